@@ -1,0 +1,85 @@
+package bench
+
+// Level is where a cost is paid.
+type Level string
+
+const (
+	Guest Level = "guest" // as seen inside the instance
+	Layer Level = "layer" // what serves or accounts for the instance on the host
+	Host  Level = "host"  // the whole machine
+	Power Level = "power"
+)
+
+// A Reader reads one source at one level. It starts no goroutine and keeps no
+// clock: the runner owns the clock and times each read.
+type Reader interface {
+	// Meter names the source, such as "proc" or "cgroup".
+	Meter() string
+	Level() Level
+	// Columns are the names of what Read fills, fixed for the reader's life.
+	// Counters are cumulative and end in the unit (cpu_user_s, disk_read_bytes);
+	// see the constants below.
+	Columns() []string
+	// Read fills values, one per column; what could not be read is NaN, never zero.
+	Read(values []float64) error
+	Close() error
+}
+
+// Columns that every analysis relies on. Times are cumulative seconds, traffic
+// cumulative bytes or operations, memory bytes now.
+const (
+	ColCPUUser    = "cpu_user_s"
+	ColCPUSystem  = "cpu_system_s"
+	ColCPUNice    = "cpu_nice_s"
+	ColCPUIdle    = "cpu_idle_s"
+	ColCPUIOWait  = "cpu_iowait_s"
+	ColCPUIRQ     = "cpu_irq_s"
+	ColCPUSoftIRQ = "cpu_softirq_s"
+	ColCPUSteal   = "cpu_steal_s"
+	ColCPUGuest   = "cpu_guest_s"
+	// ColCPUBusy is all time not idle, iowait or steal.
+	ColCPUBusy = "cpu_busy_s"
+
+	ColMemUsed  = "mem_used_bytes"  // memory in use, page cache excluded
+	ColMemCache = "mem_cache_bytes" // page cache
+	ColMemRSS   = "mem_rss_bytes"   // resident set of processes
+
+	ColDiskRead     = "disk_read_bytes"
+	ColDiskWrite    = "disk_write_bytes"
+	ColDiskReadOps  = "disk_read_ops"
+	ColDiskWriteOps = "disk_write_ops"
+
+	ColNetRx        = "net_rx_bytes"
+	ColNetTx        = "net_tx_bytes"
+	ColNetRxPackets = "net_rx_packets"
+	ColNetTxPackets = "net_tx_packets"
+
+	ColPSICPU    = "psi_cpu_some_s"
+	ColPSIMemory = "psi_memory_some_s"
+	ColPSIIO     = "psi_io_some_s"
+)
+
+// CPUOf names the column of the CPU time of one kind of process or thread that
+// serves an instance from outside: CPUOf("shim") is "cpu_shim_s". A VMM is
+// split into "vcpu", "iothread" and "vmm" (its other threads).
+func CPUOf(part string) string { return "cpu_" + part + "_s" }
+
+// Sample is one reading of one source.
+type Sample struct {
+	// At is the instant the reading was due, in nanoseconds of the host's
+	// CLOCK_MONOTONIC; the same for every level of a tick.
+	At int64 `json:"at"`
+	// Late is how long after At the read began, in nanoseconds.
+	Late int64 `json:"late"`
+	// Took is the wall time of the read in nanoseconds.
+	Took int64 `json:"took"`
+	// CPU is the CPU time the read cost the observer, in nanoseconds.
+	CPU   int64  `json:"cpu"`
+	Level Level  `json:"level"`
+	Actor string `json:"actor,omitempty"` // empty at host level
+	Meter string `json:"meter"`
+	// Guest is the guest's own CLOCK_MONOTONIC at its reading, for samples taken inside.
+	Guest int64 `json:"guest,omitempty"`
+	// Values by column. What could not be read is absent.
+	Values map[string]float64 `json:"values"`
+}

@@ -1,0 +1,69 @@
+package bench
+
+// Status is what became of a trial.
+type Status string
+
+const (
+	Done   Status = "done"
+	Failed Status = "failed" // it started and did not finish: data, counted in the report
+	// Aborted: stopped from outside (Ctrl-C, a time limit of the run); resume runs it again.
+	Aborted Status = "aborted"
+)
+
+// Phase is a stretch of a trial, in nanoseconds of the host's CLOCK_MONOTONIC.
+type Phase struct {
+	// Name: "setup", "launch", "prepare", "warmup", "measure", "collect", "close", "cooldown".
+	Name  string `json:"name"`
+	Start int64  `json:"start"`
+	End   int64  `json:"end"`
+}
+
+// Outcome is what became of a trial, one line of trials.jsonl.
+type Outcome struct {
+	Trial  string `json:"trial"`
+	Block  int    `json:"block"`
+	Scene  string `json:"scene"`
+	Status Status `json:"status"`
+	// Phase, Error and Hint say where and why a trial failed.
+	Phase string `json:"phase,omitempty"`
+	Error string `json:"error,omitempty"`
+	Hint  string `json:"hint,omitempty"`
+	// Started is the wall-clock time in RFC 3339; Origin the CLOCK_MONOTONIC
+	// nanoseconds of the same moment.
+	Started string  `json:"started"`
+	Origin  int64   `json:"origin"`
+	Phases  []Phase `json:"phases"`
+	// Window is the measured stretch, CLOCK_MONOTONIC nanoseconds.
+	Window [2]int64 `json:"window"`
+	// Values of the scene: the subjects' combined by each metric's rule.
+	Values []Value        `json:"values,omitempty"`
+	Actors []ActorOutcome `json:"actors"`
+	// Warnings travel with every number of the trial.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// ActorOutcome is one actor's share of a trial.
+type ActorOutcome struct {
+	Actor    string      `json:"actor"`
+	Role     Role        `json:"role"`
+	Platform PlatformRef `json:"platform"`
+	Version  string      `json:"version"`
+	Label    string      `json:"label,omitempty"` // "emulated (tcg)"
+	CPUSet   []int       `json:"cpuset"`
+	// CPUsSeen is the number of CPUs the agent found usable inside.
+	CPUsSeen   int      `json:"cpus_seen,omitempty"`
+	Kernel     string   `json:"kernel,omitempty"`
+	Unenforced []string `json:"unenforced,omitempty"`
+	// Launch is the platform's own start command; Command what was measured inside.
+	Launch  []string `json:"launch,omitempty"`
+	Command []string `json:"command,omitempty"`
+	// ReadyMS is from Launch to the first byte from inside, milliseconds.
+	ReadyMS float64 `json:"ready_ms,omitempty"`
+	// ClockOffset is guest minus host CLOCK_MONOTONIC, and its uncertainty, in nanoseconds.
+	ClockOffset      int64   `json:"clock_offset,omitempty"`
+	ClockUncertainty int64   `json:"clock_uncertainty,omitempty"`
+	Scope            *Scope  `json:"scope,omitempty"`
+	Values           []Value `json:"values,omitempty"`
+	Output           *Output `json:"output,omitempty"` // of Main; its text is in output/TRIAL/
+	Log              string  `json:"log,omitempty"`    // the platform's last words, after a failure
+}

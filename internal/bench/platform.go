@@ -1,0 +1,223 @@
+package bench
+
+import (
+	"context"
+	"io"
+	"net/netip"
+	"sort"
+	"strings"
+)
+
+// PlatformRef names a platform and the options that choose a variant of it,
+// written docker[net=host,storage=volume]. Options are part of a platform's
+// identity in every result.
+type PlatformRef struct {
+	Name    string            `json:"name"`
+	Options map[string]string `json:"options,omitempty"`
+}
+
+// String writes the reference with its options in alphabetical order.
+func (r PlatformRef) String() string {
+	if len(r.Options) == 0 {
+		return r.Name
+	}
+	kv := make([]string, 0, len(r.Options))
+	for k, v := range r.Options {
+		kv = append(kv, k+"="+v)
+	}
+	sort.Strings(kv)
+	return r.Name + "[" + strings.Join(kv, ",") + "]"
+}
+
+// Option is a variant switch of a platform.
+type Option struct {
+	Name    string   `json:"name"`
+	Values  []string `json:"values"` // the allowed words, the default first
+	Doc     string   `json:"doc"`
+	Default string   `json:"default"`
+}
+
+// Availability is what Check found out about a platform on this host.
+type Availability struct {
+	// Version is that of the program Start would use.
+	Version string
+	// Label is worn by every figure of the platform: "" for one measured for
+	// real, "emulated (tcg)" for one that is not.
+	Label string
+	// Programs are the versions of everything taking part, such as dockerd, containerd, runc.
+	Programs map[string]string
+}
+
+// A Platform is a way to run instances.
+type Platform interface {
+	// Name is the word used in specifications.
+	Name() string
+	// Summary is one line for people.
+	Summary() string
+	Options() []Option
+	// Check reports whether the host can run the platform; it changes nothing
+	// and is quick. If the host can't, the error wraps ErrUnavailable with the
+	// reason and carries a Hint. No version, no measurement.
+	Check(ctx context.Context) (Availability, error)
+	// Open makes ready what all instances of a run share (a daemon, an
+	// imported image). When it fails it leaves nothing behind.
+	Open(ctx context.Context, e Env) (Engine, error)
+}
+
+// An Engine starts instances of one platform during one run. Start may be
+// called from several goroutines.
+type Engine interface {
+	// Start issues the platform's start command and returns the instance, whose
+	// agent will greet on its stream once it is up. When it fails it leaves
+	// nothing behind.
+	Start(ctx context.Context, l Launch) (Instance, error)
+	// Close stops what Open started, once, after every instance is closed.
+	Close(ctx context.Context) error
+}
+
+// Env is what a run lends its platforms. Everything made on the host is
+// registered in the ledger first.
+type Env struct {
+	Run    string // the run's id, [a-z0-9-]+, unique on the host
+	Image  Image
+	Lab    Lab
+	Ledger Ledger
+	// Dir is a directory of the run on the disk under test, for platform-wide files.
+	Dir string
+	// AgentPath is the static agent binary on the host.
+	AgentPath string
+}
+
+// Image is the golden image in the form each platform takes. A form is built
+// on first use; the bytes inside are the same in each.
+type Image interface {
+	// Digest identifies recipe and content, "sha256:...".
+	Digest() string
+	// Root returns the root file system as a directory, to be treated as read-only.
+	Root(ctx context.Context) (string, error)
+	// Tar returns the root file system as an uncompressed tar archive.
+	Tar(ctx context.Context) (string, error)
+	// Disk returns it as a raw ext4 image, to be treated as read-only.
+	Disk(ctx context.Context) (string, error)
+	// Kernel returns the guest kernel image and the directory of its modules (lib/modules/VERSION).
+	Kernel(ctx context.Context) (kernel, modules string, err error)
+}
+
+// Lab is the run's own network: a network namespace with a bridge, in which
+// every platform's daemons, monitors and instances live, so that the host's
+// own network is never touched. See package lab.
+type Lab interface {
+	// NetNS is the path of the lab's network namespace.
+	NetNS() string
+	// Do runs f on a thread that is inside the lab's network namespace; a
+	// process f starts is born in it.
+	Do(f func() error) error
+	// Bridge is the name of the bridge inside the lab.
+	Bridge() string
+	// Allocate reserves an address on the bridge for an instance.
+	Allocate() (Lease, error)
+	// Tap creates a tap device on the bridge.
+	Tap(name string) error
+	// RemoveTap deletes it.
+	RemoveTap(name string) error
+}
+
+// Lease is an address on the lab's bridge.
+type Lease struct {
+	Addr    netip.Prefix // address with the prefix length of the bridge's network
+	Gateway netip.Addr   // the bridge's own address
+	MAC     string       // a locally administered address, unique in the lab
+}
+
+// Ledger remembers what was made on the host, so that a run killed at any
+// moment can be cleaned up by the next. See package ledger.
+type Ledger interface {
+	// Register records, durably, that the thing is about to be made.
+	Register(kind, name string) error
+	// Release records that the thing is gone.
+	Release(kind, name string) error
+}
+
+// The kinds of things a ledger knows how to remove.
+const (
+	KindProcess = "process" // every process whose environment has TARE_ID=name
+	KindCgroup  = "cgroup"  // the cgroup directory, in every hierarchy, with all processes inside
+	KindNetNS   = "netns"   // a network namespace bound at the path
+	KindMount   = "mount"   // a mount point
+	KindDir     = "dir"     // a directory tree
+	KindLoop    = "loop"    // the loop devices backed by the file
+	KindTap     = "tap"     // a network device in the host's own namespace
+)
+
+// ProcessMark is the environment variable by which a process of ours is
+// recognised: TARE_ID=name, inherited by its children.
+const ProcessMark = "TARE_ID"
+
+// CgroupRoot is the cgroup, relative to each hierarchy's mount point, under
+// which Tare makes every cgroup of its own.
+const CgroupRoot = "tare"
+
+// Launch asks for one instance.
+type Launch struct {
+	// ID names everything made for the instance: [a-z0-9-]+, at most 40 bytes, unique on the host.
+	ID      string
+	Shape   Shape
+	CPUSet  []int             // the host CPUs it may use; never empty
+	Options map[string]string // every option of the platform, defaults filled in
+	// Dir is an existing empty directory for the instance on the disk under
+	// test; the caller removes it after Close.
+	Dir string
+	// NetNS, if not empty, is a network namespace to run in instead of the
+	// lab's (a peer's). Only native knows it.
+	NetNS string
+}
+
+// Instance is a started platform.
+type Instance interface {
+	// Stream is the byte stream to the agent inside. It is open when Start returns.
+	Stream() io.ReadWriteCloser
+	// Launched is when the platform's own start command was issued, in
+	// nanoseconds of the host's CLOCK_MONOTONIC: what the driver prepares
+	// beforehand does not count as start-up.
+	Launched() int64
+	// Command is the platform's own start command, as one could type it.
+	Command() []string
+	// Scope says where on the host the instance's cost is paid. It is complete
+	// once the agent has greeted; asking again may find more.
+	Scope() (Scope, error)
+	// Addr is the instance's network address as seen from the lab.
+	Addr() netip.Addr
+	// Log returns the last of what the platform printed about this instance,
+	// for the record of a failure.
+	Log() string
+	// Unenforced lists what of the shape the platform could not enforce.
+	Unenforced() []string
+	// Close ends the instance and removes what Start made; once, also after failure.
+	Close(ctx context.Context) error
+}
+
+// Scope says where on the host the cost of an instance is paid.
+type Scope struct {
+	// OwnKernel: the instance has a kernel of its own, so its agent sees the
+	// guest's /proc and the layer is what the host spends beyond it.
+	OwnKernel bool `json:"own_kernel"`
+	// Cgroups are the directories that account for the instance, by
+	// controller: "cpu", "cpuacct", "memory", "blkio", "pids" on v1, or
+	// "unified" for a v2 group.
+	Cgroups map[string]string `json:"cgroups,omitempty"`
+	// Helpers serve this instance alone from outside its cgroup: shim, monitor, VMM.
+	Helpers []Process `json:"helpers,omitempty"`
+	// Shared serve all instances of the platform: daemons.
+	Shared []Process `json:"shared,omitempty"`
+	// NetDevs are the host ends of its network, in the lab's namespace.
+	NetDevs []string `json:"net_devs,omitempty"`
+	// NetNS is the instance's own network namespace if it has one reachable as a path.
+	NetNS string `json:"netns,omitempty"`
+}
+
+// Process is a process on the host with the part it plays: "shim", "monitor",
+// "daemon", "containerd", "vmm".
+type Process struct {
+	PID  int    `json:"pid"`
+	Part string `json:"part"`
+}

@@ -1,0 +1,100 @@
+package bench
+
+// Role is what an actor is there for.
+type Role string
+
+const (
+	Subject   Role = "subject"   // measured
+	Neighbour Role = "neighbour" // runs beside the subject to disturb it
+	Idle      Role = "idle"      // takes up room
+	Peer      Role = "peer"      // the other end of a workload
+)
+
+// Actor is one instance in a scene and what it does there.
+type Actor struct {
+	Name     string      `json:"name"` // unique in the scene, such as "subject", "subject-2", "neighbour", "peer"
+	Role     Role        `json:"role"`
+	Host     string      `json:"host"` // "local"
+	Platform PlatformRef `json:"platform"`
+	Shape    Shape       `json:"shape"`
+	CPUSet   []int       `json:"cpuset"` // where the plan placed it
+	// Workload is empty for an idle actor and in a start-up scene.
+	Workload string `json:"workload,omitempty"`
+	Params   Params `json:"params,omitempty"`
+	// Part is which part of the workload it runs: "main", or such as "server" for a peer.
+	Part string `json:"part,omitempty"`
+	// Serves names the actor whose workload this one is a part of.
+	Serves string `json:"serves,omitempty"`
+}
+
+// SceneKind is the shape of a scene, for people and for the report.
+type SceneKind string
+
+const (
+	One     SceneKind = "one"     // one instance
+	Alike   SceneKind = "alike"   // several alike, the load split equally
+	Beside  SceneKind = "beside"  // a victim beside a neighbour
+	Startup SceneKind = "startup" // no workload: the launch is the measurement
+)
+
+// Scene is what one trial sets up.
+type Scene struct {
+	// ID is unique in the experiment: CASE/PLATFORM.
+	ID   string    `json:"id"`
+	Kind SceneKind `json:"kind"`
+	// Case names everything but the platform: scenes of one case are compared with each other.
+	Case string `json:"case"`
+	// Title is the case for people.
+	Title string `json:"title"`
+	// Platform is the subject's.
+	Platform PlatformRef `json:"platform"`
+	// Factors are the crossed factors' levels of this scene besides the platform.
+	Factors map[string]string `json:"factors,omitempty"`
+	Actors  []Actor           `json:"actors"`
+	// Conditions of the host, such as "thp": "never".
+	Conditions map[string]string `json:"conditions,omitempty"`
+	Timing     Timing            `json:"timing"`
+}
+
+// Trial is one execution of a scene.
+type Trial struct {
+	ID    string `json:"id"`    // "b02-t07": second block, seventh trial of the run
+	Block int    `json:"block"` // from 1
+	Scene string `json:"scene"` // Scene.ID
+}
+
+// Skip is a platform left out of a run, with the reason.
+type Skip struct {
+	Platform string `json:"platform"`
+	Reason   string `json:"reason"`
+	Hint     string `json:"hint,omitempty"`
+}
+
+// Plan is an experiment worked out: every scene, every trial in order.
+type Plan struct {
+	Experiment string   `json:"experiment"`
+	Title      string   `json:"title"`
+	Question   string   `json:"question,omitempty"`
+	Seed       uint64   `json:"seed"`
+	Blocks     int      `json:"blocks"`
+	Baseline   string   `json:"baseline"` // platform reference compared against
+	Margin     float64  `json:"margin"`   // of equivalence, such as 0.03
+	Scenes     []Scene  `json:"scenes"`
+	Trials     []Trial  `json:"trials"`
+	Skipped    []Skip   `json:"skipped,omitempty"`
+	Warnings   []string `json:"warnings,omitempty"` // such as CPUs that could not be kept apart
+	// Metrics by case, so that results can be read without the workloads.
+	Metrics map[string][]Metric `json:"metrics"`
+	// Estimate is the expected duration in seconds.
+	Estimate float64 `json:"estimate_s"`
+}
+
+// Scene returns the scene with the id, or nil.
+func (p *Plan) Scene(id string) *Scene {
+	for i := range p.Scenes {
+		if p.Scenes[i].ID == id {
+			return &p.Scenes[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Bytes is an amount of memory or storage in bytes.
+type Bytes int64
+
+// The binary multiples in which sizes are written: 512 MiB is 512 * MiB.
+const (
+	KiB Bytes = 1 << 10
+	MiB Bytes = 1 << 20
+	GiB Bytes = 1 << 30
+	TiB Bytes = 1 << 40
+)
+
+// String writes b with the largest binary unit that keeps it exact to two
+// decimals, such as "1.5 GiB".
+func (b Bytes) String() string {
+	for _, u := range []struct {
+		size Bytes
+		name string
+	}{{TiB, "TiB"}, {GiB, "GiB"}, {MiB, "MiB"}, {KiB, "KiB"}} {
+		if b >= u.size || -b >= u.size {
+			v := strconv.FormatFloat(float64(b)/float64(u.size), 'f', 2, 64)
+			v = strings.TrimRight(strings.TrimRight(v, "0"), ".")
+			return v + " " + u.name
+		}
+	}
+	return strconv.FormatInt(int64(b), 10) + " B"
+}
+
+// ParseBytes reads a size such as "512MiB", "1.5 GiB", "10GB" or "4096"; a
+// bare number is bytes, KB to TB are decimal, KiB to TiB binary.
+func ParseBytes(s string) (Bytes, error) {
+	t := strings.TrimSpace(s)
+	i := len(t)
+	for i > 0 && (t[i-1] < '0' || t[i-1] > '9') && t[i-1] != '.' {
+		i--
+	}
+	unit, ok := map[string]float64{
+		"": 1, "B": 1,
+		"KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+		"KiB": float64(KiB), "MiB": float64(MiB), "GiB": float64(GiB), "TiB": float64(TiB),
+	}[strings.TrimSpace(t[i:])]
+	if !ok {
+		return 0, fmt.Errorf("size %q: unknown unit %q: %w", s, strings.TrimSpace(t[i:]),
+			Hint("write a number with B, KB, MB, GB, TB, KiB, MiB, GiB or TiB, such as 512MiB"))
+	}
+	n, err := strconv.ParseFloat(t[:i], 64)
+	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+		return 0, fmt.Errorf("size %q: not a number: %w", s, Hint("write it like 512MiB"))
+	}
+	if n < 0 {
+		return 0, fmt.Errorf("size %q: must not be negative", s)
+	}
+	if n*unit > math.MaxInt64/2 {
+		return 0, fmt.Errorf("size %q: too large", s)
+	}
+	return Bytes(n * unit), nil
+}
+
+// Shape is what an instance is given: the same for every platform of an
+// experiment. What a platform cannot enforce is reported beside its result.
+type Shape struct {
+	// CPUs is how many CPUs the instance may run on (a VM's vCPU count).
+	CPUs int `json:"cpus"`
+	// CPUQuota bounds the CPU time per second of wall time, in CPUs; 0 is unbounded.
+	CPUQuota float64 `json:"cpu_quota,omitempty"`
+	// CPUWeight is the share under contention on cgroup v2's scale, 1 to 10000; 0 is the default (100).
+	CPUWeight int `json:"cpu_weight,omitempty"`
+	// Memory is the hard limit (a VM's RAM).
+	Memory Bytes `json:"memory"`
+	// MemorySoft is the amount the kernel reclaims down to under pressure; 0 is none.
+	MemorySoft Bytes `json:"memory_soft,omitempty"`
+	// Disk is the size of the scratch space mounted at [ScratchDir].
+	Disk Bytes `json:"disk"`
+	// Pids bounds the number of tasks; 0 is unbounded.
+	Pids int `json:"pids,omitempty"`
+}
+
+// ScratchDir is where every instance finds its writable scratch space, which
+// lies on the disk under test.
+const ScratchDir = "/scratch"

@@ -1,0 +1,138 @@
+package bench
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Params are a workload's parameters as written, every default filled in.
+// Scalars are text in canonical form (sizes in bytes, durations as Go writes
+// them); lists and maps are JSON text.
+type Params map[string]string
+
+// ParamKind is the type of a parameter.
+type ParamKind string
+
+const (
+	KindInt      ParamKind = "int"
+	KindFloat    ParamKind = "float"
+	KindSize     ParamKind = "size"
+	KindDuration ParamKind = "duration"
+	KindWord     ParamKind = "word" // one of Words
+	KindString   ParamKind = "string"
+	KindJSON     ParamKind = "json" // any list or map, kept as JSON
+)
+
+// Param describes a parameter of a workload.
+type Param struct {
+	Name     string
+	Kind     ParamKind
+	Default  string
+	Required bool
+	Words    []string // for KindWord
+	Min      float64  // for numbers and sizes; values below are refused
+	Doc      string
+	// Load marks the parameter that carries the load: where several instances
+	// share a scene's load equally, it is divided among them.
+	Load bool
+}
+
+// Timing is the procedure of tesfatsion2018 section 3.3: warm up for X,
+// measure for Y, wait Z before the next trial.
+type Timing struct {
+	Warmup   time.Duration `json:"warmup"`   // X
+	Measure  time.Duration `json:"measure"`  // Y
+	Cooldown time.Duration `json:"cooldown"` // Z
+	// Deadline bounds every single command and the instance's start; 0 lets
+	// the workload and the platform decide.
+	Deadline time.Duration `json:"deadline,omitempty"`
+}
+
+// Setting is what a workload may know when it writes its commands.
+type Setting struct {
+	Timing Timing
+	Shape  Shape
+	// LLC is the size of the host's last-level cache in bytes.
+	LLC Bytes
+	// Addr are the addresses of the scene's parts, such as "server".
+	Addr map[string]netip.Addr
+}
+
+// Command is a program to run inside an instance. No shell is involved.
+type Command struct {
+	Argv  []string          `json:"argv"`
+	Env   map[string]string `json:"env,omitempty"` // added to a minimal environment
+	Dir   string            `json:"dir,omitempty"`
+	Stdin []byte            `json:"stdin,omitempty"`
+	// Timeout is a hard deadline after which the command and all its children are killed.
+	Timeout time.Duration `json:"timeout"`
+}
+
+// Output is what became of a command. A non-zero exit is not an error of Exec.
+type Output struct {
+	Stdout   []byte        `json:"-"`
+	Stderr   []byte        `json:"-"`
+	Exit     int           `json:"exit"`             // exit status, or 128+signal
+	Signal   string        `json:"signal,omitempty"` // such as "killed", when a signal ended it
+	TimedOut bool          `json:"timed_out,omitempty"`
+	Wall     time.Duration `json:"wall"`
+	User     time.Duration `json:"user"`
+	System   time.Duration `json:"system"`
+	// Truncated: more was printed than is kept (see agent.MaxOutput).
+	Truncated bool `json:"truncated,omitempty"`
+}
+
+// File is a small file placed inside the instance before Prepare.
+type File struct {
+	Path string
+	Mode uint32
+	Data []byte
+	// HostPath, if set, is a file on the host whose content is sent instead of Data.
+	HostPath string
+}
+
+// Part is what one instance of a workload does: a workload may have a server
+// and a client, a master and workers.
+type Part struct {
+	Files   []File
+	Prepare []Command // before warm-up, in order; a non-zero exit fails the trial
+	Warm    []Command // the warm-up, if it is a run of its own
+	// Main is what is measured. For a service it is started first and killed
+	// last, and its output is not parsed.
+	Main    Command
+	Service bool
+	// Listen, for a service, is the TCP port that accepts once it is ready; 0 for none.
+	Listen int
+	// Ramp is how long after Main's start the measured window opens, for a
+	// program that warms up within its run.
+	Ramp time.Duration
+	// Begin and End, if set, are texts in Main's standard output that open and
+	// close the measured window; Main is killed once End was seen, and that
+	// kill is not a failure.
+	Begin, End string
+}
+
+// SubjectPart is the name of the part that is measured, in every workload.
+const SubjectPart = "main"
+
+// A Workload turns parameters into commands, and their output into values. It
+// is pure: it never runs anything itself.
+type Workload interface {
+	Name() string
+	Summary() string
+	// Resource says what it mainly stresses: "cpu", "memory", "disk", "network" or "other".
+	Resource() string
+	Params() []Param
+	// Metrics lists what Parse returns for these parameters.
+	Metrics(p Params) ([]Metric, error)
+	// Parts names the parts besides [SubjectPart] that a scene must supply, such as "server".
+	Parts() []string
+	// Programs are the programs it runs inside the image.
+	Programs() []string
+	// Steps returns the part's commands. An impossible combination of
+	// parameters and setting is an error that wraps ErrInvalid.
+	Steps(part string, p Params, s Setting) (Part, error)
+	// Parse reads Main's output. A missing value is an error that quotes what
+	// did not parse, never a zero.
+	Parse(p Params, s Setting, out Output) ([]Value, error)
+}

@@ -1,0 +1,227 @@
+// Package overhead turns the outcomes and samples of a run into tables of
+// effects: what each platform costs compared with the baseline, how sure that
+// is, and where on the host the cost is paid.
+package overhead
+
+import "tare/internal/bench"
+
+// Verdict is what the data allow to be said of an effect.
+type Verdict string
+
+const (
+	// Differs: the interval lies wholly outside ratio 1.
+	Differs Verdict = "differs"
+	// Equivalent: the interval lies wholly within the margin around 1.
+	Equivalent Verdict = "equivalent"
+	// Inconclusive: neither; more blocks or a quieter host may decide.
+	Inconclusive Verdict = "inconclusive"
+	// Refused: no interval is given; Why says the reason.
+	Refused Verdict = "refused"
+)
+
+// Result is everything a report shows of a run. It is the JSON of
+// "tare report --format json".
+type Result struct {
+	Format     string         `json:"format"` // "tare-result/1"
+	Run        string         `json:"run"`
+	Experiment string         `json:"experiment"`
+	Title      string         `json:"title"`
+	Question   string         `json:"question,omitempty"`
+	Started    string         `json:"started"` // RFC 3339
+	Seconds    float64        `json:"seconds"` // wall time spent
+	Seed       uint64         `json:"seed"`
+	Baseline   string         `json:"baseline"`
+	Margin     float64        `json:"margin"`
+	Blocks     int            `json:"blocks"`   // planned
+	Complete   bool           `json:"complete"` // every planned trial has an outcome
+	Trials     Counts         `json:"trials"`
+	Cases      []Case         `json:"cases"`
+	Platforms  []Platform     `json:"platforms"`
+	Skipped    []bench.Skip   `json:"skipped,omitempty"`
+	Failures   []Failure      `json:"failures,omitempty"`
+	Series     *Series        `json:"series,omitempty"` // one trial's, all levels aligned
+	Observer   Observer       `json:"observer"`
+	Procedure  []ProcedureRow `json:"procedure,omitempty"`
+	Image      string         `json:"image"` // digest
+	Warnings   []string       `json:"warnings,omitempty"`
+	Layout     []Placement    `json:"layout"`
+	HostFacts  []Fact         `json:"host"` // in the order to show
+}
+
+// Counts of trials by status.
+type Counts struct {
+	Planned int `json:"planned"`
+	Done    int `json:"done"`
+	Failed  int `json:"failed"`
+	Missing int `json:"missing"`
+}
+
+// Platform is one platform as it took part.
+type Platform struct {
+	Name    string `json:"name"` // with options
+	Version string `json:"version"`
+	Label   string `json:"label,omitempty"` // "emulated (tcg)": shown wherever the name is
+	Kernel  string `json:"kernel,omitempty"`
+}
+
+// Case is a set of scenes that differ in the platform only.
+type Case struct {
+	Name     string            `json:"name"`
+	Title    string            `json:"title"`
+	Kind     bench.SceneKind   `json:"kind"`
+	Workload string            `json:"workload,omitempty"`
+	Resource string            `json:"resource"` // cpu, memory, disk, network, startup, other
+	Factors  map[string]string `json:"factors,omitempty"`
+	// Answer is the case in one sentence, built from the effects.
+	Answer string `json:"answer"`
+	Rows   []Row  `json:"rows"`
+	// Usage is where the resources went, a row per platform.
+	Usage []Usage `json:"usage,omitempty"`
+}
+
+// Row is one metric of one platform in one case.
+type Row struct {
+	Metric   bench.Metric `json:"metric"`
+	Platform string       `json:"platform"`
+	Label    string       `json:"label,omitempty"`
+	Baseline bool         `json:"baseline,omitempty"`
+	// Points are the values of every finished launch, in block order.
+	Points []Point `json:"points"`
+	Median float64 `json:"median"`
+	N      int     `json:"n"`
+	// Effect compares with the baseline; nil for the baseline itself.
+	Effect *Effect `json:"effect,omitempty"`
+	// Reproduce is a command that measures this row again.
+	Reproduce string   `json:"reproduce"`
+	Warnings  []string `json:"warnings,omitempty"`
+}
+
+// Point is one launch.
+type Point struct {
+	Block int     `json:"block"`
+	Trial string  `json:"trial"`
+	Value float64 `json:"value"`
+}
+
+// Effect is a ratio to the baseline, paired by block.
+type Effect struct {
+	// Ratio is the geometric mean over blocks of value / baseline value.
+	Ratio float64 `json:"ratio"`
+	// Low and High bound the 95 % bootstrap interval of Ratio.
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+	// N is the number of blocks in which both finished.
+	N int `json:"n"`
+	// Overhead is equation 1 of tesfatsion2018 with the sign kept:
+	// (virt - native) / native. Positive means the number went up.
+	Overhead float64 `json:"overhead"`
+	// Cost is the same in the direction that hurts: positive is worse whatever the metric's direction.
+	Cost    float64 `json:"cost"`
+	Verdict Verdict `json:"verdict"`
+	// Why explains a refusal or a doubt.
+	Why string `json:"why,omitempty"`
+	// Words says the effect in words with its direction, such as "7.1 % slower (5.0 to 9.3)".
+	Words string `json:"words"`
+	// Ratios are the paired ratios by block, every one.
+	Ratios []Point `json:"ratios"`
+}
+
+// Usage is where the resources of one platform's trials went, averaged over
+// the measured windows of its launches.
+type Usage struct {
+	Platform string `json:"platform"`
+	Label    string `json:"label,omitempty"`
+	// CPU in cores busy: inside the guest, in the layer that serves it, and on the rest of the host.
+	GuestCPU float64 `json:"guest_cpu"`
+	LayerCPU float64 `json:"layer_cpu"`
+	RestCPU  float64 `json:"rest_cpu"`
+	// StealCPU in cores: taken by the hypervisor this host itself runs under.
+	StealCPU float64 `json:"steal_cpu"`
+	// Parts splits LayerCPU: "shim", "daemon", "vcpu", ...
+	Parts map[string]float64 `json:"parts,omitempty"`
+	// Memory in bytes, at the end of the window.
+	GuestMem float64 `json:"guest_mem_bytes"`
+	LayerMem float64 `json:"layer_mem_bytes"`
+	// Disk and network traffic of the host in bytes per second.
+	DiskRead  float64 `json:"disk_read_bytes_per_s"`
+	DiskWrite float64 `json:"disk_write_bytes_per_s"`
+	NetRx     float64 `json:"net_rx_bytes_per_s"`
+	NetTx     float64 `json:"net_tx_bytes_per_s"`
+	// CPUOverhead and MemOverhead are equation 3 of tesfatsion2018 with the
+	// sign kept: (whole layer - guest) / guest, where whole = guest + layer.
+	CPUOverhead *float64 `json:"cpu_overhead,omitempty"`
+	MemOverhead *float64 `json:"mem_overhead,omitempty"`
+	N           int      `json:"n"` // launches
+	Notes       []string `json:"notes,omitempty"`
+}
+
+// Failure is a trial that did not finish.
+type Failure struct {
+	Trial    string `json:"trial"`
+	Scene    string `json:"scene"`
+	Platform string `json:"platform"`
+	Phase    string `json:"phase"`
+	Error    string `json:"error"`
+	Hint     string `json:"hint,omitempty"`
+}
+
+// Series are the samples of one trial as rates, aligned on the host's clock.
+type Series struct {
+	Trial    string `json:"trial"`
+	Case     string `json:"case"`
+	Platform string `json:"platform"`
+	Label    string `json:"label,omitempty"`
+	// Window is the measured stretch in seconds from the first sample.
+	Window [2]float64 `json:"window"`
+	Lines  []Line     `json:"lines"`
+}
+
+// Line is one quantity over time.
+type Line struct {
+	Level    bench.Level `json:"level"`
+	Quantity string      `json:"quantity"` // "cpu", "memory", "disk", "network"
+	Name     string      `json:"name"`     // for the legend
+	Unit     string      `json:"unit"`     // "cores", "bytes", "bytes/s"
+	T        []float64   `json:"t"`        // seconds from the first sample
+	Y        []float64   `json:"y"`
+}
+
+// Observer is what observing cost, per level.
+type Observer struct {
+	Levels []ObserverLevel `json:"levels"`
+}
+
+// ObserverLevel is the cost of observing one level.
+type ObserverLevel struct {
+	Level bench.Level `json:"level"`
+	// CPU is the share of one core spent reading.
+	CPU float64 `json:"cpu"`
+	// LateP50 and LateP99 are how late reads began, in milliseconds.
+	LateP50 float64 `json:"late_p50_ms"`
+	LateP99 float64 `json:"late_p99_ms"`
+	Samples int     `json:"samples"`
+}
+
+// ProcedureRow is how long each phase took, per platform: median seconds.
+type ProcedureRow struct {
+	Platform string             `json:"platform"`
+	Phases   map[string]float64 `json:"phases"`
+	// Overhead is the time neither warming up, measuring nor cooling down, seconds.
+	Overhead float64 `json:"overhead_s"`
+	N        int     `json:"n"`
+}
+
+// Placement says on which CPUs actors of a role ran.
+type Placement struct {
+	Scene  string     `json:"scene"`
+	Actor  string     `json:"actor"`
+	Role   bench.Role `json:"role"`
+	CPUSet []int      `json:"cpuset"`
+}
+
+// Fact is one line about the host.
+type Fact struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Caveat string `json:"caveat,omitempty"` // why it matters to these numbers, if it does
+}
