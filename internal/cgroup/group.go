@@ -163,6 +163,9 @@ const settle = 5 * time.Second
 // ancestors it leaves empty. It fails if processes are left inside. A group
 // that is already gone is no error.
 func (g *Group) Remove() error {
+	if pids, err := g.Procs(); err != nil || len(pids) > 0 {
+		return errors.Join(err, fmt.Errorf("remove cgroup %s: processes %v are inside", g.name, pids))
+	}
 	var errs []error
 	for _, dir := range distinct(g.dirs) {
 		if err := removeTree(dir); err != nil {
