@@ -258,7 +258,7 @@ func TestDamageInTheMiddleIsNamed(t *testing.T) {
 	path := filepath.Join(dir, trialsFile)
 	good, _ := os.ReadFile(path)
 	for text, want := range map[string]string{
-		"{\"trial\":\"b0#broken\n":                                        `end of JSON`,
+		"{\"trial\":\"b0#broken\n":                                        `JSON input`,
 		`{"trial":"b02-t02","scene":"cpu/native","status":"well"}` + "\n": `unknown status "well"`,
 		`{"trial":"b02-t02","scene":"none","status":"done"}` + "\n":       `scene "none" is not in the plan`,
 		`{"trial":"../x","scene":"cpu/native","status":"done"}` + "\n":    `bad trial id "../x"`,
