@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/platform/all"
+	"tare/internal/plan"
+	"tare/internal/spec"
+	"tare/internal/workload"
+)
+
+// platforms are the drivers there are, in the order they are listed.
+func (a *app) platforms() []bench.Platform { return all.Platforms(a.state) }
+
+// vocabulary is every word a specification may use.
+func (a *app) vocabulary() spec.Vocabulary {
+	v := spec.Vocabulary{Workloads: workload.All(), Fill: workload.Fill}
+	for _, p := range a.platforms() {
+		v.Platforms = append(v.Platforms, spec.PlatformWord{Name: p.Name(), Options: p.Options()})
+	}
+	return v
+}
+
+// checkDeadline bounds a platform's check, so that doctor stays quick whatever
+// a broken program does.
+const checkDeadline = 800 * time.Millisecond
+
+// checked is a platform with what its check found.
+type checked struct {
+	bench.Platform
+	bench.Availability
+	err error
+}
+
+// checkAll checks every platform at once.
+func (a *app) checkAll(ctx context.Context) []checked {
+	ps := a.platforms()
+	found := make([]checked, len(ps))
+	var wg sync.WaitGroup
+	for i, p := range ps {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, checkDeadline)
+			defer cancel()
+			av, err := p.Check(ctx)
+			if ctx.Err() != nil && err != nil {
+				err = fmt.Errorf("no answer within %v: %w: %w%w", checkDeadline, bench.ErrUnavailable, err,
+					bench.Hint("a program of this platform hangs; run it by hand"))
+			}
+			found[i] = checked{p, av, err}
+		})
+	}
+	wg.Wait()
+	return found
+}
+
+// prober is a platform whose check alone cannot decide: a trial does.
+type prober interface {
+	Probe(ctx context.Context, img bench.Image) error
+}
+
+// offer tells the planner which of the named platforms can be used here.
+func offer(found []checked) map[string]plan.Offer {
+	m := map[string]plan.Offer{}
+	for _, c := range found {
+		m[c.Name()] = plan.Offer{Availability: c.Availability, Err: c.err}
+	}
+	return m
+}
+
+// probeAll lets platforms that need one make their trial, where the check is undecided.
+func (a *app) probeAll(ctx context.Context, img bench.Image) error {
+	for _, p := range a.platforms() {
+		t, ok := p.(prober)
+		if !ok {
+			continue
+		}
+		if err := t.Probe(ctx, img); err != nil && !errors.Is(err, bench.ErrUnavailable) {
+			return fmt.Errorf("try platform %s: %w", p.Name(), err)
+		}
+	}
+	return nil
+}
