@@ -14,6 +14,8 @@ import (
 	"sort"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"tare/internal/bench"
 )
 
@@ -79,6 +81,25 @@ func (fs *FS) Mode() string {
 	default:
 		return "hybrid"
 	}
+}
+
+// Writable says whether groups can be made; if not, the error wraps
+// [bench.ErrUnavailable].
+func (fs *FS) Writable() error {
+	tops := map[string]string{}
+	for c, h := range fs.v1 {
+		tops[c] = h.dir
+	}
+	if fs.unified.dir != "" {
+		tops[Unified] = fs.unified.dir
+	}
+	for _, dir := range distinct(tops) {
+		if err := unix.Access(dir, unix.W_OK); err != nil {
+			return fmt.Errorf("make cgroups in %s: %w: %w%w", dir, bench.ErrUnavailable, err,
+				bench.Hint("run tare as root, and in a container only with its cgroups writable"))
+		}
+	}
+	return nil
 }
 
 // Of returns the directories that account for the process, by controller; the
