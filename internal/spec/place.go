@@ -42,6 +42,9 @@ func (p Place) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.src.name, p.line, p.column)
 }
 
+// maxExcerpt is how many characters of a long line are shown.
+const maxExcerpt = 160
+
 // excerpt is the line of the place with a caret below, or "" where there is
 // none. A tab stays a tab in the margin, so that the caret stands right.
 func (p Place) excerpt() string {
@@ -50,6 +53,10 @@ func (p Place) excerpt() string {
 	}
 	line := []rune(strings.TrimRight(p.src.lines[p.line-1], "\r"))
 	from := min(max(p.column-1, 0), len(line))
+	if len(line) > maxExcerpt { // a window around the place
+		start := min(max(from-maxExcerpt/2, 0), len(line)-maxExcerpt)
+		line, from = line[start:start+maxExcerpt], from-start
+	}
 	width := min(max(p.width, 1), max(len(line)-from, 1))
 	margin := strings.Map(func(r rune) rune {
 		if r == '\t' {

@@ -18,7 +18,7 @@ import (
 // Limits of a file. A specification is written by hand; these only keep a
 // hostile one from filling the memory.
 const (
-	maxText  = 128 << 10
+	maxText  = 64 << 10
 	maxNodes = 20_000 // aliases expanded
 	maxDepth = 200
 )
