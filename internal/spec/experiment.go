@@ -132,7 +132,7 @@ func Parse(file string, text []byte, set []string, v Vocabulary) (*Experiment, e
 	}
 	e := d.experiment(root)
 	if len(d.errs) > 0 {
-		return nil, d.errs.sorted()
+		return nil, d.errs.Sorted()
 	}
 	return e, nil
 }

@@ -161,9 +161,9 @@ func (e Errors) Unwrap() []error {
 	return all
 }
 
-// sorted drops repeats (a scene is read once for each level of its factors)
-// and puts the errors in the order of the file, arguments last.
-func (e Errors) sorted() Errors {
+// Sorted puts the errors in the order of the file, arguments last, and drops
+// repeats: a scene is looked at once for each combination of its factors.
+func (e Errors) Sorted() Errors {
 	slices.SortStableFunc(e, func(a, b *Error) int {
 		if c := strings.Compare(a.Place.set, b.Place.set); c != 0 {
 			return c
