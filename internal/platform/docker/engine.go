@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +24,7 @@ type engine struct {
 	docker     string // the docker command
 	daemon     *daemon
 	cgroups    *cgroup.FS
+	labAddr    netip.Addr
 	image      string
 	unenforced []string
 	undo       launch.Undo
@@ -42,6 +44,9 @@ func (e *engine) open(ctx context.Context, state string) (err error) {
 		return fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, install)
 	}
 	if e.cgroups, err = cgroup.Detect(); err != nil {
+		return err
+	}
+	if e.labAddr, err = launch.BridgeAddr(e.env.Lab); err != nil {
 		return err
 	}
 	p := paths{data: filepath.Join(state, "docker"), run: filepath.Join(bench.RuntimeDir, e.env.Run, "docker")}

@@ -183,9 +183,12 @@ const (
 // end kills and removes the container and waits for the docker command. If the
 // command was still about to create the container, it is removed again after.
 func (i *instance) end(ctx context.Context) error {
-	early := i.remove(ctx)
+	err := i.remove(ctx)
 	stopped := i.run.Stop(ctx, clientGrace)
-	return errors.Join(early, stopped, i.remove(ctx))
+	if err == nil {
+		err = i.remove(ctx)
+	}
+	return errors.Join(err, stopped)
 }
 
 func (i *instance) remove(ctx context.Context) error {

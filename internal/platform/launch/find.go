@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,6 +13,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
+
+	"tare/internal/bench"
 )
 
 // Child is a process with the name of its program, at most 15 bytes.
@@ -161,4 +165,30 @@ func lookPath(name, path string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%s is not installed", name)
+}
+
+// BridgeAddr returns the address of the lab's bridge: that of an instance in
+// the lab's own network.
+func BridgeAddr(lab bench.Lab) (addr netip.Addr, err error) {
+	err = lab.Do(func() error {
+		dev, err := net.InterfaceByName(lab.Bridge())
+		if err != nil {
+			return err
+		}
+		list, err := dev.Addrs()
+		if err != nil {
+			return err
+		}
+		for _, a := range list {
+			if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().Is4() {
+				addr = p.Addr()
+				return nil
+			}
+		}
+		return errors.New("it has none")
+	})
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("address of bridge %s: %w", lab.Bridge(), err)
+	}
+	return addr, nil
 }
