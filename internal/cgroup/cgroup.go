@@ -30,6 +30,7 @@ var controllers = []string{"cpu", "cpuacct", "cpuset", "memory", "blkio", "pids"
 type FS struct {
 	root    string               // of the host's files, "/" except in tests
 	v1      map[string]hierarchy // by controller
+	others  []hierarchy          // v1 hierarchies of none of our controllers, where runtimes make groups too
 	unified hierarchy            // dir is empty when v2 is not mounted
 	v2      map[string]bool      // controllers the v2 hierarchy offers
 }
@@ -128,6 +129,16 @@ func (fs *FS) dirs(name string) map[string]string {
 		dirs[Unified] = filepath.Join(fs.unified.dir, bench.CgroupRoot, name)
 	}
 	return dirs
+}
+
+// everywhere returns the directories of the cgroup name in every hierarchy,
+// also in those where only a container runtime makes groups.
+func (fs *FS) everywhere(name string) []string {
+	list := distinct(fs.dirs(name))
+	for _, h := range fs.others {
+		list = append(list, filepath.Join(h.dir, bench.CgroupRoot, name))
+	}
+	return list
 }
 
 // distinct returns the directories without repeats (v1 controllers may be
