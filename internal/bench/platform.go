@@ -157,6 +157,13 @@ const ProcessMark = "TARE_ID"
 // which Tare makes every cgroup of its own.
 const CgroupRoot = "tare"
 
+// RuntimeDir holds what does not outlive a boot: the bound network namespaces
+// and short-lived sockets of each run, in a directory named by the run.
+const RuntimeDir = "/run/tare"
+
+// StateDir is the default state directory: the ledger and the runs' own files.
+const StateDir = "/var/lib/tare"
+
 // Launch asks for one instance.
 type Launch struct {
 	// ID names everything made for the instance: [a-z0-9-]+, at most 40 bytes, unique on the host.

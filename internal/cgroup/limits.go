@@ -1,0 +1,107 @@
+package cgroup
+
+import (
+	"strconv"
+	"strings"
+
+	"tare/internal/bench"
+)
+
+// Limits are what a group is held to; zero values limit nothing.
+type Limits struct {
+	CPUSet     []int
+	Quota      float64 // CPUs' worth of time per second
+	Weight     int     // v2's scale, 1 to 10000
+	Memory     bench.Bytes
+	MemorySoft bench.Bytes
+	Pids       int
+}
+
+// LimitsOf is the shape as limits of one group, on the given host CPUs.
+func LimitsOf(s bench.Shape, cpus []int) Limits {
+	return Limits{
+		CPUSet: cpus, Quota: s.CPUQuota, Weight: s.CPUWeight,
+		Memory: s.Memory, MemorySoft: s.MemorySoft, Pids: s.Pids,
+	}
+}
+
+// period is the length of the CFS bandwidth period in microseconds, the
+// kernel's default.
+const period = 100_000
+
+// SharesOf converts a v2 weight to v1's cpu.shares so that the scheduler gives
+// both the same weight: the kernel turns a v2 weight w into w*1024/100
+// (kernel/sched/core.c, sched_weight_from_cgroup), and v1's shares are that
+// number itself. The kernel's bounds are 2 and 262144.
+func SharesOf(weight int) int {
+	return min(max((weight*1024+50)/100, 2), 262144)
+}
+
+// CPUList writes CPUs as cpuset files and programs' options take them: "0,2,3".
+func CPUList(cpus []int) string {
+	words := make([]string, len(cpus))
+	for i, c := range cpus {
+		words[i] = strconv.Itoa(c)
+	}
+	return strings.Join(words, ",")
+}
+
+// A knob is one limit with the control files that set it in either version.
+type knob struct {
+	what       string // for people, when it cannot be enforced
+	controller string
+	v1, v2     []setting
+}
+
+type setting struct{ file, value string }
+
+// What the knobs are called when they are unenforced.
+const (
+	cpuSet     = "cpu set"
+	cpuQuota   = "cpu quota"
+	cpuWeight  = "cpu weight"
+	memory     = "memory limit"
+	swap       = "swap limit" // matters only on a host that has swap
+	memorySoft = "soft memory limit"
+	pids       = "pids limit"
+)
+
+// knobs returns the limits in the order they must be written. A soft limit
+// becomes memory.low on v2, the amount that reclaim leaves alone under
+// pressure; memory.high would throttle the group although the host has memory
+// to spare.
+func (l Limits) knobs() []knob {
+	var list []knob
+	if len(l.CPUSet) > 0 {
+		cpus := []setting{{"cpuset.cpus", CPUList(l.CPUSet)}}
+		list = append(list, knob{cpuSet, "cpuset", cpus, cpus})
+	}
+	if l.Quota > 0 {
+		// The kernel's least quota is 1 ms.
+		quota := strconv.FormatInt(max(int64(l.Quota*period+0.5), 1000), 10)
+		list = append(list, knob{cpuQuota, "cpu",
+			[]setting{{"cpu.cfs_period_us", strconv.Itoa(period)}, {"cpu.cfs_quota_us", quota}},
+			[]setting{{"cpu.max", quota + " " + strconv.Itoa(period)}}})
+	}
+	if l.Weight > 0 {
+		list = append(list, knob{cpuWeight, "cpu",
+			[]setting{{"cpu.shares", strconv.Itoa(SharesOf(l.Weight))}},
+			[]setting{{"cpu.weight", strconv.Itoa(l.Weight)}}})
+	}
+	if l.Memory > 0 {
+		limit := strconv.FormatInt(int64(l.Memory), 10)
+		list = append(list,
+			knob{memory, "memory", []setting{{"memory.limit_in_bytes", limit}}, []setting{{"memory.max", limit}}},
+			knob{swap, "memory", []setting{{"memory.memsw.limit_in_bytes", limit}}, []setting{{"memory.swap.max", "0"}}})
+	}
+	if l.MemorySoft > 0 {
+		soft := strconv.FormatInt(int64(l.MemorySoft), 10)
+		list = append(list, knob{memorySoft, "memory",
+			[]setting{{"memory.soft_limit_in_bytes", soft}}, []setting{{"memory.low", soft}}})
+	}
+	if l.Pids > 0 {
+		most := []setting{{"pids.max", strconv.Itoa(l.Pids)}}
+		list = append(list, knob{pids, "pids", most, most})
+	}
+	return list
+}
