@@ -54,6 +54,10 @@ const (
 	ColNetRxPackets = "net_rx_packets"
 	ColNetTxPackets = "net_tx_packets"
 
+	// ColObserver is the CPU time the agent itself has used; the cost of
+	// observing the guest, which is part of what the other columns count.
+	ColObserver = "observer_cpu_s"
+
 	ColPSICPU    = "psi_cpu_some_s"
 	ColPSIMemory = "psi_memory_some_s"
 	ColPSIIO     = "psi_io_some_s"

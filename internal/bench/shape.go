@@ -52,7 +52,7 @@ func ParseBytes(s string) (Bytes, error) {
 			Hint("write a number with B, KB, MB, GB, TB, KiB, MiB, GiB or TiB, such as 512MiB"))
 	}
 	n, err := strconv.ParseFloat(t[:i], 64)
-	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+	if err != nil || strings.ContainsAny(t[:i], "eExXpP_") {
 		return 0, fmt.Errorf("size %q: not a number: %w", s, Hint("write it like 512MiB"))
 	}
 	if n < 0 {

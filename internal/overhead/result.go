@@ -3,7 +3,11 @@
 // is, and where on the host the cost is paid.
 package overhead
 
-import "tare/internal/bench"
+import (
+	"slices"
+
+	"tare/internal/bench"
+)
 
 // Verdict is what the data allow to be said of an effect.
 type Verdict string
@@ -46,6 +50,8 @@ type Result struct {
 	Warnings   []string       `json:"warnings,omitempty"`
 	Layout     []Placement    `json:"layout"`
 	HostFacts  []Fact         `json:"host"` // in the order to show
+	// Method says in a sentence how the intervals were made.
+	Method string `json:"method"`
 }
 
 // Counts of trials by status.
@@ -53,7 +59,8 @@ type Counts struct {
 	Planned int `json:"planned"`
 	Done    int `json:"done"`
 	Failed  int `json:"failed"`
-	Missing int `json:"missing"`
+	Missing int `json:"missing"` // without a final outcome, the aborted among them
+	Aborted int `json:"aborted,omitempty"`
 }
 
 // Platform is one platform as it took part.
@@ -89,6 +96,9 @@ type Row struct {
 	Points []Point `json:"points"`
 	Median float64 `json:"median"`
 	N      int     `json:"n"`
+	// Failed counts launches of this scene that did not finish, Missing those without an outcome.
+	Failed  int `json:"failed,omitempty"`
+	Missing int `json:"missing,omitempty"`
 	// Effect compares with the baseline; nil for the baseline itself.
 	Effect *Effect `json:"effect,omitempty"`
 	// Reproduce is a command that measures this row again.
@@ -122,6 +132,9 @@ type Effect struct {
 	Why string `json:"why,omitempty"`
 	// Words says the effect in words with its direction, such as "7.1 % slower (5.0 to 9.3)".
 	Words string `json:"words"`
+	// Caution, if not empty, must be shown wherever the effect is: the two
+	// sides were not measured alike, such as an emulated platform beside a real one.
+	Caution string `json:"caution,omitempty"`
 	// Ratios are the paired ratios by block, every one.
 	Ratios []Point `json:"ratios"`
 }
@@ -137,6 +150,12 @@ type Usage struct {
 	RestCPU  float64 `json:"rest_cpu"`
 	// StealCPU in cores: taken by the hypervisor this host itself runs under.
 	StealCPU float64 `json:"steal_cpu"`
+	// Others is the CPU in cores of actors that are not subjects, their layers
+	// included, by role: "peer", "neighbour", "idle". It is in none of the above.
+	Others map[bench.Role]float64 `json:"others_cpu,omitempty"`
+	// Absent names the JSON fields of this row that could not be measured; their
+	// zero says nothing. Notes say why.
+	Absent []string `json:"absent,omitempty"`
 	// Parts splits LayerCPU: "shim", "daemon", "vcpu", ...
 	Parts map[string]float64 `json:"parts,omitempty"`
 	// Memory in bytes, at the end of the window.
@@ -155,6 +174,9 @@ type Usage struct {
 	Notes       []string `json:"notes,omitempty"`
 }
 
+// Has reports whether the field with the JSON name was measured.
+func (u *Usage) Has(field string) bool { return !slices.Contains(u.Absent, field) }
+
 // Failure is a trial that did not finish.
 type Failure struct {
 	Trial    string `json:"trial"`
@@ -163,6 +185,8 @@ type Failure struct {
 	Phase    string `json:"phase"`
 	Error    string `json:"error"`
 	Hint     string `json:"hint,omitempty"`
+	// Log is the platform's last words.
+	Log string `json:"log,omitempty"`
 }
 
 // Series are the samples of one trial as rates, aligned on the host's clock.

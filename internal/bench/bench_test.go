@@ -1,0 +1,60 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+)
+
+func TestParseBytes(t *testing.T) {
+	for in, want := range map[string]Bytes{
+		"0": 0, "4096": 4096, "1KiB": 1024, "1.5 GiB": 3 * GiB / 2, "10GB": 10e9, "7 B": 7, "2TiB": 2 * TiB,
+	} {
+		if got, err := ParseBytes(in); err != nil || got != want {
+			t.Errorf("%q: got %d, %v; want %d", in, got, err, want)
+		}
+	}
+	for _, bad := range []string{"", "MiB", "-1GiB", "1 GiBs", "0x1p3 GiB", "1e3 GiB", "NaN", "1 gib", "99999999999TiB", "1.2.3KiB"} {
+		if got, err := ParseBytes(bad); err == nil {
+			t.Errorf("%q was accepted as %d", bad, got)
+		}
+	}
+}
+
+func TestBytesString(t *testing.T) {
+	for b, want := range map[Bytes]string{0: "0 B", 1023: "1023 B", GiB: "1 GiB", 3 * GiB / 2: "1.5 GiB", 300 * MiB: "300 MiB"} {
+		if got := b.String(); got != want {
+			t.Errorf("%d: got %q, want %q", int64(b), got, want)
+		}
+	}
+}
+
+func TestPlatformRefString(t *testing.T) {
+	r := PlatformRef{"docker", map[string]string{"storage": "volume", "net": "host"}}
+	if got, want := r.String(), "docker[net=host,storage=volume]"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestHint(t *testing.T) {
+	err := fmt.Errorf("start docker: %w%w", ErrUnavailable, Hint("install docker.io"))
+	if got := err.Error(); got != "start docker: unavailable" {
+		t.Errorf("the hint shows in %q", got)
+	}
+	if HintOf(fmt.Errorf("run: %w", err)) != "install docker.io" || !errors.Is(err, ErrUnavailable) {
+		t.Error("hint or cause lost on the way")
+	}
+	if HintOf(errors.New("x")) != "" {
+		t.Error("a hint from nowhere")
+	}
+}
+
+func TestThreadPart(t *testing.T) {
+	for name, want := range map[string]string{
+		"CPU 0/KVM": "vcpu", "CPU 1/TCG": "vcpu", "IO iothread0": "iothread", "qemu-system-x86": "vmm", "worker": "vmm", "CPU burner": "vmm",
+	} {
+		if got := ThreadPart(name); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,227 @@
+package meter
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/bench"
+	"tare/internal/proc"
+)
+
+// Helpers reads the processes that serve instances from outside: their CPU time
+// by part and their resident memory. A VMM ("vmm") is split by thread into
+// vcpu, iothread and the rest. The CPU time of a process or thread that has
+// ended stays counted, so sums never fall.
+type Helpers struct {
+	columns []string
+	parts   []*part
+	page    float64
+}
+
+// part is all processes that play one part.
+type part struct {
+	column int
+	tasks  []*helper
+}
+
+// helper is a process that is read as a whole.
+type helper struct {
+	pid   int
+	clock int32
+	last  float64
+	gone  bool
+	statm *proc.File
+	vmm   *vmm
+}
+
+// vmm is the threads of a virtual machine monitor.
+type vmm struct {
+	dir     string
+	threads map[string]*thread
+	seconds map[string]float64 // by part, of threads that have ended
+}
+
+type thread struct {
+	part  string
+	file  *proc.File
+	last  float64
+	alive bool
+}
+
+var vmmParts = []string{"vcpu", "iothread", "vmm"}
+
+// OpenHelpers opens the processes on the tree mounted at procDir. One that has
+// ended already is an error.
+func OpenHelpers(procDir string, processes []bench.Process) (*Helpers, error) {
+	h := &Helpers{page: float64(os.Getpagesize())}
+	byPart := map[string]*part{}
+	for _, p := range processes {
+		names := []string{p.Part}
+		if p.Part == "vmm" {
+			names = vmmParts
+		}
+		for _, name := range names {
+			if col := bench.CPUOf(name); !slices.Contains(h.columns, col) {
+				h.columns = append(h.columns, col)
+			}
+		}
+		g := byPart[p.Part]
+		if g == nil {
+			g = &part{column: slices.Index(h.columns, bench.CPUOf(p.Part))}
+			byPart[p.Part] = g
+			h.parts = append(h.parts, g)
+		}
+		dir := filepath.Join(procDir, strconv.Itoa(p.PID))
+		statm, err := proc.Open(filepath.Join(dir, "statm"))
+		if err != nil {
+			h.Close()
+			return nil, fmt.Errorf("open helper meter: %s (pid %d): %w", p.Part, p.PID, err)
+		}
+		t := &helper{pid: p.PID, clock: processClock(p.PID), statm: statm}
+		if p.Part == "vmm" {
+			t.vmm = &vmm{dir: filepath.Join(dir, "task"), threads: map[string]*thread{}, seconds: map[string]float64{}}
+		}
+		g.tasks = append(g.tasks, t)
+	}
+	h.columns = append(h.columns, bench.ColMemRSS)
+	return h, nil
+}
+
+// processClock is the id of a process's CPU-time clock, which counts all its
+// threads in nanoseconds: MAKE_PROCESS_CPUCLOCK of the kernel's
+// include/linux/posix-timers_types.h with CPUCLOCK_SCHED.
+func processClock(pid int) int32 { return int32(^pid)<<3 | 2 }
+
+func (h *Helpers) Meter() string      { return "helpers" }
+func (h *Helpers) Level() bench.Level { return bench.Layer }
+func (h *Helpers) Columns() []string  { return h.columns }
+
+// Read fills values.
+func (h *Helpers) Read(v []float64) error {
+	for i := range v {
+		v[i] = 0
+	}
+	rss := len(v) - 1
+	for _, g := range h.parts {
+		for _, t := range g.tasks {
+			if err := h.readTask(g, t, v, rss); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (h *Helpers) readTask(g *part, t *helper, v []float64, rss int) error {
+	if !t.gone {
+		if b, err := t.statm.Read(); err == nil && len(b) > 0 {
+			f := bytes.Fields(b)
+			if len(f) < 2 {
+				return fmt.Errorf("helper meter: statm of pid %d: %q", t.pid, b)
+			}
+			pages, ok := proc.Single(f[1])
+			if !ok {
+				return fmt.Errorf("helper meter: statm of pid %d: %q is not a number", t.pid, f[1])
+			}
+			v[rss] += pages * h.page
+		} else {
+			t.gone = true
+		}
+	}
+	if t.vmm != nil {
+		if !t.gone {
+			if err := t.vmm.read(); err != nil {
+				return err
+			}
+		}
+		for i, col := range h.columns {
+			for _, name := range vmmParts {
+				if col == bench.CPUOf(name) {
+					v[i] += t.vmm.sum(name)
+				}
+			}
+		}
+		return nil
+	}
+	if !t.gone {
+		var ts unix.Timespec
+		if err := unix.ClockGettime(t.clock, &ts); err == nil {
+			t.last = float64(ts.Nano()) / 1e9
+		}
+	}
+	v[g.column] += t.last
+	return nil
+}
+
+// read looks for new threads and reads every one's CPU time.
+func (m *vmm) read() error {
+	entries, err := os.ReadDir(m.dir)
+	if err != nil {
+		return nil // the process has just ended; what was read last stands
+	}
+	for _, t := range m.threads {
+		t.alive = false
+	}
+	for _, e := range entries {
+		t := m.threads[e.Name()]
+		if t == nil {
+			comm, err := os.ReadFile(filepath.Join(m.dir, e.Name(), "comm"))
+			if err != nil {
+				continue
+			}
+			f, err := proc.Open(filepath.Join(m.dir, e.Name(), "schedstat"))
+			if err != nil {
+				continue
+			}
+			t = &thread{part: bench.ThreadPart(string(bytes.TrimSpace(comm))), file: f}
+			m.threads[e.Name()] = t
+		}
+		b, err := t.file.Read()
+		if err != nil || len(b) == 0 {
+			continue
+		}
+		if t.last, err = proc.ParseSchedstat(b); err != nil {
+			return fmt.Errorf("helper meter: thread %s: %w", e.Name(), err)
+		}
+		t.alive = true
+	}
+	for tid, t := range m.threads {
+		if !t.alive {
+			m.seconds[t.part] += t.last
+			t.file.Close()
+			delete(m.threads, tid)
+		}
+	}
+	return nil
+}
+
+func (m *vmm) sum(part string) float64 {
+	s := m.seconds[part]
+	for _, t := range m.threads {
+		if t.part == part {
+			s += t.last
+		}
+	}
+	return s
+}
+
+// Close closes the files.
+func (h *Helpers) Close() error {
+	for _, g := range h.parts {
+		for _, t := range g.tasks {
+			t.statm.Close()
+			if t.vmm != nil {
+				for _, th := range t.vmm.threads {
+					th.file.Close()
+				}
+			}
+		}
+	}
+	return nil
+}

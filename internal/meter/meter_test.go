@@ -1,0 +1,231 @@
+package meter
+
+import (
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"tare/internal/bench"
+)
+
+func read(t *testing.T, r bench.Reader) map[string]float64 {
+	t.Helper()
+	v := make([]float64, len(r.Columns()))
+	if err := r.Read(v); err != nil {
+		t.Fatalf("read %s: %v", r.Meter(), err)
+	}
+	m := map[string]float64{}
+	for i, c := range r.Columns() {
+		m[c] = v[i]
+	}
+	return m
+}
+
+func TestProcCountsUp(t *testing.T) {
+	r, err := OpenProc("/proc", "/sys")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	a := read(t, r)
+	for end := time.Now().Add(50 * time.Millisecond); time.Now().Before(end); {
+	}
+	b := read(t, r)
+	if b[bench.ColCPUBusy] <= a[bench.ColCPUBusy] {
+		t.Errorf("busy time went from %v to %v while spinning", a[bench.ColCPUBusy], b[bench.ColCPUBusy])
+	}
+	for c := range a {
+		if c != bench.ColMemUsed && c != bench.ColMemCache && b[c] < a[c] {
+			t.Errorf("counter %s fell from %v to %v", c, a[c], b[c])
+		}
+	}
+}
+
+// tree writes files below a new directory.
+func tree(t *testing.T, files map[string]string) string {
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestCgroupV2(t *testing.T) {
+	dir := tree(t, map[string]string{
+		"cpu.stat":    "usage_usec 2500000\nuser_usec 2000000\nsystem_usec 500000\nnice_usec 0\n",
+		"memory.stat": "anon 1048576\nfile 2097152\nkernel 4096\n",
+		"io.stat":     "254:0 rbytes=4096 wbytes=8192 rios=1 wios=2 dbytes=0 dios=0\n8:0 rbytes=1 wbytes=1 rios=1 wios=1\n",
+	})
+	r, err := OpenCgroup(map[string]string{"unified": dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	want := map[string]float64{
+		bench.ColCPUBusy: 2.5, bench.ColCPUUser: 2, bench.ColCPUSystem: .5,
+		bench.ColMemUsed: 1048576, bench.ColMemCache: 2097152,
+		bench.ColDiskRead: 4097, bench.ColDiskWrite: 8193, bench.ColDiskReadOps: 2, bench.ColDiskWriteOps: 3,
+	}
+	got := read(t, r)
+	for c, w := range want {
+		if math.Abs(got[c]-w) > 1e-9 {
+			t.Errorf("%s = %v, want %v", c, got[c], w)
+		}
+	}
+}
+
+// On a hybrid host v1 has the controllers and the unified group only the CPU time.
+func TestCgroupHybrid(t *testing.T) {
+	dir := tree(t, map[string]string{
+		"cpuacct/cpuacct.usage":                           "1500000000\n",
+		"cpuacct/cpuacct.stat":                            "user 100\nsystem 50\n",
+		"memory/memory.stat":                              "cache 1\nrss 2\ntotal_cache 10\ntotal_rss 20\n",
+		"blkio/blkio.throttle.io_service_bytes_recursive": "254:0 Read 512\n254:0 Write 1024\n254:0 Sync 1\nTotal 1536\n",
+		"blkio/blkio.throttle.io_serviced_recursive":      "254:0 Read 1\n254:0 Write 2\nTotal 3\n",
+		"unified/cpu.stat":                                "usage_usec 1\nuser_usec 1\nsystem_usec 0\n",
+	})
+	dirs := map[string]string{}
+	for _, c := range []string{"cpuacct", "memory", "blkio", "unified"} {
+		dirs[c] = filepath.Join(dir, c)
+	}
+	r, err := OpenCgroup(dirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	got := read(t, r)
+	for c, w := range map[string]float64{
+		bench.ColCPUBusy: 1.5, bench.ColCPUUser: 1, bench.ColCPUSystem: .5, bench.ColMemUsed: 20, bench.ColMemCache: 10,
+		bench.ColDiskRead: 512, bench.ColDiskWrite: 1024, bench.ColDiskReadOps: 1, bench.ColDiskWriteOps: 2,
+	} {
+		if got[c] != w {
+			t.Errorf("%s = %v, want %v", c, got[c], w)
+		}
+	}
+}
+
+func TestCgroupMissingIsNaN(t *testing.T) {
+	dir := tree(t, map[string]string{"cpu.stat": "usage_usec 1\nuser_usec 1\nsystem_usec 0\n"})
+	r, err := OpenCgroup(map[string]string{"unified": dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if got := read(t, r)[bench.ColMemUsed]; !math.IsNaN(got) {
+		t.Errorf("memory of a group without the controller is %v, want NaN", got)
+	}
+	if _, err := OpenCgroup(map[string]string{"unified": t.TempDir()}); err == nil {
+		t.Error("a group without any accounting was accepted")
+	}
+}
+
+func TestCgroupBadText(t *testing.T) {
+	for file, text := range map[string]string{
+		"cpu.stat": "usage_usec many\n", "memory.stat": "anon 1\n", "io.stat": "8:0 rbytes=x\n",
+	} {
+		r, err := OpenCgroup(map[string]string{"unified": tree(t, map[string]string{file: text})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := make([]float64, len(r.Columns()))
+		if err := r.Read(v); err == nil {
+			t.Errorf("%s %q was accepted", file, text)
+		}
+		r.Close()
+	}
+}
+
+// A helper's CPU time is counted, and stays counted after it has ended.
+func TestHelpers(t *testing.T) {
+	cmd := exec.Command("sh", "-c", "while :; do :; done")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	r, err := OpenHelpers("/proc", []bench.Process{{PID: cmd.Process.Pid, Part: "shim"}, {PID: os.Getpid(), Part: "vmm"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for _, c := range []string{"cpu_shim_s", "cpu_vcpu_s", "cpu_iothread_s", "cpu_vmm_s", bench.ColMemRSS} {
+		if !slices.Contains(r.Columns(), c) {
+			t.Errorf("no column %s in %v", c, r.Columns())
+		}
+	}
+	time.Sleep(100 * time.Millisecond)
+	a := read(t, r)
+	if a["cpu_shim_s"] <= 0 || a["cpu_vmm_s"] <= 0 || a[bench.ColMemRSS] <= 0 {
+		t.Errorf("nothing counted: %v", a)
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	b := read(t, r)
+	if b["cpu_shim_s"] < a["cpu_shim_s"] {
+		t.Errorf("time fell from %v to %v when the helper ended", a["cpu_shim_s"], b["cpu_shim_s"])
+	}
+	if _, err := OpenHelpers("/proc", []bench.Process{{PID: cmd.Process.Pid, Part: "shim"}}); err == nil {
+		t.Error("a process that has ended was accepted")
+	}
+}
+
+type here struct{}
+
+func (here) Do(f func() error) error { return f() }
+
+func TestDevices(t *testing.T) {
+	r, err := OpenDevices(here{}, []string{"lo"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if got := read(t, r); math.IsNaN(got[bench.ColNetRx]) || got[bench.ColNetRx] != got[bench.ColNetTx] {
+		t.Errorf("lo received %v and sent %v", got[bench.ColNetRx], got[bench.ColNetTx])
+	}
+	gone, err := OpenDevices(here{}, []string{"no-such-device"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gone.Close()
+	if gone.Read(make([]float64, 4)) == nil {
+		t.Error("a device that does not exist was read")
+	}
+}
+
+// What one tick of each level costs the observer.
+func BenchmarkHost(b *testing.B) {
+	r, err := OpenProc("/proc", "/sys")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	benchmark(b, r)
+}
+
+func BenchmarkHelpers(b *testing.B) {
+	r, err := OpenHelpers("/proc", []bench.Process{{PID: 1, Part: "daemon"}, {PID: os.Getpid(), Part: "vmm"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	benchmark(b, r)
+}
+
+func benchmark(b *testing.B, r bench.Reader) {
+	v := make([]float64, len(r.Columns()))
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := r.Read(v); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

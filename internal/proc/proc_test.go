@@ -1,0 +1,165 @@
+package proc
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+const statText = "cpu  20823 7 5080 315347 585 3 111 8 2 1\ncpu0 5309 0 1735 163840 53 0 19 1 0 0\n"
+
+func TestParseStat(t *testing.T) {
+	c, err := ParseStat([]byte(statText))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := CPU{208.23, .07, 50.80, 3153.47, 5.85, .03, 1.11, .08, .02, .01}
+	if c != want {
+		t.Errorf("got %+v, want %+v", c, want)
+	}
+	if got := c.Busy(); got < 260.23 || got > 260.25 {
+		t.Errorf("busy %v, want 260.24", got)
+	}
+	for _, bad := range []string{"", "cpu0 1 2 3 4 5 6 7 8\n", "cpu  1 2 3\n", "cpu  1 2 x 4 5 6 7 8\n", "cpu  1 2 -3 4 5 6 7 8\n"} {
+		if _, err := ParseStat([]byte(bad)); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
+}
+
+func TestParseProcess(t *testing.T) {
+	// A command may hold blanks and parentheses; taken from a process named to be awkward.
+	const line = "4242 (a) R (b) S 77 4242 4242 0 -1 4194560 1000 50 0 0 150 25 30 5 20 0 3 0 123456 9000000 800 18446744073709551615\n"
+	p, err := ParseProcess([]byte(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Process{Comm: "a) R (b", State: 'S', Parent: 77, User: 1.5, System: .25, ChildUser: .3, ChildSystem: .05, Start: 123456, RSS: 800}
+	if p != want {
+		t.Errorf("got %+v, want %+v", p, want)
+	}
+	for _, bad := range []string{"", "1 (x", "1 (x) ", "1 (x) S 1 2", strings.Replace(line, " 150 ", " x ", 1)} {
+		if _, err := ParseProcess([]byte(bad)); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
+}
+
+func TestEachDisk(t *testing.T) {
+	const text = " 254       0 vda 100 1 2000 9 200 2 4000 9 0 99 18 0 0 0 0 0 0\n   7       0 loop0 1 0 2 0 0 0 0 0 0 0 0\n"
+	got := map[string]Disk{}
+	if err := EachDisk([]byte(text), func(name []byte, d Disk) { got[string(name)] = d }); err != nil {
+		t.Fatal(err)
+	}
+	if want := (Disk{100, 2000 * 512, 200, 4000 * 512}); got["vda"] != want {
+		t.Errorf("vda %+v, want %+v", got["vda"], want)
+	}
+	if len(got) != 2 {
+		t.Errorf("%d devices, want 2", len(got))
+	}
+	if EachDisk([]byte("8 0 sda 1 2"), func([]byte, Disk) {}) == nil {
+		t.Error("a short line was accepted")
+	}
+}
+
+func TestEachNet(t *testing.T) {
+	const text = "Inter-|   Receive  |  Transmit\n face |bytes packets\n    lo:    3193      29    0    0    0     0          0         0     3193      29    0    0    0     0       0          0\nveth1a:10 1 0 0 0 0 0 0 20 2 0 0 0 0 0 0\n"
+	got := map[string]Net{}
+	if err := EachNet([]byte(text), func(name []byte, n Net) { got[string(name)] = n }); err != nil {
+		t.Fatal(err)
+	}
+	if want := (Net{10, 1, 20, 2}); got["veth1a"] != want {
+		t.Errorf("veth1a %+v, want %+v", got["veth1a"], want)
+	}
+	if EachNet([]byte("a\nb\nno colon here\n"), func([]byte, Net) {}) == nil {
+		t.Error("a line without a colon was accepted")
+	}
+}
+
+func TestKeyed(t *testing.T) {
+	const text = "usage_usec 123\nuser_usec 100\nbad x\n"
+	if n, ok := Keyed([]byte(text), "user_usec"); !ok || n != 100 {
+		t.Errorf("user_usec = %v, %v", n, ok)
+	}
+	for _, key := range []string{"user", "bad", "absent"} {
+		if n, ok := Keyed([]byte(text), key); ok {
+			t.Errorf("%s = %v, want none", key, n)
+		}
+	}
+}
+
+func TestParsePressure(t *testing.T) {
+	got, err := ParsePressure([]byte("some avg10=0.13 avg60=1.23 avg300=0.65 total=11636026\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"))
+	if err != nil || got != 11.636026 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if _, err := ParsePressure([]byte("full total=1\n")); err == nil {
+		t.Error("a file without some was accepted")
+	}
+}
+
+// A file is read again from its start and may have grown past the buffer.
+func TestFileReadsAgain(t *testing.T) {
+	path := t.TempDir() + "/f"
+	if err := os.WriteFile(path, []byte("one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if b, err := f.Read(); err != nil || string(b) != "one" {
+		t.Fatalf("got %q, %v", b, err)
+	}
+	long := strings.Repeat("x", 10000)
+	if err := os.WriteFile(path, []byte(long), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := f.Read(); err != nil || string(b) != long {
+		t.Fatalf("got %d bytes, %v", len(b), err)
+	}
+}
+
+// The machine's own files parse.
+func TestRealFiles(t *testing.T) {
+	for path, parse := range map[string]func([]byte) error{
+		"/proc/stat":      func(b []byte) error { _, err := ParseStat(b); return err },
+		"/proc/meminfo":   func(b []byte) error { _, err := ParseMeminfo(b); return err },
+		"/proc/diskstats": func(b []byte) error { return EachDisk(b, func([]byte, Disk) {}) },
+		"/proc/net/dev":   func(b []byte) error { return EachNet(b, func([]byte, Net) {}) },
+		"/proc/self/stat": func(b []byte) error { _, err := ParseProcess(b); return err },
+	} {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		if err := parse(b); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func FuzzParsers(f *testing.F) {
+	f.Add([]byte(statText))
+	f.Add([]byte("1 (x) S 77 4242"))
+	f.Add([]byte("some avg10=0.13 total=5"))
+	f.Add([]byte("a\nb\nlo: 1 2 3 4 5 6 7 8 9 10"))
+	f.Add([]byte("8 0 sda 1 2 3 4 5 6 7"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if c, err := ParseStat(b); err == nil && c.Busy() < 0 {
+			t.Errorf("negative time from %q", b)
+		}
+		if p, err := ParseProcess(b); err == nil && (p.Parent < 0 || p.RSS < 0) {
+			t.Errorf("negative field from %q", b)
+		}
+		ParseMeminfo(b)
+		ParsePressure(b)
+		ParseSchedstat(b)
+		EachDisk(b, func([]byte, Disk) {})
+		EachNet(b, func([]byte, Net) {})
+		Keyed(b, "x")
+		Single(b)
+	})
+}

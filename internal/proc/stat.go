@@ -1,0 +1,111 @@
+package proc
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// CPU is time spent since boot in each mode, in seconds summed over all CPUs.
+// Guest time is contained in User, GuestNice in Nice.
+type CPU struct {
+	User, Nice, System, Idle, IOWait, IRQ, SoftIRQ, Steal, Guest, GuestNice float64
+}
+
+// Busy is all time that is not idle, waiting for I/O or stolen.
+func (c CPU) Busy() float64 { return c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ }
+
+// ParseStat reads the first line of /proc/stat.
+func ParseStat(b []byte) (CPU, error) {
+	line, _ := nextLine(b)
+	rest, ok := bytes.CutPrefix(line, []byte("cpu "))
+	if !ok {
+		return CPU{}, fmt.Errorf("proc stat: %q does not begin with cpu", line)
+	}
+	var n [10]uint64
+	got, err := numbers(rest, n[:])
+	if err != nil {
+		return CPU{}, fmt.Errorf("proc stat: %w", err)
+	}
+	if got < 8 {
+		return CPU{}, fmt.Errorf("proc stat: %q has %d of at least 8 fields", line, got)
+	}
+	s := func(i int) float64 { return float64(n[i]) / TicksPerSecond }
+	return CPU{s(0), s(1), s(2), s(3), s(4), s(5), s(6), s(7), s(8), s(9)}, nil
+}
+
+// Memory is a summary of /proc/meminfo in bytes.
+type Memory struct {
+	Total, Free, Available, Buffers, Cached, Reclaimable, Shmem, SwapTotal, SwapFree float64
+}
+
+// Used is memory that could not be given to a new program without swapping.
+func (m Memory) Used() float64 { return m.Total - m.Available }
+
+// Cache is memory that holds file contents and reclaimable kernel objects.
+func (m Memory) Cache() float64 { return m.Buffers + m.Cached + m.Reclaimable - m.Shmem }
+
+// ParseMeminfo reads /proc/meminfo.
+func ParseMeminfo(b []byte) (Memory, error) {
+	var m Memory
+	seen := 0
+	for len(b) > 0 {
+		var line []byte
+		line, b = nextLine(b)
+		i := bytes.IndexByte(line, ':')
+		if i < 0 {
+			continue
+		}
+		var dst *float64
+		switch string(line[:i]) {
+		case "MemTotal":
+			dst = &m.Total
+		case "MemFree":
+			dst = &m.Free
+		case "MemAvailable":
+			dst = &m.Available
+		case "Buffers":
+			dst = &m.Buffers
+		case "Cached":
+			dst = &m.Cached
+		case "SReclaimable":
+			dst = &m.Reclaimable
+		case "Shmem":
+			dst = &m.Shmem
+		case "SwapTotal":
+			dst = &m.SwapTotal
+		case "SwapFree":
+			dst = &m.SwapFree
+		default:
+			continue
+		}
+		f, _ := nextField(line[i+1:])
+		n, ok := number(f)
+		if !ok {
+			return m, fmt.Errorf("proc meminfo: %q: %q is not a number", line, f)
+		}
+		*dst = float64(n) * 1024
+		seen++
+	}
+	if seen < 9 {
+		return m, fmt.Errorf("proc meminfo: %d of 9 lines found", seen)
+	}
+	return m, nil
+}
+
+// Pressure is the time some task waited for a resource since boot, in seconds
+// (Documentation/accounting/psi.rst).
+func ParsePressure(b []byte) (some float64, err error) {
+	line, _ := nextLine(b)
+	if !bytes.HasPrefix(line, []byte("some ")) {
+		return 0, fmt.Errorf("proc pressure: %q does not begin with some", line)
+	}
+	i := bytes.Index(line, []byte("total="))
+	if i < 0 {
+		return 0, fmt.Errorf("proc pressure: %q has no total", line)
+	}
+	n, ok := number(line[i+len("total="):])
+	if !ok {
+		return 0, fmt.Errorf("proc pressure: %q is not a number", line[i:])
+	}
+	return float64(n) / 1e6, nil
+}

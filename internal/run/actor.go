@@ -1,0 +1,271 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path"
+	"strconv"
+	"time"
+
+	"tare/internal/agent"
+	"tare/internal/bench"
+	"tare/internal/clock"
+)
+
+// actor is one instance of the scene and what it does.
+type actor struct {
+	bench.Actor
+	id, dir  string
+	netns    string     // of a peer
+	addr     netip.Addr // as the others see it
+	instance bench.Instance
+	client   *agent.Client
+	part     bench.Part
+	main     *agent.Process
+	outcome  bench.ActorOutcome
+}
+
+// launch starts every actor, those that serve or surround the subjects first,
+// and waits until its agent has greeted.
+func (x *trial) launch(ctx context.Context) error {
+	for _, role := range []bench.Role{bench.Peer, bench.Idle, bench.Neighbour, bench.Subject} {
+		for _, a := range x.actors {
+			if a.Role != role {
+				continue
+			}
+			if err := x.launchActor(ctx, a); err != nil {
+				return fmt.Errorf("launch %s on %s: %w", a.Name, a.Platform, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (x *trial) launchActor(ctx context.Context, a *actor) error {
+	e, ok := x.Engines[a.Platform.Name]
+	a.outcome = bench.ActorOutcome{Actor: a.Name, Role: a.Role, Platform: a.Platform, CPUSet: a.CPUSet}
+	if !ok {
+		return fmt.Errorf("platform is not open: %w", bench.ErrUnavailable)
+	}
+	a.outcome.Version, a.outcome.Label = e.Version, e.Label
+	if a.Role == bench.Peer && x.Lab != nil {
+		var err error
+		if a.netns, a.addr, err = x.Lab.Peer(ctx, a.Name); err != nil {
+			return err
+		}
+	}
+	limit := startDeadline
+	if d := x.scene.Timing.Deadline; d > 0 {
+		limit = d
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not up after %v", limit))
+	defer cancel()
+	options := map[string]string{}
+	for _, o := range e.Options {
+		options[o.Name] = o.Default
+	}
+	for k, v := range a.Platform.Options {
+		options[k] = v
+	}
+	var err error
+	a.instance, err = e.Start(ctx, bench.Launch{
+		ID: a.id, Shape: a.Shape, CPUSet: a.CPUSet, Options: options, Dir: a.dir, NetNS: a.netns,
+	})
+	if err != nil {
+		return err
+	}
+	a.outcome.Launch = a.instance.Command()
+	if a.client, err = agent.Dial(ctx, a.instance.Stream()); err != nil {
+		return err
+	}
+	ready := a.client.GreetedAt() - a.instance.Launched()
+	if ready < 0 {
+		return fmt.Errorf("the agent greeted %d ns before the launch: the clock cannot be trusted", -ready)
+	}
+	hello := a.client.Hello()
+	a.outcome.ReadyMS = float64(ready) / 1e6
+	a.outcome.CPUsSeen, a.outcome.Kernel = len(hello.CPUs), hello.Kernel
+	a.outcome.Unenforced = a.instance.Unenforced()
+	if a.Role != bench.Peer {
+		a.addr = a.instance.Addr()
+	}
+	return nil
+}
+
+// startup measures the launch itself, down to the first command run inside.
+func (x *trial) startup(ctx context.Context) error {
+	x.enter("measure")
+	subjects := x.withRole(bench.Subject)
+	for _, a := range subjects {
+		out, err := a.client.Exec(ctx, bench.Command{Argv: []string{"/bin/true"}, Timeout: answerDeadline})
+		done := clock.Now()
+		if err == nil && out.Exit != 0 {
+			err = fmt.Errorf("exit status %d", out.Exit)
+		}
+		if err != nil {
+			return fmt.Errorf("run the first command in %s: %w", a.Name, err)
+		}
+		a.outcome.Values = []bench.Value{
+			{Metric: "ready", Value: a.outcome.ReadyMS},
+			{Metric: "first_command", Value: float64(done-a.instance.Launched()) / 1e6},
+		}
+		x.outcome.Window = [2]int64{a.instance.Launched(), done}
+	}
+	x.outcome.Values = combine(bench.StartupMetrics, subjects)
+	x.enter("collect")
+	return x.describeScopes()
+}
+
+// prepare makes every actor ready: clocks compared, files placed, services and
+// neighbours running, the subjects' own preparation done.
+func (x *trial) prepare(ctx context.Context) error {
+	for _, a := range x.actors {
+		off, err := a.client.Probe(ctx, 8)
+		if err != nil {
+			return fmt.Errorf("compare the clock of %s: %w", a.Name, err)
+		}
+		a.outcome.ClockOffset, a.outcome.ClockUncertainty = off.Offset, off.Uncertainty
+		if a.Workload == "" {
+			continue
+		}
+		w, ok := x.Workloads[a.Workload]
+		if !ok {
+			return fmt.Errorf("workload %q of %s is not known: %w", a.Workload, a.Name, bench.ErrInvalid)
+		}
+		if a.part, err = w.Steps(a.Part, a.Params, x.setting(a)); err != nil {
+			return fmt.Errorf("workload %s in %s: %w", a.Workload, a.Name, err)
+		}
+		if err := a.place(ctx); err != nil {
+			return err
+		}
+		for _, c := range a.part.Prepare {
+			if err := a.must(ctx, c, "prepare"); err != nil {
+				return err
+			}
+		}
+		if a.part.Service {
+			if err := x.serve(ctx, a); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (x *trial) setting(a *actor) bench.Setting {
+	return bench.Setting{Timing: x.scene.Timing, Shape: a.Shape, LLC: x.LLC, Addr: x.addresses()}
+}
+
+// addresses are those of the scene's parts, such as "server".
+func (x *trial) addresses() map[string]netip.Addr {
+	m := map[string]netip.Addr{}
+	for _, a := range x.actors {
+		if a.Part != "" && a.Part != bench.SubjectPart {
+			m[a.Part] = a.addr
+		}
+	}
+	return m
+}
+
+// place puts the workload's files inside the instance.
+func (a *actor) place(ctx context.Context) error {
+	for _, f := range a.part.Files {
+		data := bytes.NewReader(f.Data)
+		if f.HostPath != "" {
+			b, err := os.ReadFile(f.HostPath)
+			if err != nil {
+				return fmt.Errorf("copy %s into %s: %w%w", f.HostPath, a.Name, err,
+					bench.Hint("the file is named by the workload's parameters; check its path"))
+			}
+			data = bytes.NewReader(b)
+		}
+		mk := bench.Command{Argv: []string{"mkdir", "-p", path.Dir(f.Path)}, Timeout: answerDeadline}
+		if err := a.must(ctx, mk, "make the directory of "+f.Path); err != nil {
+			return err
+		}
+		if err := a.client.Put(ctx, f.Path, f.Mode, data); err != nil {
+			return fmt.Errorf("put %s into %s: %w", f.Path, a.Name, err)
+		}
+	}
+	return nil
+}
+
+// must runs a command that has to succeed.
+func (a *actor) must(ctx context.Context, c bench.Command, what string) error {
+	out, err := a.client.Exec(ctx, c)
+	if err != nil {
+		return fmt.Errorf("%s in %s: %v: %w", what, a.Name, c.Argv, err)
+	}
+	return checkExit(what+" in "+a.Name, c, out)
+}
+
+// checkExit is an error for a command that failed, with the last of what it printed.
+func checkExit(what string, c bench.Command, out bench.Output) error {
+	if out.Exit == 0 && !out.TimedOut {
+		return nil
+	}
+	how := "exit status " + strconv.Itoa(out.Exit)
+	switch {
+	case out.TimedOut:
+		how = fmt.Sprintf("no end after %v", c.Timeout)
+	case out.Signal != "":
+		how = "ended by signal " + out.Signal
+	}
+	return fmt.Errorf("%s: %v: %s: %s", what, c.Argv, how, tail(out, 600))
+}
+
+// tail is the last of what a command printed, standard error first.
+func tail(out bench.Output, n int) string {
+	b := bytes.TrimSpace(out.Stderr)
+	if len(b) == 0 {
+		b = bytes.TrimSpace(out.Stdout)
+	}
+	if len(b) == 0 {
+		return "it printed nothing"
+	}
+	return strconv.Quote(string(b[max(0, len(b)-n):]))
+}
+
+// serve starts a service and waits until it accepts connections.
+func (x *trial) serve(ctx context.Context, a *actor) error {
+	var err error
+	if a.main, err = a.client.Start(ctx, a.part.Main, nil); err != nil {
+		return fmt.Errorf("start %s in %s: %w", a.Workload, a.Name, err)
+	}
+	a.outcome.Command = a.part.Main.Argv
+	if a.part.Listen == 0 || !a.addr.IsValid() || x.Lab == nil {
+		return nil
+	}
+	target := netip.AddrPortFrom(a.addr, uint16(a.part.Listen)).String()
+	deadline := time.Now().Add(listenDeadline)
+	for {
+		var conn net.Conn
+		err := x.Lab.Do(func() (err error) {
+			conn, err = net.DialTimeout("tcp", target, time.Second)
+			return err
+		})
+		if err == nil {
+			return conn.Close()
+		}
+		if ctx.Err() != nil || time.Now().After(deadline) {
+			return fmt.Errorf("wait for %s in %s to accept on %s: %w", a.Workload, a.Name, target,
+				errors.Join(err, context.Cause(ctx)))
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func (x *trial) withRole(role bench.Role) []*actor {
+	var as []*actor
+	for _, a := range x.actors {
+		if a.Role == role {
+			as = append(as, a)
+		}
+	}
+	return as
+}

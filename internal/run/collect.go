@@ -1,0 +1,113 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"tare/internal/bench"
+)
+
+// collect reads what the subjects' programs printed into values.
+func (x *trial) collect() error {
+	var metrics []bench.Metric
+	subjects := x.withRole(bench.Subject)
+	for _, a := range subjects {
+		if a.Workload == "" {
+			continue
+		}
+		w := x.Workloads[a.Workload]
+		var err error
+		if metrics, err = w.Metrics(a.Params); err != nil {
+			return fmt.Errorf("metrics of %s: %w", a.Workload, err)
+		}
+		if a.outcome.Values, err = w.Parse(a.Params, x.setting(a), *a.outcome.Output); err != nil {
+			return fmt.Errorf("result of %s in %s: %w", a.Workload, a.Name, err)
+		}
+	}
+	x.outcome.Values = combine(metrics, subjects)
+	return x.describeScopes()
+}
+
+// combine makes one value of each metric of several subjects, by the metric's rule.
+func combine(metrics []bench.Metric, subjects []*actor) []bench.Value {
+	var vs []bench.Value
+	for _, m := range metrics {
+		n, sum, highest := 0, 0.0, 0.0
+		for _, a := range subjects {
+			for _, v := range a.outcome.Values {
+				if v.Metric != m.Name {
+					continue
+				}
+				if n == 0 || v.Value > highest {
+					highest = v.Value
+				}
+				sum += v.Value
+				n++
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		v := bench.Value{Metric: m.Name, Value: sum}
+		switch m.Combine {
+		case bench.Mean:
+			v.Value = sum / float64(n)
+		case bench.Max:
+			v.Value = highest
+		}
+		vs = append(vs, v)
+	}
+	return vs
+}
+
+// describeScopes records where each actor's cost was paid.
+func (x *trial) describeScopes() error {
+	for _, a := range x.actors {
+		if a.outcome.Scope != nil {
+			continue
+		}
+		s, err := a.instance.Scope()
+		if err != nil {
+			return fmt.Errorf("scope of %s: %w", a.Name, err)
+		}
+		a.outcome.Scope = &s
+	}
+	return nil
+}
+
+// rememberLogs keeps the platforms' last words for the record of a failure.
+func (x *trial) rememberLogs() {
+	for _, a := range x.actors {
+		if a.instance != nil {
+			a.outcome.Log = a.instance.Log()
+		}
+	}
+}
+
+// close ends every actor, the last started first, whatever state it is in and
+// whether or not the run has been cancelled.
+func (x *trial) close() error {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), closeDeadline,
+		fmt.Errorf("not closed after %v", closeDeadline))
+	defer cancel()
+	x.stopSampler()
+	var errs []error
+	for i := len(x.actors) - 1; i >= 0; i-- {
+		a := x.actors[i]
+		if a.client != nil {
+			// The instance is closed right after, so an agent that does not answer does not matter.
+			_ = a.client.Close()
+		}
+		if a.instance != nil {
+			if err := a.instance.Close(ctx); err != nil {
+				errs = append(errs, fmt.Errorf("close %s on %s: %w", a.Name, a.Platform, err))
+			}
+		}
+		if err := os.RemoveAll(a.dir); err != nil {
+			errs = append(errs, fmt.Errorf("remove directory of %s: %w", a.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,190 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/clock"
+)
+
+// each runs f for every subject at once and joins the errors.
+func (x *trial) each(f func(*actor) error) error {
+	subjects := x.withRole(bench.Subject)
+	errs := make([]error, len(subjects))
+	var wg sync.WaitGroup
+	for i, a := range subjects {
+		wg.Go(func() { errs[i] = f(a) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+func (x *trial) warmup(ctx context.Context) error {
+	return x.each(func(a *actor) error {
+		for _, c := range a.part.Warm {
+			if err := a.must(ctx, c, "warm up"); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// measure runs every subject's main command at once. The scene's window is the
+// stretch during which all of them were in theirs; counters are read at its edges.
+func (x *trial) measure(ctx context.Context) error {
+	x.enter("measure")
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	w := &window{subjects: len(x.withRole(bench.Subject)), read: x.sampler.tick}
+	err := x.each(func(a *actor) error {
+		err := x.measureActor(ctx, a, w)
+		if err != nil {
+			cancel(fmt.Errorf("another subject failed: %w", err))
+		}
+		return err
+	})
+	x.outcome.Window = w.edges
+	if err == nil && w.edges[1] <= w.edges[0] {
+		err = fmt.Errorf("the measured windows of %d subjects do not overlap", w.subjects)
+	}
+	return err
+}
+
+func (x *trial) measureActor(ctx context.Context, a *actor, w *window) error {
+	c := a.part.Main
+	a.outcome.Command = c.Argv
+	// Without a ramp or a marker the window opens just before the command starts.
+	if a.part.Ramp == 0 && a.part.Begin == "" {
+		w.open()
+	}
+	watch := markers{begin: []byte(a.part.Begin), end: []byte(a.part.End), ended: make(chan struct{})}
+	watch.onBegin = w.open
+	var err error
+	if a.main, err = a.client.Start(ctx, c, watch.feed); err != nil {
+		return fmt.Errorf("start %v in %s: %w", c.Argv, a.Name, err)
+	}
+	if a.part.Ramp > 0 {
+		timer := time.AfterFunc(time.Duration(a.main.Started()+int64(a.part.Ramp)-clock.Now()), w.open)
+		defer timer.Stop()
+	}
+	var ended <-chan struct{}
+	if a.part.End != "" {
+		ended = watch.ended
+	}
+	type result struct {
+		out bench.Output
+		err error
+	}
+	finished := make(chan result, 1)
+	go func() {
+		out, err := a.main.Wait(ctx)
+		finished <- result{out, err}
+	}()
+	var r result
+	stopped := false
+	select {
+	case r = <-finished:
+		w.close()
+	case <-ended:
+		w.close()
+		stopped = true
+		if err := a.main.Kill(ctx); err != nil {
+			return fmt.Errorf("stop %v in %s: %w", c.Argv, a.Name, err)
+		}
+		r = <-finished
+	}
+	a.main = nil
+	if r.err != nil {
+		return fmt.Errorf("run %v in %s: %w", c.Argv, a.Name, r.err)
+	}
+	a.outcome.Output = &r.out
+	x.keepOutput(a, r.out)
+	if stopped {
+		return nil
+	}
+	if a.part.End != "" {
+		return fmt.Errorf("run %v in %s: it ended without printing %q: %s", c.Argv, a.Name, a.part.End, tail(r.out, 600))
+	}
+	return checkExit("run in "+a.Name, c, r.out)
+}
+
+func (x *trial) keepOutput(a *actor, out bench.Output) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.outputs[a.Name+".stdout"] = out.Stdout
+	x.outputs[a.Name+".stderr"] = out.Stderr
+}
+
+// window is the stretch in which every subject is being measured: from the last
+// to open until the first to close.
+type window struct {
+	mu             sync.Mutex
+	subjects       int
+	opened, closed int
+	edges          [2]int64
+	read           func(at int64)
+}
+
+func (w *window) open() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.opened++; w.opened == w.subjects && w.closed == 0 {
+		w.edges[0] = clock.Now()
+		w.read(w.edges[0])
+	}
+}
+
+func (w *window) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed++; w.closed == 1 && w.opened == w.subjects {
+		w.edges[1] = clock.Now()
+		w.read(w.edges[1])
+	}
+}
+
+// markers looks for texts in a command's output as it comes.
+type markers struct {
+	begin, end []byte
+	onBegin    func()
+	ended      chan struct{}
+	began      bool
+	done       bool
+	rest       []byte // the end of what was seen, in case a text is cut in two
+}
+
+func (m *markers) feed(b []byte) {
+	if m.done || len(m.begin)+len(m.end) == 0 {
+		return
+	}
+	m.rest = append(m.rest, b...)
+	if !m.began && len(m.begin) > 0 {
+		i := bytes.Index(m.rest, m.begin)
+		if i < 0 {
+			m.keep(len(m.begin))
+			return
+		}
+		m.began = true
+		m.rest = m.rest[i+len(m.begin):]
+		m.onBegin()
+	}
+	if len(m.end) > 0 && bytes.Contains(m.rest, m.end) {
+		m.done = true
+		close(m.ended)
+		return
+	}
+	m.keep(len(m.end))
+}
+
+// keep holds on to the last bytes that may be the beginning of a text of n bytes.
+func (m *markers) keep(n int) {
+	if len(m.rest) > n {
+		m.rest = append(m.rest[:0], m.rest[len(m.rest)-n:]...)
+	}
+}

@@ -1,0 +1,233 @@
+// Package run carries out a plan: it launches the actors of each trial, warms
+// up, measures while every level is sampled, and stores what became of it
+// (tesfatsion2018 section 3.3). Drivers, workloads and the store are handed in.
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/clock"
+)
+
+// Lab is the run's network, with namespaces for peers beside it.
+type Lab interface {
+	bench.Lab
+	// Peer returns the network namespace of a further machine, made at first
+	// use, and its address.
+	Peer(ctx context.Context, name string) (netns string, addr netip.Addr, err error)
+}
+
+// Engine is a platform that is open for this run.
+type Engine struct {
+	bench.Engine
+	bench.Availability
+	// Options are the platform's, with their defaults.
+	Options []bench.Option
+}
+
+// Sink stores the outcome of a trial, durably, before it returns.
+type Sink interface {
+	Append(ctx context.Context, o *bench.Outcome, samples []bench.Sample, outputs map[string][]byte) error
+}
+
+// Runner carries out one plan.
+type Runner struct {
+	ID        string // of the run, prefix of every launch's id
+	Plan      *bench.Plan
+	Engines   map[string]Engine // by platform name
+	Workloads map[string]bench.Workload
+	Lab       Lab
+	Sink      Sink
+	Dir       string // on the disk under test; a directory per launch is made in it
+	LLC       bench.Bytes
+	Observer  []int // the CPUs the sampling thread is kept on; empty for any
+	// Interval between samples.
+	Interval time.Duration
+	// Notify is told of progress. It must not block.
+	Notify func(Event)
+}
+
+// Event is progress, for people to watch.
+type Event struct {
+	Trial   bench.Trial
+	Scene   *bench.Scene
+	Index   int // of the trial in the plan, from 0
+	Phase   string
+	Outcome *bench.Outcome // set when the trial has ended
+}
+
+// Deadlines for what has no natural end.
+const (
+	// startDeadline bounds a launch. A VM under emulation on a busy machine
+	// needs most of it; a dead instance is noticed at once, by its stream.
+	startDeadline  = 90 * time.Second
+	answerDeadline = 5 * time.Second  // an agent's answer to a small question
+	listenDeadline = 10 * time.Second // a service opening its port
+	closeDeadline  = 30 * time.Second
+)
+
+// Run executes every trial that is not finished. It returns early when ctx is
+// done, after closing what runs, or when an outcome cannot be stored. A trial
+// that fails is recorded and the run goes on.
+func (r *Runner) Run(ctx context.Context, finished map[string]bool) error {
+	for i, t := range r.Plan.Trials {
+		if finished[t.ID] {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("run stopped before trial %s: %w", t.ID, context.Cause(ctx))
+		}
+		scene := r.Plan.Scene(t.Scene)
+		if scene == nil {
+			return fmt.Errorf("plan: trial %s names scene %q, which is not in the plan: %w", t.ID, t.Scene, bench.ErrInvalid)
+		}
+		x := newTrial(r, i, t, scene)
+		x.execute(ctx)
+		// What was measured is kept even if ctx ended meanwhile.
+		err := r.Sink.Append(context.WithoutCancel(ctx), &x.outcome, x.samples, x.outputs)
+		if err != nil {
+			return fmt.Errorf("store trial %s: %w", t.ID, err)
+		}
+		r.notify(Event{Trial: t, Scene: scene, Index: i, Outcome: &x.outcome})
+		if x.outcome.Status == bench.Aborted {
+			return fmt.Errorf("run stopped in trial %s: %w", t.ID, context.Cause(ctx))
+		}
+		x.cooldown(ctx)
+	}
+	return nil
+}
+
+func (r *Runner) notify(e Event) {
+	if r.Notify != nil {
+		r.Notify(e)
+	}
+}
+
+// trial is one execution of a scene under way.
+type trial struct {
+	*Runner
+	index   int
+	trial   bench.Trial
+	scene   *bench.Scene
+	actors  []*actor
+	sampler *sampler
+	outcome bench.Outcome
+	samples []bench.Sample
+	outputs map[string][]byte
+	phase   string
+	mu      sync.Mutex // guards outputs
+}
+
+func newTrial(r *Runner, index int, t bench.Trial, s *bench.Scene) *trial {
+	x := &trial{Runner: r, index: index, trial: t, scene: s, outputs: map[string][]byte{}}
+	for i := range s.Actors {
+		x.actors = append(x.actors, &actor{
+			Actor: s.Actors[i],
+			id:    fmt.Sprintf("%s-%s-%d", r.ID, t.ID, i),
+			dir:   filepath.Join(r.Dir, fmt.Sprintf("%s-%d", t.ID, i)),
+		})
+	}
+	return x
+}
+
+// enter begins a phase and ends the one before.
+func (x *trial) enter(phase string) {
+	now := clock.Now()
+	if n := len(x.outcome.Phases); n > 0 {
+		x.outcome.Phases[n-1].End = now
+	}
+	x.outcome.Phases = append(x.outcome.Phases, bench.Phase{Name: phase, Start: now, End: now})
+	x.phase = phase
+	x.notify(Event{Trial: x.trial, Scene: x.scene, Index: x.index, Phase: phase})
+}
+
+func (x *trial) endPhase() {
+	if n := len(x.outcome.Phases); n > 0 {
+		x.outcome.Phases[n-1].End = clock.Now()
+	}
+}
+
+// execute runs the trial to its outcome, whatever happens, and leaves no
+// instance behind.
+func (x *trial) execute(ctx context.Context) {
+	x.outcome = bench.Outcome{
+		Trial: x.trial.ID, Block: x.trial.Block, Scene: x.scene.ID,
+		Started: time.Now().UTC().Format(time.RFC3339Nano), Origin: clock.Now(),
+	}
+	err := x.steps(ctx)
+	failed := x.phase
+	if err != nil {
+		x.rememberLogs()
+	}
+	x.enter("close")
+	if cerr := x.close(); cerr != nil {
+		if err == nil {
+			failed = "close"
+		}
+		err = errors.Join(err, cerr)
+	}
+	x.endPhase()
+	x.outcome.Status = bench.Done
+	if err != nil {
+		x.outcome.Status, x.outcome.Phase = bench.Failed, failed
+		if ctx.Err() != nil {
+			x.outcome.Status = bench.Aborted
+		}
+		x.outcome.Error, x.outcome.Hint = err.Error(), bench.HintOf(err)
+		x.outcome.Values = nil
+	}
+	for _, a := range x.actors {
+		x.outcome.Actors = append(x.outcome.Actors, a.outcome)
+	}
+}
+
+// steps is the procedure of a trial up to, not including, its close.
+func (x *trial) steps(ctx context.Context) error {
+	x.enter("setup")
+	for _, a := range x.actors {
+		if err := os.MkdirAll(a.dir, 0o755); err != nil {
+			return fmt.Errorf("make directory of %s: %w", a.Name, err)
+		}
+	}
+	x.enter("launch")
+	if err := x.launch(ctx); err != nil {
+		return err
+	}
+	if x.scene.Kind == bench.Startup {
+		return x.startup(ctx)
+	}
+	x.enter("prepare")
+	if err := x.startSampler(); err != nil {
+		return err
+	}
+	defer x.stopSampler()
+	if err := x.prepare(ctx); err != nil {
+		return err
+	}
+	x.enter("warmup")
+	if err := x.warmup(ctx); err != nil {
+		return err
+	}
+	if err := x.measure(ctx); err != nil {
+		return err
+	}
+	x.enter("collect")
+	x.stopSampler()
+	return x.collect()
+}
+
+// cooldown waits Z before the next trial.
+func (x *trial) cooldown(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(x.scene.Timing.Cooldown):
+	}
+}

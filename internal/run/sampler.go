@@ -1,0 +1,211 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/agent"
+	"tare/internal/bench"
+	"tare/internal/clock"
+	"tare/internal/meter"
+)
+
+// sampler reads every source of every level at the same instants: on the whole
+// intervals of the host's monotonic clock, and whenever the trial asks. It runs
+// on a thread of its own with a high priority, so that a busy machine does not
+// make it late.
+type sampler struct {
+	mu      sync.Mutex // one tick at a time
+	readers []source
+	guests  []*guest
+	samples []bench.Sample
+	stop    int // eventfd that wakes the thread to end
+	done    chan struct{}
+}
+
+// source is a reader on the host.
+type source struct {
+	bench.Reader
+	actor   string
+	columns []string
+	values  []float64
+}
+
+// guest is a reader inside an instance.
+type guest struct {
+	client  *agent.Client
+	actor   string
+	columns []string
+	values  []float64
+	offset  int64
+	cpu     int     // the column of the agent's own CPU time, or -1
+	spent   float64 // that time at the last reading
+}
+
+// guestDeadline bounds how long a tick waits for an agent's reading.
+const guestDeadline = 900 * time.Millisecond
+
+// startSampler opens the readers of the host, of every actor's layer and guest,
+// and begins to sample.
+func (x *trial) startSampler() error {
+	s := &sampler{done: make(chan struct{})}
+	add := func(actor string, rs []bench.Reader) {
+		for _, r := range rs {
+			cols := r.Columns()
+			s.readers = append(s.readers, source{r, actor, cols, make([]float64, len(cols))})
+		}
+	}
+	host, err := meter.OpenHost()
+	if err != nil {
+		return err
+	}
+	add("", host)
+	if err := x.describeScopes(); err != nil {
+		s.close()
+		return err
+	}
+	for _, a := range x.actors {
+		rs, err := meter.OpenLayer(*a.outcome.Scope, x.Lab)
+		if err != nil {
+			s.close()
+			return fmt.Errorf("open meters of %s: %w", a.Name, err)
+		}
+		add(a.Name, rs)
+		cols := a.client.Columns()
+		s.guests = append(s.guests, &guest{
+			client: a.client, actor: a.Name, columns: cols, values: make([]float64, len(cols)),
+			offset: a.outcome.ClockOffset, cpu: slices.Index(cols, bench.ColObserver), spent: math.NaN(),
+		})
+	}
+	if s.stop, err = unix.Eventfd(0, unix.EFD_CLOEXEC); err != nil {
+		s.close()
+		return fmt.Errorf("start sampler: %w", err)
+	}
+	x.sampler = s
+	go s.loop(x.Interval, x.Observer)
+	return nil
+}
+
+// stopSampler ends sampling and keeps what was sampled. It may be called again.
+func (x *trial) stopSampler() {
+	s := x.sampler
+	if s == nil {
+		return
+	}
+	x.sampler = nil
+	unix.Write(s.stop, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+	<-s.done
+	unix.Close(s.stop)
+	s.close()
+	x.samples = s.samples
+}
+
+func (s *sampler) close() {
+	for _, r := range s.readers {
+		r.Close()
+	}
+}
+
+// loop ticks on the whole intervals of the monotonic clock until it is stopped.
+func (s *sampler) loop(interval time.Duration, cpus []int) {
+	defer close(s.done)
+	runtime.LockOSThread() // never unlocked: the thread, with its priority, ends with the goroutine
+	favour(cpus)
+	for {
+		now := clock.Now()
+		next := now - now%int64(interval) + int64(interval)
+		wait := unix.NsecToTimespec(next - now)
+		n, _ := unix.Ppoll([]unix.PollFd{{Fd: int32(s.stop), Events: unix.POLLIN}}, &wait, nil)
+		if n > 0 {
+			return
+		}
+		if clock.Now() >= next {
+			s.tick(next)
+		}
+	}
+}
+
+// favour gives the calling thread the highest ordinary priority and keeps it on
+// cpus. A host that allows neither samples later; the samples say how late.
+func favour(cpus []int) {
+	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -20)
+	if len(cpus) > 0 {
+		var set unix.CPUSet
+		for _, c := range cpus {
+			set.Set(c)
+		}
+		_ = unix.SchedSetaffinity(0, &set)
+	}
+}
+
+// tick reads everything once. at is the instant the readings are for.
+func (s *sampler) tick(at int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	runtime.LockOSThread() // the cost of a read is its thread's CPU time
+	defer runtime.UnlockOSThread()
+	answers := make(chan bench.Sample, len(s.guests))
+	for _, g := range s.guests {
+		go func() { answers <- g.sample(at) }()
+	}
+	for i := range s.readers {
+		s.samples = append(s.samples, s.readers[i].sample(at))
+	}
+	for range s.guests {
+		if a := <-answers; a.Values != nil {
+			s.samples = append(s.samples, a)
+		}
+	}
+}
+
+func (r *source) sample(at int64) bench.Sample {
+	began, cpu := clock.Now(), clock.ThreadCPU()
+	// A source that fails leaves its columns missing, which the analysis reports.
+	_ = r.Read(r.values)
+	return bench.Sample{
+		At: at, Late: began - at, Took: clock.Now() - began, CPU: clock.ThreadCPU() - cpu,
+		Level: r.Level(), Actor: r.actor, Meter: r.Meter(), Values: named(r.columns, r.values),
+	}
+}
+
+// sample asks the agent. Late is how long after at the agent read, on the
+// host's time line; Took the whole round trip; CPU what the agent spent since
+// the reading before, all its work included.
+func (g *guest) sample(at int64) bench.Sample {
+	ctx, cancel := context.WithTimeout(context.Background(), guestDeadline)
+	defer cancel()
+	began := clock.Now()
+	guestNow, err := g.client.Sample(ctx, g.values)
+	if err != nil {
+		return bench.Sample{}
+	}
+	var cpu int64
+	if g.cpu >= 0 {
+		if d := g.values[g.cpu] - g.spent; d > 0 {
+			cpu = int64(d * 1e9)
+		}
+		g.spent = g.values[g.cpu]
+	}
+	return bench.Sample{
+		At: at, Late: guestNow - g.offset - at, Took: clock.Now() - began, CPU: cpu, Guest: guestNow,
+		Level: bench.Guest, Actor: g.actor, Meter: "agent", Values: named(g.columns, g.values),
+	}
+}
+
+// named leaves out what is missing.
+func named(columns []string, values []float64) map[string]float64 {
+	m := make(map[string]float64, len(columns))
+	for i, c := range columns {
+		if v := values[i]; !math.IsNaN(v) {
+			m[c] = v
+		}
+	}
+	return m
+}

@@ -1,0 +1,134 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"tare/internal/bench"
+)
+
+// Append stores a trial: first its samples and outputs, then its line in
+// trials.jsonl; when it returns nil all of it is on disk. Outputs are by file
+// name, such as "subject.stdout".
+//
+// When it fails, for example because the disk is full, nothing of the trial
+// is left behind, what was stored before is untouched, and Append may be
+// called again. A trial that has a final outcome is refused; an aborted one
+// may be stored again. Give a context that is not cancelled to keep a trial
+// that ended because the run was interrupted.
+func (r *Run) Append(ctx context.Context, o *bench.Outcome, samples []bench.Sample, outputs map[string][]byte) error {
+	fail := func(err error) error {
+		return fmt.Errorf("store trial %s: %w", o.Trial, diskError(err))
+	}
+	switch {
+	case r.trials == nil:
+		return fail(errors.New("the run is not open for writing"))
+	case !r.known[o.Trial]:
+		return fail(errors.New("it is not in the plan"))
+	case r.done[o.Trial]:
+		return fail(errors.New("it is stored already"))
+	}
+	err := r.writeSamples(o.Trial, samples)
+	if err == nil {
+		err = r.writeOutputs(o.Trial, outputs)
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = r.writeLine(o)
+	}
+	if err != nil {
+		return fail(errors.Join(err, r.discard(o.Trial)))
+	}
+	r.done[o.Trial] = final(o.Status)
+	return nil
+}
+
+// final says whether a trial with the status is never run again.
+func final(s bench.Status) bool { return s == bench.Done || s == bench.Failed }
+
+func (r *Run) samplesPath(trial string) string {
+	return filepath.Join(r.dir, samplesDir, trial+".jsonl")
+}
+
+func (r *Run) writeSamples(trial string, samples []bench.Sample) error {
+	text, err := encodeSamples(samples)
+	if err != nil {
+		return err
+	}
+	if err := writeFile(r.samplesPath(trial), text); err != nil {
+		return err
+	}
+	return syncDir(filepath.Join(r.dir, samplesDir))
+}
+
+func encodeSamples(samples []bench.Sample) ([]byte, error) {
+	var e encoder
+	text := make([]byte, 0, 512*len(samples))
+	var err error
+	for i := range samples {
+		if text, err = e.append(text, &samples[i]); err != nil {
+			return nil, fmt.Errorf("sample %d: %w", i+1, err)
+		}
+		text = append(text, '\n')
+	}
+	return text, nil
+}
+
+func (r *Run) writeOutputs(trial string, outputs map[string][]byte) error {
+	if len(outputs) == 0 {
+		return nil
+	}
+	dir := filepath.Join(r.dir, outputDir, trial)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for name, data := range outputs {
+		if err := checkName(name); err != nil {
+			return err
+		}
+		if err := writeFile(filepath.Join(dir, name), data); err != nil {
+			return err
+		}
+	}
+	if err := syncDir(dir); err != nil {
+		return err
+	}
+	return syncDir(filepath.Join(r.dir, outputDir))
+}
+
+// writeLine adds the outcome's line at r.end. Anything beyond r.end is the
+// rest of a line that failed earlier, and is cut off first.
+func (r *Run) writeLine(o *bench.Outcome) error {
+	line, err := json.Marshal(o)
+	if err != nil {
+		return fmt.Errorf("encode outcome: %w", err)
+	}
+	line = append(line, '\n')
+	if err := r.trials.Truncate(r.end); err != nil {
+		return err
+	}
+	_, err = r.trials.WriteAt(line, r.end)
+	if err == nil {
+		err = r.trials.Sync()
+	}
+	if err != nil {
+		return errors.Join(err, r.trials.Truncate(r.end))
+	}
+	r.end += int64(len(line))
+	return nil
+}
+
+// discard removes the files of a trial that has no final outcome.
+func (r *Run) discard(trial string) error {
+	err := os.Remove(r.samplesPath(trial))
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, os.RemoveAll(filepath.Join(r.dir, outputDir, trial)))
+}

@@ -1,0 +1,35 @@
+package store
+
+// Format is the version of the folder's layout. A reader refuses any other.
+const Format = "tare-run/1"
+
+// Header is run.json: what the run was made with.
+type Header struct {
+	Format string `json:"format"` // set by Create
+	Run    string `json:"run"`    // the run's id
+	// Tare and Agent are the versions of the two programs.
+	Tare  string `json:"tare"`
+	Agent string `json:"agent"`
+	// Image is the golden image's digest, "sha256:...", and Programs the
+	// versions of the benchmark programs in it.
+	Image    string            `json:"image"`
+	Programs map[string]string `json:"programs,omitempty"`
+	// Platforms are the versions found on the host, by platform reference.
+	Platforms map[string]Platform `json:"platforms,omitempty"`
+	Started   string              `json:"started"` // RFC 3339
+	// Command is the command line as it was given.
+	Command []string `json:"command"`
+	// Spec is the specification as the user named it, a path or a built-in's
+	// name, and Set the overrides (path=value) applied to it.
+	Spec string   `json:"spec"`
+	Set  []string `json:"set,omitempty"`
+	// ObserverCPUs are the CPUs the sampler was bound to; empty if it was not.
+	ObserverCPUs []int `json:"observer_cpus,omitempty"`
+}
+
+// Platform is a platform as the host offered it.
+type Platform struct {
+	Version  string            `json:"version"`
+	Label    string            `json:"label,omitempty"`
+	Programs map[string]string `json:"programs,omitempty"`
+}

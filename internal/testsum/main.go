@@ -1,0 +1,122 @@
+// Testsum reads the output of "go test -json" on standard input. It prints what
+// failed in full, lists every skipped test with its reason, and ends with a
+// line of counts. A skip that is not listed in its allowed-skips file is a
+// failure where CI is set: a test that must run on these machines ran nowhere.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+type event struct {
+	Action, Package, Test, Output string
+	Elapsed                       float64
+}
+
+func main() {
+	allowed, err := readAllowed("internal/testsum/allowed-skips")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testsum:", err)
+		os.Exit(1)
+	}
+	os.Exit(summarize(os.Stdin, os.Stdout, allowed, os.Getenv("CI") != ""))
+}
+
+// readAllowed reads the names of tests that may be skipped, one a line; what
+// follows a blank is the reason.
+func readAllowed(path string) (map[string]bool, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	m := map[string]bool{}
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Fields(line); len(f) > 0 && !strings.HasPrefix(line, "#") {
+			m[f[0]] = true
+		}
+	}
+	return m, nil
+}
+
+// summarize returns the exit status.
+func summarize(r io.Reader, w io.Writer, allowed map[string]bool, strict bool) int {
+	var passed, failed, skipped int
+	output := map[string][]string{}
+	var skips []string
+	unknown := 0
+	in := bufio.NewScanner(r)
+	in.Buffer(make([]byte, 1<<20), 1<<26)
+	for in.Scan() {
+		var e event
+		if json.Unmarshal(in.Bytes(), &e) != nil {
+			fmt.Fprintln(w, in.Text()) // a compiler's message, say
+			continue
+		}
+		key := e.Package + " " + e.Test
+		switch e.Action {
+		case "output", "build-output":
+			output[key] = append(output[key], e.Output)
+			continue
+		case "pass":
+			if e.Test != "" {
+				passed++
+			} else {
+				fmt.Fprintf(w, "ok   %s (%.1f s)\n", e.Package, e.Elapsed)
+			}
+		case "fail":
+			if e.Test != "" {
+				failed++
+			} else if failed == 0 {
+				failed++ // the package did not build, or ended outside a test
+			}
+			fmt.Fprintf(w, "FAIL %s\n%s", strings.TrimSpace(key), strings.Join(output[key], ""))
+		case "build-fail":
+			fmt.Fprintf(w, "FAIL build of %s\n%s", e.Package, strings.Join(output[key], ""))
+		case "skip":
+			if e.Test == "" {
+				break
+			}
+			skipped++
+			name := e.Package[strings.LastIndexByte(e.Package, '/')+1:] + "." + e.Test
+			skips = append(skips, name+": "+reason(output[key]))
+			if !allowed[name] {
+				unknown++
+			}
+		}
+		delete(output, key)
+	}
+	if err := in.Err(); err != nil {
+		fmt.Fprintln(w, "testsum:", err)
+		return 1
+	}
+	for _, s := range skips {
+		fmt.Fprintln(w, "skip", s)
+	}
+	if strict && unknown > 0 {
+		fmt.Fprintf(w, "%d tests were skipped that are not in internal/testsum/allowed-skips\n", unknown)
+		failed += unknown
+		skipped -= unknown
+	}
+	fmt.Fprintf(w, "%d passed, %d failed, %d skipped\n", passed, failed, skipped)
+	if failed > 0 || passed == 0 {
+		return 1
+	}
+	return 0
+}
+
+// reason finds what a test said when it skipped.
+func reason(lines []string) string {
+	for _, l := range lines {
+		if _, said, ok := strings.Cut(strings.TrimSpace(l), ".go:"); ok {
+			if _, text, ok := strings.Cut(said, ": "); ok {
+				return text
+			}
+		}
+	}
+	return "no reason given"
+}

@@ -1,0 +1,118 @@
+# Sourced by weigh and test: finds what is missing on this host and installs it,
+# then builds ./tare and ./tare-agent. POSIX sh.
+
+GO_WANTED=1.26.8   # the toolchain fetched where there is none that can build go.mod
+GO_LEAST=1.26      # what go.mod asks for
+
+say() { printf '%s\n' "$*" >&2; }
+die() { say "$0: $1"; [ -z "${2:-}" ] || say "hint: $2"; exit 4; }
+
+# program or file, a colon, the Debian package that has it
+NEEDS="mmdebstrap:mmdebstrap
+/usr/share/keyrings/debian-archive-keyring.gpg:debian-archive-keyring
+dockerd:docker.io
+lxc-start:lxc
+qemu-system-x86_64:qemu-system-x86
+qemu-img:qemu-utils
+mkfs.ext4:e2fsprogs
+losetup:mount
+ip:iproute2
+iptables:iptables
+xz:xz-utils"
+
+have() {
+	case $1 in
+	/*) [ -e "$1" ] ;;
+	*) command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] || [ -x "/sbin/$1" ] ;;
+	esac
+}
+
+# missing_packages prints the packages whose program or file is not there.
+missing_packages() {
+	for need in $NEEDS ${EXTRA_NEEDS:-}; do
+		have "${need%%:*}" || printf '%s\n' "${need#*:}"
+	done | sort -u | tr '\n' ' '
+}
+
+# agreed asks on a terminal; in CI and with YES=1 the answer is yes.
+agreed() {
+	if [ -n "${CI:-}" ] || [ "${YES:-}" = 1 ]; then return 0; fi
+	[ -t 0 ] || die "$1, and nobody can be asked" "run it again with YES=1"
+	printf '%s. Go on? [y/N] ' "$1" >&2
+	read -r answer
+	case $answer in y | Y | yes) ;; *) die "nothing was installed" ;; esac
+}
+
+apt() { DEBIAN_FRONTEND=noninteractive apt-get -o Dpkg::Use-Pty=0 -qq "$@" >>"$LOG" 2>&1; }
+
+install_packages() {
+	packages=$(missing_packages)
+	[ -n "$packages" ] || return 0
+	have apt-get || die "missing: $packages" "install these with your distribution's package manager, then run this again"
+	agreed "Missing: ${packages% }. They will be installed with apt-get"
+	say "installing ${packages% }"
+	# shellcheck disable=SC2086
+	{ apt update && apt install --no-install-recommends -y $packages; } ||
+		{ say "that failed; trying once more" && sleep 5 && apt update && apt install --no-install-recommends -y $packages; } ||
+		{ tail -n 20 "$LOG" >&2 && die "apt-get failed" "the whole log is in $LOG"; }
+	still=$(missing_packages)
+	[ -z "$still" ] || die "still missing after the installation: $still" "see $LOG"
+}
+
+# go_can_build says whether $1 is a go command new enough for go.mod.
+go_can_build() {
+	v=$("$1" env GOVERSION 2>/dev/null) || return 1
+	v=${v#go}
+	v=${v%%[!0-9.]*}
+	[ "$(printf '%s\n%s\n' "$GO_LEAST" "$v" | sort -V | head -n 1)" = "$GO_LEAST" ]
+}
+
+# find_go sets GO to a go command that can build go.mod. Where there is none,
+# the distribution's, however old, fetches the wanted toolchain as a module,
+# whose checksum the go command verifies.
+find_go() {
+	GO=$(command -v go || true)
+	if [ -n "$GO" ] && GOTOOLCHAIN=local go_can_build "$GO"; then return; fi
+	arch=$(uname -m)
+	case $arch in x86_64) arch=amd64 ;; aarch64) arch=arm64 ;; esac
+	GOMODCACHE_OWN=$PWD/.toolchain
+	GO=$GOMODCACHE_OWN/golang.org/toolchain@v0.0.1-go$GO_WANTED.linux-$arch/bin/go
+	if [ ! -x "$GO" ] || ! GOTOOLCHAIN=local go_can_build "$GO"; then
+		if ! command -v go >/dev/null 2>&1; then
+			EXTRA_NEEDS="${EXTRA_NEEDS:-} go:golang-go"
+			install_packages
+		fi
+		say "fetching the Go $GO_WANTED toolchain"
+		mkdir -p "$GOMODCACHE_OWN"
+		fetch_go || { say "that failed; trying once more" && sleep 5 && fetch_go; } ||
+			{ tail -n 5 "$LOG" >&2 && die "no Go toolchain" "install Go $GO_LEAST or later and put it on PATH"; }
+		chmod -R u+w "$GOMODCACHE_OWN"
+		chmod +x "${GO%/*}"/* "${GO%/bin/go}"/pkg/tool/*/* 2>/dev/null || true
+	fi
+	GOTOOLCHAIN=local go_can_build "$GO" || die "the fetched Go toolchain does not run" "remove .toolchain and run this again"
+}
+
+fetch_go() {
+	(cd "$GOMODCACHE_OWN" && GOMODCACHE=$GOMODCACHE_OWN GOFLAGS=-mod=mod GO111MODULE=on GOTOOLCHAIN=local \
+		go mod download "golang.org/toolchain@v0.0.1-go$GO_WANTED.linux-$arch") >>"$LOG" 2>&1
+}
+
+build() {
+	export GOTOOLCHAIN=local CGO_ENABLED=0
+	"$GO" mod download >>"$LOG" 2>&1 || { sleep 5 && "$GO" mod download >>"$LOG" 2>&1; } ||
+		{ tail -n 5 "$LOG" >&2 && die "the Go modules could not be downloaded" "see $LOG"; }
+	"$GO" build -trimpath -buildvcs=false -ldflags '-s -w' -o tare-agent ./cmd/tare-agent
+	"$GO" build -trimpath -buildvcs=false -o tare ./cmd/tare
+}
+
+setup() {
+	[ "$(id -u)" = 0 ] || die "this must run as root: it makes containers, virtual machines and network namespaces" "sudo $0"
+	PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+	LOG=${TMPDIR:-/tmp}/tare-setup.$$.log
+	: >"$LOG"
+	install_packages
+	find_go
+	say "building with $("$GO" version)"
+	build
+	rm -f "$LOG"
+}
