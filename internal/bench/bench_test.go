@@ -51,7 +51,9 @@ func TestHint(t *testing.T) {
 
 func TestThreadPart(t *testing.T) {
 	for name, want := range map[string]string{
-		"CPU 0/KVM": "vcpu", "CPU 1/TCG": "vcpu", "IO iothread0": "iothread", "qemu-system-x86": "vmm", "worker": "vmm", "CPU burner": "vmm",
+		"CPU 0/KVM": "vcpu", "CPU 1/TCG": "vcpu", "CPU 127/TCG": "vcpu", "ALL CPUs/TCG": "vcpu", "CPU burner": "vmm", "CPU": "vmm",
+		"IO iothread0": "iothread", "IO io0": "iothread", "worker": "iothread", "iou-wrk-4711": "iothread", "vhost-4711": "iothread",
+		"qemu-system-x86": "vmm", "call_rcu": "vmm", "migration": "vmm", "": "vmm",
 	} {
 		if got := ThreadPart(name); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)

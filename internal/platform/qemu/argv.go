@@ -1,0 +1,115 @@
+package qemu
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+
+	"tare/internal/bench"
+)
+
+// program is QEMU's system emulator for the machines this driver knows.
+const program = "qemu-system-x86_64"
+
+// accel is what tells the two platforms apart.
+type accel struct {
+	arg  string // of -accel
+	cpu  string // the CPU model the guest sees
+	text string // for people
+}
+
+var (
+	// The host's own CPU, as it is.
+	accelKVM = accel{arg: "kvm", cpu: "host", text: "KVM"}
+	// Everything the emulator can do, one thread per vCPU. Its buffer of translated
+	// code is bounded so that Allowance covers it.
+	accelTCG = accel{arg: "tcg,thread=multi,tb-size=256", cpu: "max", text: "emulation"}
+)
+
+// Allowance is what QEMU may need beside the guest's memory: its own heap and
+// stacks, and under emulation 256 MiB of translated code.
+const Allowance = 512 * bench.MiB
+
+// machine is everything the command line depends on.
+type machine struct {
+	id      string
+	accel   accel
+	options map[string]string
+	cpus    int
+	memory  bench.Bytes
+
+	kernel, initrd, root string // files on the host
+	tap, mac             string
+	vhost                bool
+	addr                 netip.Prefix
+	gateway              netip.Addr
+}
+
+// Files of an instance, relative to its directory, which is QEMU's working
+// directory: the path of a socket must be short.
+const (
+	fileScratch = "scratch.raw"
+	fileConsole = "console.log"
+	fileAgent   = "agent.sock"
+	fileMonitor = "qmp.sock"
+)
+
+// argv is the command line, to be run in the instance's directory. The agent's
+// and the monitor's sockets must be listening there: since QEMU is the one to
+// connect, the agent's port is open before the guest runs its first instruction.
+func (m machine) argv() []string {
+	disk := "cache=" + m.options[optCache] + ",aio=" + m.options[optAIO]
+	return []string{program,
+		"-name", m.id + ",debug-threads=on",
+		"-accel", m.accel.arg,
+		"-cpu", m.accel.cpu,
+		"-machine", machineArg[m.options[optMachine]],
+		"-smp", fmt.Sprintf("cpus=%d,sockets=1,cores=%d,threads=1", m.cpus, m.cpus),
+		"-m", "size=" + strconv.FormatInt(int64(m.memory/bench.KiB), 10) + "K",
+		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+		"-chardev", "file,id=console,path=" + fileConsole, "-serial", "chardev:console",
+		"-chardev", "socket,id=monitor,path=" + fileMonitor, "-mon", "chardev=monitor,mode=control",
+		"-object", "iothread,id=io0",
+		"-drive", "if=none,id=root,format=raw,snapshot=on,file=" + escape(m.root),
+		"-device", "virtio-blk-pci,drive=root,iothread=io0,serial=root",
+		"-drive", "if=none,id=scratch,format=raw,file=" + fileScratch + "," + disk,
+		"-device", "virtio-blk-pci,drive=scratch,iothread=io0,serial=scratch",
+		"-netdev", "tap,id=net,ifname=" + m.tap + ",script=no,downscript=no,vhost=" + onOff(m.vhost),
+		"-device", "virtio-net-pci,netdev=net,romfile=,mac=" + m.mac,
+		"-chardev", "socket,id=agent,path=" + fileAgent,
+		"-device", "virtio-serial-pci", "-device", "virtserialport,chardev=agent,name=" + portName,
+		"-kernel", m.kernel,
+		"-initrd", m.initrd,
+		"-append", "console=ttyS0 quiet panic=-1 tare.ip=" + m.addr.String() + " tare.gw=" + m.gateway.String(),
+	}
+}
+
+// portName is the virtio-serial port the agent serves on.
+const portName = "tare"
+
+// machineArg is -machine by the word of the option. A microvm with PCI Express
+// has the same devices as q35; its virtio-mmio ones can have no iothread under
+// emulation. Without ACPI it does not boot.
+var machineArg = map[string]string{
+	"q35":     "q35",
+	"microvm": "microvm,acpi=on,pcie=on",
+}
+
+// escape writes a value in QEMU's option syntax, where a comma separates.
+func escape(value string) string {
+	var out []byte
+	for i := range len(value) {
+		if value[i] == ',' {
+			out = append(out, ',')
+		}
+		out = append(out, value[i])
+	}
+	return string(out)
+}
+
+func onOff(b bool) string {
+	if b {
+		return "on"
+	}
+	return "off"
+}

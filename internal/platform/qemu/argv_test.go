@@ -1,0 +1,144 @@
+package qemu
+
+import (
+	"errors"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/bench"
+)
+
+func defaults() map[string]string {
+	m := map[string]string{}
+	for _, o := range options() {
+		m[o.Name] = o.Default
+	}
+	return m
+}
+
+func aMachine() machine {
+	return machine{
+		id: "r1-b01-t02", accel: accelKVM, options: defaults(), cpus: 2, memory: 512 * bench.MiB,
+		kernel: "/img/vmlinuz", initrd: "/run/initramfs.cpio", root: "/img/disk,1.raw",
+		tap: "tap0123456789", mac: "02:00:00:00:00:05",
+		addr: netip.MustParsePrefix("10.99.0.5/24"), gateway: netip.MustParseAddr("10.99.0.1"),
+	}
+}
+
+func TestCommandLineOfKVM(t *testing.T) {
+	want := strings.Split(`qemu-system-x86_64
+-name|r1-b01-t02,debug-threads=on
+-accel|kvm
+-cpu|host
+-machine|q35
+-smp|cpus=2,sockets=1,cores=2,threads=1
+-m|size=524288K
+-nodefaults|-no-user-config|-display|none|-no-reboot
+-chardev|file,id=console,path=console.log|-serial|chardev:console
+-chardev|socket,id=monitor,path=qmp.sock|-mon|chardev=monitor,mode=control
+-object|iothread,id=io0
+-drive|if=none,id=root,format=raw,snapshot=on,file=/img/disk,,1.raw
+-device|virtio-blk-pci,drive=root,iothread=io0,serial=root
+-drive|if=none,id=scratch,format=raw,file=scratch.raw,cache=none,aio=native
+-device|virtio-blk-pci,drive=scratch,iothread=io0,serial=scratch
+-netdev|tap,id=net,ifname=tap0123456789,script=no,downscript=no,vhost=off
+-device|virtio-net-pci,netdev=net,romfile=,mac=02:00:00:00:00:05
+-chardev|socket,id=agent,path=agent.sock
+-device|virtio-serial-pci|-device|virtserialport,chardev=agent,name=tare
+-kernel|/img/vmlinuz
+-initrd|/run/initramfs.cpio
+-append|console=ttyS0 quiet panic=-1 tare.ip=10.99.0.5/24 tare.gw=10.99.0.1`, "\n")
+	want = strings.Split(strings.Join(want, "|"), "|")
+	if d := cmp.Diff(want, aMachine().argv()); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestCommandLineVariants(t *testing.T) {
+	for _, c := range []struct {
+		change func(*machine)
+		want   []string // words that must be there
+	}{
+		{func(m *machine) { m.accel = accelTCG }, []string{"tcg,thread=multi,tb-size=256", "max"}},
+		{func(m *machine) { m.options["machine"] = "microvm" }, []string{"microvm,acpi=on,pcie=on"}},
+		{func(m *machine) { m.options["cache"], m.options["aio"] = "writeback", "threads" },
+			[]string{"if=none,id=scratch,format=raw,file=scratch.raw,cache=writeback,aio=threads"}},
+		{func(m *machine) { m.vhost = true }, []string{"tap,id=net,ifname=tap0123456789,script=no,downscript=no,vhost=on"}},
+		{func(m *machine) { m.cpus, m.memory = 1, bench.GiB+bench.KiB },
+			[]string{"cpus=1,sockets=1,cores=1,threads=1", "size=1048577K"}},
+	} {
+		m := aMachine()
+		c.change(&m)
+		argv := m.argv()
+		for _, w := range c.want {
+			if !slices.Contains(argv, w) {
+				t.Errorf("%q is missing in %q", w, argv)
+			}
+		}
+	}
+}
+
+// The two platforms must differ in nothing but the accelerator and its CPU.
+func TestPlatformsDifferInTheAcceleratorOnly(t *testing.T) {
+	k, e := aMachine(), aMachine()
+	e.accel = accelTCG
+	a, b := k.argv(), e.argv()
+	for i := range a {
+		if a[i] != b[i] && a[i-1] != "-accel" && a[i-1] != "-cpu" {
+			t.Errorf("%q against %q", a[i], b[i])
+		}
+	}
+}
+
+func TestCheckLaunch(t *testing.T) {
+	good := func() bench.Launch {
+		return bench.Launch{ID: "a", Options: defaults(), CPUSet: []int{0},
+			Shape: bench.Shape{CPUs: 1, Memory: 256 * bench.MiB, Disk: bench.GiB}}
+	}
+	if err := checkLaunch(good()); err != nil {
+		t.Fatal(err)
+	}
+	for text, change := range map[string]func(*bench.Launch){
+		"machine":              func(l *bench.Launch) { l.Options["machine"] = "pc" },
+		`cache=""`:             func(l *bench.Launch) { delete(l.Options, "cache") },
+		"colour":               func(l *bench.Launch) { l.Options["colour"] = "red" },
+		"aio=native with":      func(l *bench.Launch) { l.Options["cache"] = "writeback" },
+		"0 CPUs":               func(l *bench.Launch) { l.Shape.CPUs = 0 },
+		"memory 64 MiB":        func(l *bench.Launch) { l.Shape.Memory = 64 * bench.MiB },
+		"disk 1 MiB":           func(l *bench.Launch) { l.Shape.Disk = bench.MiB },
+		"no host CPU":          func(l *bench.Launch) { l.CPUSet = nil },
+		"namespace /run/netns": func(l *bench.Launch) { l.NetNS = "/run/netns/x" },
+	} {
+		l := good()
+		change(&l)
+		err := checkLaunch(l)
+		if !errors.Is(err, bench.ErrInvalid) || !strings.Contains(err.Error(), text) {
+			t.Errorf("%s: got %v", text, err)
+		}
+	}
+}
+
+func TestParseVersion(t *testing.T) {
+	text, err := os.ReadFile("testdata/version")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := parseVersion(string(text)); v != "7.2.22" || err != nil {
+		t.Errorf("%q, %v", v, err)
+	}
+	if v, err := parseVersion("bash: qemu: not found"); err == nil || !strings.Contains(err.Error(), "bash") {
+		t.Errorf("%q, %v: must quote what it could not read", v, err)
+	}
+}
+
+func TestTapNameFits(t *testing.T) {
+	long := tapName(strings.Repeat("x", 40))
+	if len(long) > 15 || long == tapName("x") {
+		t.Errorf("%q is no name for a device", long)
+	}
+}

@@ -1,0 +1,213 @@
+package qemu
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"tare/internal/bench"
+	"tare/internal/cgroup"
+	"tare/internal/clock"
+)
+
+// engine starts the instances of one run.
+type engine struct {
+	name    string
+	accel   accel
+	env     bench.Env
+	cgroups *cgroup.FS
+	kernel  string
+	initrd  string
+	root    string
+}
+
+// Close implements [bench.Engine]. Nothing is shared but files of the run.
+func (g *engine) Close(context.Context) error { return nil }
+
+// Start implements [bench.Engine].
+func (g *engine) Start(ctx context.Context, l bench.Launch) (_ bench.Instance, err error) {
+	if err := checkLaunch(l); err != nil {
+		return nil, fmt.Errorf("start %s: %w", g.name, err)
+	}
+	i := &instance{dir: l.Dir}
+	defer func() {
+		if err != nil {
+			if log := i.Log(); log != "" {
+				err = fmt.Errorf("%w\n%s", err, log)
+			}
+			err = fmt.Errorf("start %s: %w", g.name, err)
+			if cerr := i.Close(ctx); cerr != nil {
+				err = fmt.Errorf("%w; %w", err, cerr)
+			}
+		}
+	}()
+	m, err := g.provide(ctx, l, i)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.confine(l, i); err != nil {
+		return nil, err
+	}
+	if err := g.launch(ctx, l, m, i); err != nil {
+		return nil, err
+	}
+	return i, nil
+}
+
+// provide makes what the machine is plugged into: its scratch disk and tap.
+func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (machine, error) {
+	i.undo(func(context.Context) error { return removeFiles(l.Dir, fileScratch, fileAgent, fileMonitor) })
+	if err := makeScratch(ctx, filepath.Join(l.Dir, fileScratch), l.Shape.Disk); err != nil {
+		return machine{}, err
+	}
+	lease, err := g.env.Lab.Allocate()
+	if err != nil {
+		return machine{}, fmt.Errorf("address: %w", err)
+	}
+	i.addr = lease.Addr.Addr()
+	i.tap = tapName(l.ID)
+	if err := g.env.Lab.Tap(i.tap); err != nil {
+		return machine{}, fmt.Errorf("tap %s: %w", i.tap, err)
+	}
+	i.undo(func(context.Context) error { return g.env.Lab.RemoveTap(i.tap) })
+	vhost, err := useVhost(l.Options[optVhost])
+	return machine{
+		id: l.ID, accel: g.accel, options: l.Options, cpus: l.Shape.CPUs, memory: l.Shape.Memory,
+		kernel: g.kernel, initrd: g.initrd, root: g.root,
+		tap: i.tap, mac: lease.MAC, vhost: vhost, addr: lease.Addr, gateway: lease.Gateway,
+	}, err
+}
+
+// confine makes the control group of the launch.
+func (g *engine) confine(l bench.Launch, i *instance) error {
+	name := g.env.Run + "/" + l.ID
+	if err := g.env.Ledger.Register(bench.KindCgroup, name); err != nil {
+		return err
+	}
+	i.undo(func(context.Context) error { return g.env.Ledger.Release(bench.KindCgroup, name) })
+	group, unenforced, err := g.cgroups.Create(name, limits(l))
+	if err != nil {
+		return err
+	}
+	i.undo(func(context.Context) error { return group.Remove() })
+	i.group = group
+	i.unenforced = append(unenforced, guestKeeps(l.Shape)...)
+	return nil
+}
+
+// limits are those of QEMU as a whole. The number of tasks inside is the guest
+// kernel's affair; QEMU's own threads must not be counted against it.
+func limits(l bench.Launch) cgroup.Limits {
+	lim := cgroup.LimitsOf(l.Shape, l.CPUSet)
+	lim.Memory += Allowance
+	lim.MemorySoft, lim.Pids = 0, 0
+	return lim
+}
+
+// guestKeeps lists what of the shape no limit on QEMU can enforce.
+func guestKeeps(s bench.Shape) []string {
+	var list []string
+	if s.MemorySoft > 0 {
+		list = append(list, "soft memory limit") // nothing makes the guest give memory back
+	}
+	if s.Pids > 0 {
+		list = append(list, "pids limit")
+	}
+	return list
+}
+
+// launch starts QEMU and waits until it has connected to the agent's and the
+// monitor's sockets, which it does before the guest runs.
+func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *instance) error {
+	agent, err := listen(l.Dir, fileAgent)
+	if err != nil {
+		return err
+	}
+	defer agent.Close()
+	monitor, err := listen(l.Dir, fileMonitor)
+	if err != nil {
+		return err
+	}
+	defer monitor.Close()
+	messages, err := os.Create(filepath.Join(l.Dir, fileMessages))
+	if err != nil {
+		return err
+	}
+	defer messages.Close()
+
+	i.argv = m.argv()
+	cmd := exec.Command(i.argv[0], i.argv[1:]...)
+	cmd.Dir = l.Dir
+	// TMPDIR is where QEMU puts the root's overlay.
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + l.Dir, bench.ProcessMark + "=" + l.ID}
+	cmd.Stdout, cmd.Stderr = messages, messages
+
+	if err := g.env.Ledger.Register(bench.KindProcess, l.ID); err != nil {
+		return err
+	}
+	i.undo(func(context.Context) error { return g.env.Ledger.Release(bench.KindProcess, l.ID) })
+	err = g.env.Lab.Do(func() error {
+		i.launched = clock.Now()
+		return cmd.Start()
+	})
+	if err != nil {
+		return err
+	}
+	i.watch(cmd)
+	i.undo(i.stop)
+	if err := i.group.Add(cmd.Process.Pid); err != nil {
+		return err
+	}
+	if i.monitor, err = i.accept(ctx, monitor); err != nil {
+		return fmt.Errorf("wait for the monitor: %w", err)
+	}
+	if i.stream, err = i.accept(ctx, agent); err != nil {
+		return fmt.Errorf("wait for the agent's port: %w", err)
+	}
+	return nil
+}
+
+// listen makes a socket in dir. It is reached through the directory's
+// descriptor because a socket's path may have 107 bytes only (unix(7)).
+func listen(dir, name string) (*net.UnixListener, error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	path := fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), name)
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("socket %s in %s: %w", name, dir, err)
+	}
+	ln.SetUnlinkOnClose(false) // the path ends with the descriptor
+	return ln, nil
+}
+
+// tapName is the tap of a launch: a device's name has at most 15 bytes.
+func tapName(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return "tap" + hex.EncodeToString(sum[:5])
+}
+
+// vhostDevice is how QEMU asks the kernel to move packets.
+const vhostDevice = "/dev/vhost-net"
+
+func useVhost(option string) (bool, error) {
+	if option == "off" {
+		return false, nil
+	}
+	f, err := os.OpenFile(vhostDevice, os.O_RDWR, 0)
+	if err == nil {
+		return true, f.Close()
+	}
+	if option == "auto" {
+		return false, nil
+	}
+	return false, fmt.Errorf("vhost=on: %w: %w%w", err, bench.ErrUnavailable, bench.Hint("modprobe vhost_net"))
+}

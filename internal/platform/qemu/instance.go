@@ -1,0 +1,218 @@
+package qemu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/cgroup"
+)
+
+// fileMessages is where QEMU's own messages go, in the instance's directory.
+const fileMessages = "qemu.log"
+
+// How long Close waits for QEMU to leave when asked, and when killed.
+const (
+	quitTimeout = 3 * time.Second
+	killTimeout = 20 * time.Second
+)
+
+// instance is one virtual machine.
+type instance struct {
+	dir        string
+	addr       netip.Addr
+	tap        string
+	argv       []string
+	group      *cgroup.Group
+	unenforced []string
+	launched   int64
+	stream     net.Conn
+	monitor    net.Conn
+
+	cmd    *exec.Cmd
+	exited chan struct{} // closed once QEMU is gone and status is set
+	status string        // how QEMU ended
+
+	undos []func(context.Context) error
+	last  *string // Log as of Close
+}
+
+// undo remembers how to take back what is made next; Close does it in reverse.
+func (i *instance) undo(f func(context.Context) error) { i.undos = append(i.undos, f) }
+
+// watch reaps QEMU when it ends.
+func (i *instance) watch(cmd *exec.Cmd) {
+	i.cmd, i.exited = cmd, make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // the state says all
+		i.status = cmd.ProcessState.String()
+		close(i.exited)
+	}()
+}
+
+// gone reports whether QEMU has ended.
+func (i *instance) gone() bool {
+	if i.exited == nil {
+		return false
+	}
+	select {
+	case <-i.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// accept waits for QEMU to connect.
+func (i *instance) accept(ctx context.Context, ln *net.UnixListener) (net.Conn, error) {
+	accepted := make(chan struct{})
+	defer close(accepted)
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-i.exited:
+		case <-accepted:
+			return
+		}
+		ln.Close()
+	}()
+	conn, err := ln.Accept()
+	switch {
+	case err == nil:
+		return conn, nil
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case i.gone():
+		return nil, fmt.Errorf("%s ended: %s", program, i.status)
+	}
+	return nil, err
+}
+
+// Stream implements [bench.Instance]. It ends when QEMU does.
+func (i *instance) Stream() io.ReadWriteCloser { return i.stream }
+
+// Launched implements [bench.Instance].
+func (i *instance) Launched() int64 { return i.launched }
+
+// Command implements [bench.Instance]. Files without a path are in the launch's
+// directory; someone must listen on the two sockets.
+func (i *instance) Command() []string { return slices.Clone(i.argv) }
+
+// Addr implements [bench.Instance].
+func (i *instance) Addr() netip.Addr { return i.addr }
+
+// Unenforced implements [bench.Instance].
+func (i *instance) Unenforced() []string { return slices.Clone(i.unenforced) }
+
+// Scope implements [bench.Instance]. The monitor is in the instance's own
+// cgroup and listed as a helper besides, so that its threads can be told apart
+// by [bench.ThreadPart].
+func (i *instance) Scope() (bench.Scope, error) {
+	if i.gone() {
+		return bench.Scope{}, fmt.Errorf("scope: %s ended: %s", program, i.status)
+	}
+	pid := i.cmd.Process.Pid
+	helpers := []bench.Process{{PID: pid, Part: "vmm"}}
+	vhost, err := vhostThreads("/proc", pid)
+	if err != nil {
+		return bench.Scope{}, fmt.Errorf("scope: %w", err)
+	}
+	for _, pid := range vhost {
+		helpers = append(helpers, bench.Process{PID: pid, Part: "vhost"})
+	}
+	return bench.Scope{OwnKernel: true, Cgroups: i.group.Dirs(), Helpers: helpers, NetDevs: []string{i.tap}}, nil
+}
+
+// maxLog bounds each file's share of Log, in bytes.
+const maxLog = 8 << 10
+
+// Log implements [bench.Instance]: how QEMU ended, its messages and the end of
+// the guest's console.
+func (i *instance) Log() string {
+	if i.last != nil {
+		return *i.last
+	}
+	var parts []string
+	if i.gone() {
+		parts = append(parts, program+": "+i.status)
+	}
+	for _, name := range []string{fileMessages, fileConsole} {
+		// A log that cannot be read must not hide the failure it is asked about.
+		if text, err := tail(filepath.Join(i.dir, name), maxLog); err == nil && text != "" {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// Close implements [bench.Instance].
+func (i *instance) Close(ctx context.Context) error {
+	if i.last != nil {
+		return nil
+	}
+	var errs []error
+	for _, f := range slices.Backward(i.undos) {
+		errs = append(errs, f(ctx))
+	}
+	log := i.Log()
+	i.last = &log
+	if err := errors.Join(append(errs, removeFiles(i.dir, fileMessages, fileConsole))...); err != nil {
+		return fmt.Errorf("close virtual machine: %w", err)
+	}
+	return nil
+}
+
+// stop ends QEMU: politely if there is time, by force if not. Nothing the guest
+// holds is worth keeping.
+func (i *instance) stop(ctx context.Context) error {
+	if i.stream != nil {
+		i.stream.Close()
+	}
+	if i.monitor != nil {
+		i.quit(ctx)
+		i.monitor.Close()
+	}
+	// Even when the caller's time is up the process must go.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
+	defer cancel()
+	if err := i.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("kill %s: %w", program, err)
+	}
+	select {
+	case <-i.exited:
+	case <-ctx.Done():
+		return fmt.Errorf("%s (process %d) does not end: %w", program, i.cmd.Process.Pid, ctx.Err())
+	}
+	return i.group.Kill(ctx)
+}
+
+// quit asks QEMU to leave and waits until it has, or for quitTimeout.
+func (i *instance) quit(ctx context.Context) {
+	if i.gone() || ctx.Err() != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, quitTimeout)
+	defer cancel()
+	deadline, _ := ctx.Deadline()
+	if i.monitor.SetDeadline(deadline) != nil {
+		return
+	}
+	// A monitor that does not answer is killed next, so its error adds nothing.
+	if q, err := openQMP(i.monitor); err != nil || q.Execute("quit", nil) != nil {
+		return
+	}
+	select {
+	case <-i.exited:
+	case <-ctx.Done():
+	}
+}

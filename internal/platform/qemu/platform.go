@@ -1,0 +1,155 @@
+package qemu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+
+	"tare/internal/bench"
+	"tare/internal/cgroup"
+)
+
+// Platform is QEMU with one of its accelerators.
+type Platform struct {
+	name    string
+	summary string
+	label   string
+	accel   accel
+	trial   *trial // what decides whether the accelerator works; nil if it always does
+}
+
+// KVM is virtual machines with the host's virtualization. What the trial boot
+// found out is kept in the directory state.
+func KVM(state string) *Platform {
+	return &Platform{name: "kvm", summary: "virtual machine: QEMU with KVM, virtio disk and network",
+		accel: accelKVM, trial: &trial{state: state, host: "/"}}
+}
+
+// TCG is the same virtual machines without virtualization: every figure is
+// labelled as emulated, since it says nothing about a virtual machine's cost.
+func TCG() *Platform {
+	return &Platform{name: "qemu-tcg", summary: "virtual machine emulated by QEMU, for hosts without KVM",
+		label: "emulated (tcg)", accel: accelTCG}
+}
+
+// Name implements [bench.Platform].
+func (p *Platform) Name() string { return p.name }
+
+// Summary implements [bench.Platform].
+func (p *Platform) Summary() string { return p.summary }
+
+// Options implements [bench.Platform].
+func (p *Platform) Options() []bench.Option { return options() }
+
+// Check implements [bench.Platform]. For kvm it goes by the verdict of an
+// earlier [Platform.Probe]; without one the platform counts as unavailable.
+func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
+	version, err := p.programs(ctx)
+	if err == nil && p.trial != nil {
+		err = p.trial.check(version)
+	}
+	if err != nil {
+		return bench.Availability{}, fmt.Errorf("%s: %w", p.name, err)
+	}
+	return bench.Availability{Version: version, Label: p.label, Programs: map[string]string{program: version}}, nil
+}
+
+// Probe finds out by a trial boot whether the platform works, where that is
+// not known yet, and remembers it until the host boots again. It takes a second
+// or two where it works and at most [TrialLimit] where it does not. It returns
+// nil, an error that wraps [bench.ErrUnavailable], or what kept it from trying.
+func (p *Platform) Probe(ctx context.Context, e bench.Env) error {
+	version, err := p.programs(ctx)
+	if err == nil && p.trial != nil {
+		if err = p.trial.check(version); errors.Is(err, errNotTried) {
+			err = p.trial.run(ctx, e, p.accel, version)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
+	return nil
+}
+
+// programs looks for what every launch needs and returns QEMU's version.
+func (p *Platform) programs(ctx context.Context) (version string, err error) {
+	for _, need := range []struct{ program, pkg string }{
+		{program, "qemu-system-x86"}, {"mkfs.ext4", "e2fsprogs"}, {"xz", "xz-utils"},
+	} {
+		if _, err := exec.LookPath(need.program); err != nil {
+			return "", fmt.Errorf("%s is not installed: %w%w", need.program, bench.ErrUnavailable,
+				bench.Hint("apt-get install "+need.pkg))
+		}
+	}
+	if _, err := os.Stat("/dev/net/tun"); err != nil {
+		return "", fmt.Errorf("no tap devices: %w: %w%w", err, bench.ErrUnavailable, bench.Hint("modprobe tun"))
+	}
+	out, err := exec.CommandContext(ctx, program, "--version").Output()
+	if err != nil {
+		return "", fmt.Errorf("%s --version: %w: %w", program, exitError(err), bench.ErrUnavailable)
+	}
+	version, err = parseVersion(string(out))
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", err, bench.ErrUnavailable)
+	}
+	return version, nil
+}
+
+var versionLine = regexp.MustCompile(`^QEMU emulator version (\d+(?:\.\d+)+)`)
+
+// parseVersion reads what QEMU prints for --version.
+func parseVersion(out string) (string, error) {
+	m := versionLine.FindStringSubmatch(out)
+	if m == nil {
+		return "", fmt.Errorf("no version in %.200q", out)
+	}
+	return m[1], nil
+}
+
+// Open implements [bench.Platform].
+func (p *Platform) Open(ctx context.Context, e bench.Env) (bench.Engine, error) {
+	if err := p.Probe(ctx, e); err != nil {
+		return nil, err
+	}
+	g := &engine{name: p.name, accel: p.accel, env: e}
+	if err := g.prepare(ctx); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.name, err)
+	}
+	return g, nil
+}
+
+// prepare fetches the forms of the image and makes the initramfs.
+func (g *engine) prepare(ctx context.Context) (err error) {
+	if g.cgroups, err = cgroup.Detect(); err != nil {
+		return err
+	}
+	disk, err := g.env.Image.Disk(ctx)
+	if err != nil {
+		return fmt.Errorf("disk of the image: %w", err)
+	}
+	if g.root, err = filepath.Abs(disk); err != nil {
+		return err
+	}
+	g.kernel, g.initrd, err = bootFiles(ctx, g.env)
+	return err
+}
+
+// bootFiles returns the guest's kernel and initramfs as absolute paths.
+func bootFiles(ctx context.Context, e bench.Env) (kernel, initrd string, err error) {
+	kernel, modules, err := e.Image.Kernel(ctx)
+	if err != nil {
+		return "", "", fmt.Errorf("kernel of the image: %w", err)
+	}
+	if kernel, err = filepath.Abs(kernel); err != nil {
+		return "", "", err
+	}
+	if initrd, err = initramfs(ctx, e.Dir, e.AgentPath, modules); err != nil {
+		return "", "", err
+	}
+	initrd, err = filepath.Abs(initrd)
+	return kernel, initrd, err
+}
