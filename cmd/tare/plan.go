@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,7 +16,6 @@ import (
 	"tare/internal/host"
 	"tare/internal/plan"
 	"tare/internal/spec"
-	"tare/internal/workload"
 )
 
 // request is what a user asks to be planned.
@@ -92,7 +92,8 @@ func (a *app) plan(ctx context.Context, r *request, trial func() error) (*planne
 	if err != nil {
 		return nil, err
 	}
-	e, err := spec.Parse(file, text, r.overrides(), a.vocabulary())
+	words := a.vocabulary()
+	e, err := spec.Parse(file, text, r.overrides(), words)
 	if err != nil {
 		return nil, err
 	}
@@ -107,12 +108,15 @@ func (a *app) plan(ctx context.Context, r *request, trial func() error) (*planne
 	}
 	found := a.checkAll(ctx)
 	in := plan.Inputs{
-		Host:      plan.Host{CPUs: facts.Usable, Memory: facts.Memory, LLC: facts.LLC},
-		Platforms: offer(found),
-		Workloads: workload.All(),
+		Seed:  r.seed,
+		Host:  plan.Host{CPUs: facts.Usable, Memory: facts.Memory, LLC: facts.LLC, DiskFree: facts.DiskFree},
+		Words: words,
 	}
+	in.Available, in.Skips = offer(found)
 	if r.seeded {
-		in.Seed = &r.seed
+		e.Seed = &r.seed
+	} else if e.Seed == nil {
+		in.Seed = rand.Uint64()
 	}
 	p, err := plan.Make(e, in)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/platform/all"
-	"tare/internal/plan"
 	"tare/internal/spec"
 	"tare/internal/workload"
 )
@@ -58,28 +57,32 @@ func (a *app) checkAll(ctx context.Context) []checked {
 	return found
 }
 
-// prober is a platform whose check alone cannot decide: a trial does.
-type prober interface {
-	Probe(ctx context.Context, img bench.Image) error
+// offer tells the planner which platforms can be used here, and why the others cannot.
+func offer(found []checked) (available map[string]bench.Availability, skips []bench.Skip) {
+	available = map[string]bench.Availability{}
+	for _, c := range found {
+		if c.err != nil {
+			skips = append(skips, bench.Skip{Platform: c.Name(), Reason: c.err.Error(), Hint: bench.HintOf(c.err)})
+			continue
+		}
+		available[c.Name()] = c.Availability
+	}
+	return available, skips
 }
 
-// offer tells the planner which of the named platforms can be used here.
-func offer(found []checked) map[string]plan.Offer {
-	m := map[string]plan.Offer{}
-	for _, c := range found {
-		m[c.Name()] = plan.Offer{Availability: c.Availability, Err: c.err}
-	}
-	return m
+// prober is a platform whose check alone cannot decide: a trial does.
+type prober interface {
+	Probe(ctx context.Context, e bench.Env) error
 }
 
 // probeAll lets platforms that need one make their trial, where the check is undecided.
-func (a *app) probeAll(ctx context.Context, img bench.Image) error {
+func (a *app) probeAll(ctx context.Context, e bench.Env) error {
 	for _, p := range a.platforms() {
 		t, ok := p.(prober)
 		if !ok {
 			continue
 		}
-		if err := t.Probe(ctx, img); err != nil && !errors.Is(err, bench.ErrUnavailable) {
+		if err := t.Probe(ctx, e); err != nil && !errors.Is(err, bench.ErrUnavailable) {
 			return fmt.Errorf("try platform %s: %w", p.Name(), err)
 		}
 	}

@@ -34,14 +34,18 @@ type rowView struct {
 	Detail  string
 }
 
-// metricsOf groups the rows of a case by metric, in their order.
+// metricsOf groups the rows of a case by metric, in their order. The axis is
+// made for what was measured for real; an emulated platform that lies beyond
+// it is drawn at its edge with an arrow.
 func metricsOf(c overhead.Case, margin float64) []metricView {
 	var views []metricView
 	for i := 0; i < len(c.Rows); {
 		j := i
 		var ratios []float64
 		for ; j < len(c.Rows) && c.Rows[j].Metric.Name == c.Rows[i].Metric.Name; j++ {
-			ratios = append(ratios, ratiosOf(c.Rows[j])...)
+			if c.Rows[j].Label == "" {
+				ratios = append(ratios, ratiosOf(c.Rows[j])...)
+			}
 		}
 		m := c.Rows[i].Metric
 		s := ratioScale(ratios, margin, plotPad, plotWidth-plotPad)
@@ -116,6 +120,14 @@ func plotRow(row overhead.Row, s logScale, margin float64) template.HTML {
 	e := row.Effect
 	if e != nil && e.Verdict != overhead.Refused {
 		what := fmt.Sprintf("ratio %.3f, 95 %% interval %.3f to %.3f", e.Ratio, e.Low, e.High)
+		switch {
+		case e.Ratio < s.low:
+			d.text("beyond", 1, mid+5, "◂ "+number(e.Ratio)+"×")
+			return d.html()
+		case e.Ratio > s.high:
+			d.text("beyond end", plotWidth-1, mid+5, number(e.Ratio)+"× ▸")
+			return d.html()
+		}
 		d.rect("interval", s.at(e.Low), mid-3, s.at(e.High)-s.at(e.Low), 6, what)
 		d.rect("estimate", s.at(e.Ratio)-1.5, mid-7, 3, 14, what)
 	}

@@ -41,9 +41,10 @@ func (s logScale) ticks(room float64) []float64 {
 	// The widest steps first, so that what finds room is round.
 	for _, f := range []float64{1000, 100, 10, 5, 2, 1.5, 1.2, 1.1, 1.05, 1.02, 1.01} {
 		place(f)
-		place(1 / f)
-		if f <= 1.5 {
+		if f < 2 {
 			place(2 - f)
+		} else {
+			place(1 / f)
 		}
 	}
 	return ticks

@@ -1,9 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"math"
+	"slices"
 
 	"tare/internal/overhead"
 )
@@ -15,7 +17,13 @@ type panelView struct {
 	Plot   template.HTML
 }
 
-type legendView struct{ Class, Name string }
+type legendView struct {
+	Key  template.HTML
+	Name string
+}
+
+// quantities are the panels in the order they are shown.
+var quantities = []string{"cpu", "memory", "disk", "network"}
 
 // panelsOf draws the trial's series, a panel for each quantity, all on the same
 // time axis, with the measured window shaded.
@@ -35,6 +43,9 @@ func panelsOf(s *overhead.Series) []panelView {
 			end = max(end, l.T[n-1])
 		}
 	}
+	slices.SortStableFunc(order, func(a, b string) int {
+		return cmp.Compare(slices.Index(quantities, a), slices.Index(quantities, b))
+	})
 	var views []panelView
 	for _, q := range order {
 		views = append(views, panel(q, lines[q], s.Window, end))
@@ -83,7 +94,9 @@ func panel(quantityName string, lines []overhead.Line, window [2]float64, end fl
 		}
 		class := fmt.Sprintf("line %s dash%d", l.Level, i%4)
 		d.polyline(class, xs, ys)
-		v.Legend = append(v.Legend, legendView{class, l.Name})
+		key := newDrawing(26, 8, "series key-line", string(l.Level))
+		key.polyline(class, []float64{0, 26}, []float64{4, 4})
+		v.Legend = append(v.Legend, legendView{key.html(), string(l.Level) + ": " + l.Name})
 	}
 	v.Plot = d.html()
 	return v

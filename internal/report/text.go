@@ -55,11 +55,7 @@ func effectColumns(row overhead.Row) string {
 	case e.Verdict == overhead.Refused:
 		return "\t\trefused: " + e.Why
 	}
-	words := string(e.Verdict) + ": " + e.Words
-	if e.Caution != "" {
-		words += " [" + e.Caution + "]"
-	}
-	return fmt.Sprintf("%.3f\t%.3f to %.3f\t%s", e.Ratio, e.Low, e.High, words)
+	return fmt.Sprintf("%.3f\t%.3f to %.3f\t%s: %s", e.Ratio, e.Low, e.High, e.Verdict, e.Words)
 }
 
 func usageText(out io.Writer, c overhead.Case) error {
