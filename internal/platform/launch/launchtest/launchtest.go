@@ -35,14 +35,20 @@ func New(t testing.TB, name string) Env {
 	if os.Geteuid() != 0 {
 		t.Skip("namespaces and cgroups need root")
 	}
-	suffix := make([]byte, 4)
-	rand.Read(suffix)
-	run := name + "-" + hex.EncodeToString(suffix)
-	state, err := os.MkdirTemp("/var/tmp", run)
+	state, err := os.MkdirTemp("/var/tmp", name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(state) })
+	return in(t, state, name)
+}
+
+// in sets them up in the state directory.
+func in(t testing.TB, state, name string) Env {
+	t.Helper()
+	suffix := make([]byte, 4)
+	rand.Read(suffix)
+	run := name + "-" + hex.EncodeToString(suffix)
 	led, err := ledger.Open(state, run)
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +72,7 @@ func New(t testing.TB, name string) Env {
 func (e Env) Launch(t testing.TB, p bench.Platform, id string, options map[string]string) bench.Launch {
 	t.Helper()
 	l := bench.Launch{
-		ID: e.Run + "-" + id, CPUSet: []int{0}, Options: map[string]string{}, Dir: filepath.Join(e.State, id),
+		ID: e.Run + "-" + id, CPUSet: []int{0}, Options: map[string]string{}, Dir: filepath.Join(e.State, e.Run+"-"+id),
 		Shape: bench.Shape{CPUs: 1, Memory: 256 * bench.MiB, Disk: bench.GiB, Pids: 64},
 	}
 	for _, o := range p.Options() {
@@ -78,6 +84,7 @@ func (e Env) Launch(t testing.TB, p bench.Platform, id string, options map[strin
 	if err := os.Mkdir(l.Dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { os.RemoveAll(l.Dir) })
 	return l
 }
 
