@@ -2,12 +2,15 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"tare/internal/bench"
+	"tare/internal/cgroup"
 	"tare/internal/host"
+	"tare/internal/meter"
 )
 
 // diagnosis is the JSON of tare doctor.
@@ -15,7 +18,7 @@ type diagnosis struct {
 	Host      *host.Facts      `json:"host"`
 	Platforms []platformState  `json:"platforms"`
 	Meters    []meterState     `json:"meters"`
-	Programs  []host.Installed `json:"programs"`
+	Programs  []host.Program `json:"programs"`
 }
 
 type platformState struct {
@@ -49,7 +52,7 @@ that matter to a measurement. Changes nothing.`,
 			if err != nil {
 				return err
 			}
-			d := diagnosis{Host: facts, Meters: meters(), Programs: host.Programs(c.Context())}
+			d := diagnosis{Host: facts, Meters: meters(), Programs: host.FindPrograms(c.Context(), host.Needed())}
 			for _, p := range a.checkAll(c.Context()) {
 				s := platformState{Name: p.Name(), Available: p.err == nil,
 					Version: p.Version, Label: p.Label, Programs: p.Availability.Programs}
@@ -98,8 +101,8 @@ func (a *app) printDiagnosis(d diagnosis) error {
 	fmt.Fprintln(w, "\nPROGRAM\tVERSION\tPACKAGE")
 	for _, p := range d.Programs {
 		version := p.Version
-		if p.Path == "" {
-			version = "missing"
+		if p.Problem != "" {
+			version = p.Problem
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, version, p.Package)
 	}
@@ -110,8 +113,37 @@ func (a *app) printDiagnosis(d diagnosis) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	fmt.Fprintln(a.stdout)
 	for _, c := range d.Host.Caveats {
 		fmt.Fprintf(a.stdout, "! %s\n", c)
 	}
 	return nil
+}
+
+// meters tries every meter that needs no instance; those of instances read the
+// same kernel files, which exist wherever instances do.
+func meters() []meterState {
+	var states []meterState
+	add := func(name, level string, err error) {
+		s := meterState{Name: name, Level: level, Available: err == nil}
+		if err != nil {
+			s.Reason = err.Error()
+		}
+		states = append(states, s)
+	}
+	rs, err := meter.OpenHost()
+	for _, r := range rs {
+		err = r.Read(make([]float64, len(r.Columns())))
+		r.Close()
+	}
+	add("proc", string(bench.Host), err)
+	_, err = os.Stat("/proc/pressure/cpu")
+	add("pressure", string(bench.Host), err)
+	_, err = cgroup.Detect()
+	add("cgroup", string(bench.Layer), err)
+	_, err = os.Stat("/proc/self/schedstat")
+	add("helpers", string(bench.Layer), err)
+	_, err = agentPath()
+	add("agent", string(bench.Guest), err)
+	return states
 }

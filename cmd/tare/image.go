@@ -80,7 +80,7 @@ func (a *app) imageListCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Short: "List the images on this host", Example: "  tare image list", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			infos, err := image.List(a.state)
+			infos, err := a.images(nil).List()
 			if err != nil {
 				return err
 			}
@@ -107,10 +107,11 @@ func (a *app) imageRemoveCommand() *cobra.Command {
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			for _, d := range args {
-				if err := image.Remove(a.state, d); err != nil {
+				gone, err := a.images(nil).Remove(c.Context(), d)
+				if err != nil {
 					return err
 				}
-				fmt.Fprintln(a.stdout, "removed", d)
+				fmt.Fprintln(a.stdout, "removed", gone.Digest)
 			}
 			return nil
 		},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -75,16 +77,33 @@ type prober interface {
 	Probe(ctx context.Context, e bench.Env) error
 }
 
-// probeAll lets platforms that need one make their trial, where the check is undecided.
-func (a *app) probeAll(ctx context.Context, e bench.Env) error {
+// probe lets platforms that need one make their trial, where the check is
+// undecided. A verdict is kept until the host boots again.
+func (a *app) probe(ctx context.Context, id string, img bench.Image, led bench.Ledger) error {
+	agent, err := agentPath()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(a.state, "runs", id+"-trial")
+	if err := led.Register(bench.KindDir, dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make a directory for trials: %w", err)
+	}
+	env := bench.Env{Run: id, Image: img, Ledger: led, Dir: dir, AgentPath: agent}
+	var errs []error
 	for _, p := range a.platforms() {
 		t, ok := p.(prober)
 		if !ok {
 			continue
 		}
-		if err := t.Probe(ctx, e); err != nil && !errors.Is(err, bench.ErrUnavailable) {
-			return fmt.Errorf("try platform %s: %w", p.Name(), err)
+		if err := t.Probe(ctx, env); err != nil && !errors.Is(err, bench.ErrUnavailable) {
+			errs = append(errs, fmt.Errorf("try platform %s: %w", p.Name(), err))
 		}
 	}
-	return nil
+	if err := os.RemoveAll(dir); err != nil {
+		return errors.Join(append(errs, err)...)
+	}
+	return errors.Join(append(errs, led.Release(bench.KindDir, dir))...)
 }

@@ -74,7 +74,7 @@ func (a *app) run(ctx context.Context, r *request, out string, maxTime time.Dura
 		return err
 	}
 	defer img.Close()
-	p, err := a.plan(ctx, r, func() error { return a.probeAll(ctx, img) })
+	p, err := a.plan(ctx, r, func() error { return a.probe(ctx, id, img, led) })
 	if err != nil {
 		return err
 	}
