@@ -68,6 +68,9 @@ func (e *engine) open(ctx context.Context, state string) (err error) {
 	if err := e.startDaemon(ctx, p, held); err != nil {
 		return err
 	}
+	if err := e.env.Lab.Settle(ctx); err != nil {
+		return err
+	}
 	info, err := e.daemon.api.Info(ctx, client.InfoOptions{})
 	if err != nil {
 		return fmt.Errorf("ask for docker's limits: %w", e.daemon.explain(err))
