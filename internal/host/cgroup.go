@@ -1,13 +1,17 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"tare/internal/bench"
+	"tare/internal/cgroup"
 )
 
-// readCgroups tells the layout of the control group hierarchies from the
-// mounts: v1 controllers, the one v2 hierarchy, or both.
+// readCgroups tells the layout of the control group hierarchies and which
+// controllers they offer.
 func readCgroups(t tree, f *Facts) error {
 	text, ok := t.text("/proc/self/mountinfo")
 	if !ok {
@@ -18,7 +22,11 @@ func readCgroups(t tree, f *Facts) error {
 		return fmt.Errorf("cgroups: %w", err)
 	}
 	f.Cgroup = none
-	v1, v2 := false, false
+	if layout, err := cgroup.DetectAt(string(t)); err == nil {
+		f.Cgroup = layout.Mode()
+	} else if !errors.Is(err, bench.ErrUnavailable) {
+		return err
+	}
 	add := func(names []string) {
 		for _, name := range names {
 			if !slices.Contains(f.Controllers, name) {
@@ -30,23 +38,12 @@ func readCgroups(t tree, f *Facts) error {
 	for _, m := range mounts {
 		switch m.fstype {
 		case "cgroup2":
-			v2 = true
 			add(strings.Fields(t.word(m.at+"/cgroup.controllers", "")))
 		case "cgroup":
-			controllers := intersectWords(strings.Split(m.super, ","), known)
-			v1 = v1 || len(controllers) > 0
-			add(controllers)
+			add(intersect(strings.Split(m.super, ","), known))
 		}
 	}
 	slices.Sort(f.Controllers)
-	switch {
-	case v1 && v2:
-		f.Cgroup = "hybrid"
-	case v1:
-		f.Cgroup = "v1"
-	case v2:
-		f.Cgroup = "v2"
-	}
 	return nil
 }
 
@@ -60,8 +57,4 @@ func enabledControllers(t tree) []string {
 		}
 	}
 	return names
-}
-
-func intersectWords(a, b []string) []string {
-	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return !slices.Contains(b, s) })
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/cgroup"
 )
 
 const cpuDir = "/sys/devices/system/cpu/"
@@ -28,7 +29,7 @@ func readProcessors(t tree, f *Facts) error {
 		return fmt.Errorf("CPUs: %w", err)
 	}
 	f.CPUs = len(online)
-	allowed, err := ParseCPUList(t.fields("/proc/self/status", ":")["Cpus_allowed_list"])
+	allowed, err := cgroup.ParseCPUList(t.fields("/proc/self/status", ":")["Cpus_allowed_list"])
 	if err != nil {
 		return fmt.Errorf("usable CPUs: %w", err)
 	}
@@ -112,7 +113,7 @@ func readCaches(t tree, f *Facts) error {
 			continue
 		}
 		seen[shared] = true
-		group, err := ParseCPUList(shared)
+		group, err := cgroup.ParseCPUList(shared)
 		if err != nil {
 			return fmt.Errorf("caches: %w", err)
 		}

@@ -91,10 +91,10 @@ func (f *Facts) cpus() string {
 	s := fmt.Sprintf("%d (%s, %s, %s)", f.CPUs,
 		count(f.Sockets, "socket"), count(f.Cores, "core"), count(f.NUMANodes, "NUMA node"))
 	if len(f.Usable) != f.CPUs {
-		s += ", usable " + FormatCPUList(f.Usable)
+		s += ", usable " + formatCPUs(f.Usable)
 	}
 	if len(f.Isolated) > 0 {
-		s += ", isolated " + FormatCPUList(f.Isolated)
+		s += ", isolated " + formatCPUs(f.Isolated)
 	}
 	return s
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"tare/internal/proc"
 )
 
 // Load is what the host does besides Tare: work that a measurement would share
@@ -37,7 +39,7 @@ func ReadLoad(ctx context.Context, root string, sample time.Duration) (Load, err
 		return l, fmt.Errorf("read load: /proc/loadavg is %q", text)
 	}
 	l.Average1 = average
-	before, err := readTicks(t)
+	before, err := readCPU(t)
 	if err != nil {
 		return l, err
 	}
@@ -46,15 +48,11 @@ func ReadLoad(ctx context.Context, root string, sample time.Duration) (Load, err
 		return l, fmt.Errorf("read load: %w", context.Cause(ctx))
 	case <-time.After(sample):
 	}
-	after, err := readTicks(t)
+	after, err := readCPU(t)
 	if err != nil {
 		return l, err
 	}
-	if total := after.total() - before.total(); total > 0 {
-		l.Busy = share(after.busy-before.busy, total)
-		l.IOWait = share(after.iowait-before.iowait, total)
-		l.Steal = share(after.steal-before.steal, total)
-	}
+	l.Busy, l.IOWait, l.Steal = shares(before, after)
 	return l, nil
 }
 
@@ -76,34 +74,26 @@ func (l Load) Caveat() string {
 	return strings.Join(parts, "; ")
 }
 
-// ticks are the counters of the first line of /proc/stat that Load needs.
-type ticks struct{ busy, idle, iowait, steal float64 }
-
-func (t ticks) total() float64 { return t.busy + t.idle + t.iowait + t.steal }
-
-// share is a part of the whole; I/O wait may run backwards by a tick (proc_stat(5)).
-func share(part, whole float64) float64 { return min(max(part/whole, 0), 1) }
-
-func readTicks(t tree) (ticks, error) {
-	text, _ := t.text("/proc/stat")
-	line, _, _ := strings.Cut(text, "\n")
-	return parseTicks(line)
+func readCPU(t tree) (proc.CPU, error) {
+	text, ok := t.text("/proc/stat")
+	if !ok {
+		return proc.CPU{}, fmt.Errorf("read load: no /proc/stat")
+	}
+	c, err := proc.ParseStat([]byte(text))
+	if err != nil {
+		return proc.CPU{}, fmt.Errorf("read load: %w", err)
+	}
+	return c, nil
 }
 
-// parseTicks reads "cpu user nice system idle iowait irq softirq steal ...".
-// Guest time, which follows, is in user time already.
-func parseTicks(line string) (ticks, error) {
-	f := strings.Fields(line)
-	if len(f) < 9 || f[0] != "cpu" {
-		return ticks{}, fmt.Errorf("read load: /proc/stat begins with %q", line)
+// shares splits the time between two readings; no time at all is no load.
+func shares(before, after proc.CPU) (busy, iowait, steal float64) {
+	all := func(c proc.CPU) float64 { return c.Busy() + c.Idle + c.IOWait + c.Steal }
+	total := all(after) - all(before)
+	if total <= 0 {
+		return 0, 0, 0
 	}
-	var n [8]float64
-	for i := range n {
-		v, err := strconv.ParseUint(f[i+1], 10, 64)
-		if err != nil {
-			return ticks{}, fmt.Errorf("read load: /proc/stat: %q in %q is not a count", f[i+1], line)
-		}
-		n[i] = float64(v)
-	}
-	return ticks{busy: n[0] + n[1] + n[2] + n[5] + n[6], idle: n[3], iowait: n[4], steal: n[7]}, nil
+	// I/O wait may run backwards by a tick (proc_stat(5)).
+	share := func(from, to float64) float64 { return min(max((to-from)/total, 0), 1) }
+	return share(before.Busy(), after.Busy()), share(before.IOWait, after.IOWait), share(before.Steal, after.Steal)
 }

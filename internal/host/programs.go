@@ -15,13 +15,19 @@ import (
 // Program is a program of the host that a part of Tare runs.
 type Program struct {
 	Name string `json:"name"`
-	// For is what needs it: a platform's name, or "image".
+	// For is what needs it: platforms' names, or "image".
 	For []string `json:"for"`
 	// Package is the Debian and Ubuntu package that has it.
-	Package string   `json:"package"`
-	Args    []string `json:"-"` // make it print its version and end
-	Path    string   `json:"path,omitempty"`
-	Version string   `json:"version,omitempty"`
+	Package string `json:"package"`
+	// Args make it print its version and end.
+	Args []string `json:"-"`
+}
+
+// Installed is what was found of a program.
+type Installed struct {
+	Program
+	Path    string `json:"path,omitempty"` // "" if it is not installed
+	Version string `json:"version,omitempty"`
 	// Problem is why it cannot be used, "" if it can.
 	Problem string `json:"problem,omitempty"`
 }
@@ -64,11 +70,14 @@ func versionIn(text string) string {
 // programDeadline is far longer than any program takes to print its version.
 const programDeadline = 800 * time.Millisecond
 
-// FindPrograms looks for each program in PATH, and in the directories of
-// root's programs, which PATH may lack, and asks all at once for their
-// versions. It runs them with nothing but that request and changes nothing.
-func FindPrograms(ctx context.Context, programs []Program) []Program {
-	found := make([]Program, len(programs))
+// Programs finds what Tare runs on the host.
+func Programs(ctx context.Context) []Installed { return Find(ctx, Needed()) }
+
+// Find looks for each program in PATH, and in the directories of root's
+// programs, which PATH may lack, and asks all at once for their versions. It
+// runs them with nothing but that request and changes nothing.
+func Find(ctx context.Context, programs []Program) []Installed {
+	found := make([]Installed, len(programs))
 	var wg sync.WaitGroup
 	for i, p := range programs {
 		wg.Go(func() { found[i] = find(ctx, p) })
@@ -77,7 +86,8 @@ func FindPrograms(ctx context.Context, programs []Program) []Program {
 	return found
 }
 
-func find(ctx context.Context, p Program) Program {
+func find(ctx context.Context, program Program) Installed {
+	p := Installed{Program: program}
 	for _, name := range []string{p.Name, filepath.Join("/usr/sbin", p.Name), filepath.Join("/sbin", p.Name)} {
 		if path, err := exec.LookPath(name); err == nil {
 			p.Path = path

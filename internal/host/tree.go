@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"tare/internal/cgroup"
 )
 
 // tree is a host's file system, at "/" or, in tests, elsewhere.
@@ -46,7 +48,7 @@ func (t tree) cpus(name string) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := ParseCPUList(string(b))
+	list, err := cgroup.ParseCPUList(strings.TrimSpace(string(b)))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -53,12 +53,12 @@ func (command) Params() []bench.Param {
 
 // commandPlan is what the parameters say.
 type commandPlan struct {
-	argv    []string
+	argv    []scalar
 	metrics []commandMetric // those read from the output
 	listed  []bench.Metric  // those and the wall time
-	env     map[string]string
+	env     map[string]scalar
 	files   []string
-	warmup  []string
+	warmup  []scalar
 	timeout time.Duration
 	okExit  []int
 }
@@ -80,12 +80,12 @@ func (w command) plan(p bench.Params) (commandPlan, error) {
 		return c, &ParamError{w.Name(), "warmup", fmt.Errorf("%s: names no program", p["warmup"])}
 	}
 	for _, text := range slices.Concat(c.argv, c.warmup) {
-		if strings.ContainsRune(text, 0) {
+		if strings.ContainsRune(string(text), 0) {
 			return c, &ParamError{w.Name(), "argv", fmt.Errorf("%q: contains a zero byte", text)}
 		}
 	}
 	for name, value := range c.env {
-		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(string(value), 0) {
 			return c, &ParamError{w.Name(), "env", fmt.Errorf("%q=%q: not an environment variable", name, value)}
 		}
 	}
@@ -135,15 +135,19 @@ func (w command) Steps(part string, p bench.Params, s bench.Setting) (bench.Part
 	if s.Timing.Deadline > 0 {
 		limit = min(limit, s.Timing.Deadline)
 	}
+	env := make(map[string]string, len(c.env))
+	for name, value := range c.env {
+		env[name] = string(value)
+	}
 	steps := bench.Part{
-		Main:   bench.Command{Argv: c.argv, Env: c.env, Dir: p["dir"], Timeout: limit},
+		Main:   bench.Command{Argv: texts(c.argv), Env: env, Dir: p["dir"], Timeout: limit},
 		OKExit: c.okExit,
 	}
 	for _, file := range c.files {
 		steps.Files = append(steps.Files, bench.File{Path: bench.ScratchDir + "/" + path.Base(file), Mode: 0o755, HostPath: file})
 	}
 	if len(c.warmup) > 0 {
-		steps.Warm = []bench.Command{{Argv: c.warmup, Env: c.env, Dir: p["dir"], Timeout: limit}}
+		steps.Warm = []bench.Command{{Argv: texts(c.warmup), Env: env, Dir: p["dir"], Timeout: limit}}
 	}
 	return steps, nil
 }
@@ -153,7 +157,7 @@ func (w command) Parse(p bench.Params, _ bench.Setting, out bench.Output) ([]ben
 	if err != nil {
 		return nil, err
 	}
-	program := c.argv[0]
+	program := string(c.argv[0])
 	judged := out
 	if out.Signal == "" && slices.Contains(c.okExit, out.Exit) {
 		judged.Exit = 0
@@ -175,18 +179,4 @@ func (w command) Parse(p bench.Params, _ bench.Setting, out bench.Output) ([]ben
 		values = append(values, bench.Value{Metric: m.Name, Value: v})
 	}
 	return append(values, bench.Value{Metric: wallMetric, Value: out.Wall.Seconds()}), nil
-}
-
-// plainType says in the user's words what JSON of the wrong type was found.
-func plainType(err error) error {
-	var te *json.UnmarshalTypeError
-	if !errors.As(err, &te) {
-		return err
-	}
-	want := strings.NewReplacer("[]string", "a list of texts", "[]int", "a list of whole numbers",
-		"map[string]string", "a map of texts", "string", "a text", "bool", "true or false", "int", "a whole number").Replace(te.Type.String())
-	if te.Field != "" {
-		return fmt.Errorf("%s is a %s, not %s", te.Field, te.Value, want)
-	}
-	return fmt.Errorf("a %s where %s is needed", te.Value, want)
 }

@@ -126,9 +126,18 @@ func (d *daemon) dead() error {
 		"its last words are in the error; if it dies at every start, remove "+d.paths.data+" and try again"))
 }
 
-// lastWords are the daemon's last lines, on one line.
-func (d *daemon) lastWords() string {
-	lines := strings.Split(strings.TrimSpace(launch.Tail(d.paths.log())), "\n")
+// lastWords are the daemon's last complaints, on one line. Its shims write
+// into the same log, and at a level of their own.
+func (d *daemon) lastWords() string { return complaints(launch.Tail(d.paths.log())) }
+
+func complaints(log string) string {
+	var lines []string
+	for line := range strings.Lines(log) {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.Contains(line, " level=info ") && !strings.Contains(line, " level=debug ") {
+			lines = append(lines, line)
+		}
+	}
 	return strings.Join(lines[max(0, len(lines)-5):], " | ")
 }
 

@@ -2,13 +2,11 @@ package docker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"time"
 
 	"github.com/moby/moby/api/types/system"
 	"github.com/moby/moby/client"
@@ -34,7 +32,7 @@ type engine struct {
 func (p *Platform) Open(ctx context.Context, env bench.Env) (bench.Engine, error) {
 	e := &engine{env: env}
 	if err := e.open(ctx, p.state); err != nil {
-		return nil, fmt.Errorf("open docker: %w", errors.Join(err, takeBack(ctx, &e.undo)))
+		return nil, fmt.Errorf("open docker: %w", e.undo.Fail(ctx, err))
 	}
 	return e, nil
 }
@@ -66,6 +64,9 @@ func (e *engine) open(ctx context.Context, state string) (err error) {
 	}
 	e.undo.Add(func(context.Context) error { return held.Close() })
 	if err := e.startDaemon(ctx, p, held); err != nil {
+		return err
+	}
+	if err := e.env.Lab.Settle(ctx); err != nil {
 		return err
 	}
 	info, err := e.daemon.api.Info(ctx, client.InfoOptions{})
@@ -110,16 +111,6 @@ func (e *engine) startDaemon(ctx context.Context, p paths, held *os.File) error 
 	return e.daemon.awaitUp(ctx)
 }
 
-// takeBackWithin bounds the clean-up after a failed start, which goes on when
-// the caller's context is done.
-const takeBackWithin = time.Minute
-
-func takeBack(ctx context.Context, u *launch.Undo) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBackWithin)
-	defer cancel()
-	return u.Run(ctx)
-}
-
 // unenforced are the limits this daemon cannot set on this kernel.
 func unenforced(info system.Info) []string {
 	var list []string
@@ -143,8 +134,15 @@ func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, err
 		return nil, fmt.Errorf("start %s: %w", l.ID, err)
 	}
 	i := &instance{engine: e, launch: l}
-	if err := i.start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", l.ID, errors.Join(err, takeBack(ctx, &i.undo)))
+	err := ctx.Err()
+	if err == nil {
+		err = i.prepare()
+	}
+	if err == nil {
+		err = i.start()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", l.ID, i.undo.Fail(ctx, err))
 	}
 	return i, nil
 }

@@ -36,35 +36,47 @@ type instance struct {
 
 func (i *instance) words() string { return filepath.Join(i.launch.Dir, "docker.log") }
 
-// start makes the container's parent cgroup and issues docker run. Weight and
-// soft limit are held by the parent, for that is where instances of all
-// platforms are siblings.
-func (i *instance) start() error {
+// group is the container's parent cgroup.
+func (i *instance) group() string { return i.engine.env.Run + "/" + i.launch.ID }
+
+func (i *instance) scratch() string { return filepath.Join(i.launch.Dir, "scratch") }
+
+// prepare makes the container's parent cgroup. Weight and soft limit are held
+// by it, for that is where instances of all platforms are siblings; its CPU set
+// has a bad one refused at once.
+func (i *instance) prepare() error {
 	e, l := i.engine, i.launch
-	group := e.env.Run + "/" + l.ID
-	remove := func(ctx context.Context) error { return cgroup.Remove(ctx, group) }
-	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, group, remove); err != nil {
+	remove := func(ctx context.Context) error { return cgroup.Remove(ctx, i.group()) }
+	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.group(), remove); err != nil {
 		return err
 	}
-	_, missing, err := e.cgroups.Create(group, cgroup.Limits{Weight: l.Shape.CPUWeight, MemorySoft: l.Shape.MemorySoft})
+	_, missing, err := e.cgroups.Create(i.group(), cgroup.Limits{
+		CPUSet: l.CPUSet, Weight: l.Shape.CPUWeight, MemorySoft: l.Shape.MemorySoft,
+	})
 	if err != nil {
 		return err
 	}
 	i.unenforced = append(slices.Concat(missing, e.unenforced), "disk size")
-	scratch := filepath.Join(l.Dir, "scratch")
 	if l.Options["storage"] == "volume" {
-		if err := os.Mkdir(scratch, 0o777); err != nil {
-			return err
-		}
+		return os.Mkdir(i.scratch(), 0o777)
 	}
+	return nil
+}
+
+// args are those of docker run.
+func (i *instance) args() []string {
+	e := i.engine
+	return runArgs(e.daemon.paths.host(), e.image, e.env.AgentPath, "/"+bench.CgroupRoot+"/"+i.group(), i.scratch(), i.launch)
+}
+
+// start issues docker run.
+func (i *instance) start() (err error) {
 	gone := func(context.Context) error { return nil } // stopped by then
-	if err := i.undo.Register(e.env.Ledger, bench.KindProcess, l.ID, gone); err != nil {
+	if err := i.undo.Register(i.engine.env.Ledger, bench.KindProcess, i.launch.ID, gone); err != nil {
 		return err
 	}
-	args := runArgs(e.daemon.paths.host(), e.image, e.env.AgentPath, "/"+bench.CgroupRoot+"/"+group, scratch, l)
-	i.command = append([]string{"docker"}, args...)
-	i.run, err = launch.Start(e.command(args, l.ID), i.words())
-	if err != nil {
+	i.command = append([]string{"docker"}, i.args()...)
+	if i.run, err = launch.Start(i.engine.command(i.args(), i.launch.ID), i.words()); err != nil {
 		return err
 	}
 	i.undo.Add(i.end)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"tare/internal/bench"
 )
@@ -41,4 +42,15 @@ func (u *Undo) Run(ctx context.Context) error {
 		errs = append(errs, step(ctx))
 	}
 	return errors.Join(errs...)
+}
+
+// failWithin bounds taking back after a failure.
+const failWithin = time.Minute
+
+// Fail takes everything back because of err, also if ctx is done, and returns
+// err with what went wrong meanwhile.
+func (u *Undo) Fail(ctx context.Context, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), failWithin)
+	defer cancel()
+	return errors.Join(err, u.Run(ctx))
 }

@@ -2,12 +2,10 @@ package lxc
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"os"
 	"os/exec"
-	"time"
 
 	"tare/internal/bench"
 	"tare/internal/cgroup"
@@ -42,27 +40,37 @@ func (e *engine) open(ctx context.Context) (err error) {
 	if e.labAddr, err = launch.BridgeAddr(e.env.Lab); err != nil {
 		return err
 	}
-	e.image, err = e.env.Image.Root(ctx)
-	return err
+	if e.image, err = e.env.Image.Root(ctx); err != nil {
+		return err
+	}
+	if _, err := os.Stat(e.image); err != nil {
+		return fmt.Errorf("golden image: %w%w", err, bench.Hint("build it again: tare image build"))
+	}
+	return nil
 }
 
 // Start runs one container.
 func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
-	i := &instance{engine: e, container: container{
-		launch: l, image: e.image, agent: e.env.AgentPath, group: bench.CgroupRoot + "/" + e.env.Run + "/" + l.ID,
-		bridge: e.env.Lab.Bridge(), v2: e.cgroups.Mode() == "v2",
-	}}
-	if err := i.start(); err != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBackWithin)
-		defer cancel()
-		return nil, fmt.Errorf("start %s: %w", l.ID, errors.Join(err, i.undo.Run(ctx)))
+	i := e.instance(l)
+	err := ctx.Err()
+	if err == nil {
+		err = i.prepare()
+	}
+	if err == nil {
+		err = i.start()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", l.ID, i.undo.Fail(ctx, err))
 	}
 	return i, nil
 }
 
-// takeBackWithin bounds the clean-up after a failed start, which goes on when
-// the caller's context is done.
-const takeBackWithin = time.Minute
+func (e *engine) instance(l bench.Launch) *instance {
+	return &instance{engine: e, container: container{
+		launch: l, image: e.image, agent: e.env.AgentPath, group: bench.CgroupRoot + "/" + e.env.Run + "/" + l.ID,
+		bridge: e.env.Lab.Bridge(), v2: e.cgroups.Mode() == "v2",
+	}}
+}
 
 // command is lxc-execute for the container.
 func (e *engine) command(c container) *exec.Cmd {

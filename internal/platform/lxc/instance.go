@@ -31,7 +31,8 @@ type instance struct {
 	undo       launch.Undo
 }
 
-func (i *instance) start() error {
+// prepare makes all that lxc-execute needs.
+func (i *instance) prepare() error {
 	e, c := i.engine, &i.container
 	if err := c.checkPaths(); err != nil {
 		return err
@@ -53,10 +54,7 @@ func (i *instance) start() error {
 	}
 	text, unenforced := c.config(i.controls)
 	i.unenforced = append(append(i.unenforced, unenforced...), "disk size")
-	if err := os.WriteFile(c.file(), []byte(text), 0o644); err != nil {
-		return err
-	}
-	return i.execute()
+	return os.WriteFile(c.file(), []byte(text), 0o644)
 }
 
 // makeGroup makes the group in which lxc makes those of the container and of
@@ -68,7 +66,9 @@ func (i *instance) makeGroup() error {
 		return err
 	}
 	s := i.container.launch.Shape
-	g, unenforced, err := i.engine.cgroups.Create(name, cgroup.Limits{Weight: s.CPUWeight, MemorySoft: s.MemorySoft})
+	g, unenforced, err := i.engine.cgroups.Create(name, cgroup.Limits{
+		CPUSet: i.container.launch.CPUSet, Weight: s.CPUWeight, MemorySoft: s.MemorySoft,
+	})
 	if err != nil {
 		return err
 	}
@@ -98,9 +98,9 @@ func (i *instance) controls(controller, file string) bool {
 	return err == nil
 }
 
-// execute runs lxc-execute where it sees the lab's devices, and where the lock
+// start runs lxc-execute where it sees the lab's devices, and where the lock
 // files it leaves behind vanish with it.
-func (i *instance) execute() error {
+func (i *instance) start() error {
 	e, c := i.engine, i.container
 	gone := func(context.Context) error { return nil } // stopped by then
 	if err := i.undo.Register(e.env.Ledger, bench.KindProcess, c.launch.ID, gone); err != nil {
