@@ -34,7 +34,7 @@ func (s *Store) install(ctx context.Context, work string) error {
 	if errors.Is(err, errDownload) && ctx.Err() == nil {
 		s.say("a download failed; trying once more")
 		for _, dir := range []string{"root", "kernel", "tmp"} {
-			if err := os.RemoveAll(filepath.Join(work, dir)); err != nil {
+			if err := removeTree(filepath.Join(work, dir)); err != nil {
 				return err
 			}
 		}
@@ -43,7 +43,7 @@ func (s *Store) install(ctx context.Context, work string) error {
 	if err != nil {
 		return err
 	}
-	return os.RemoveAll(filepath.Join(work, "tmp"))
+	return removeTree(filepath.Join(work, "tmp"))
 }
 
 // mmdebstrap runs the program once.
@@ -72,7 +72,7 @@ func (s *Store) mmdebstrap(ctx context.Context, work string) error {
 		"SOURCE_DATE_EPOCH="+strconv.FormatInt(s.Recipe.Epoch, 10),
 		"TARE_KERNEL="+s.Recipe.Kernel, "TARE_KERNEL_DIR="+filepath.Join(work, "kernel"),
 		bench.ProcessMark+"="+id)
-	tail, err := s.runGroup(cmd)
+	tail, err := s.runApart(cmd)
 	if s.Ledger != nil {
 		err = errors.Join(err, s.Ledger.Release(bench.KindProcess, id))
 	}
@@ -116,25 +116,24 @@ func aptProxy(ctx context.Context) string {
 	return proxy
 }
 
-// runGroup runs a command in a process group of its own that dies with us and
-// as a whole, and returns the last lines it printed.
-func (s *Store) runGroup(cmd *exec.Cmd) (tail []string, err error) {
+// runApart runs a command as the first process of a PID namespace, with mounts
+// of its own, and returns the last lines it printed. However it or this process
+// ends, the kernel kills all that it started, and the mounts it made in the tree
+// (among them binds of the host's directories) are never seen from outside.
+func (s *Store) runApart(cmd *exec.Cmd) (tail []string, err error) {
 	runtime.LockOSThread() // the parent of Pdeathsig is a thread
 	defer runtime.UnlockOSThread()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
-	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGTERM) }
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:   unix.CLONE_NEWPID,
+		Unshareflags: unix.CLONE_NEWNS, // and Go makes the mounts private
+		Pdeathsig:    syscall.SIGKILL,
+	}
 	cmd.WaitDelay = 10 * time.Second
 	r, w := io.Pipe()
 	cmd.Stdout, cmd.Stderr = w, w
 	done := make(chan []string)
 	go func() { done <- s.follow(r) }()
-	if err = cmd.Start(); err == nil {
-		err = cmd.Wait()
-		// What outlived its parent goes too; there is usually nothing left.
-		if kill := unix.Kill(-cmd.Process.Pid, unix.SIGKILL); kill != nil && kill != unix.ESRCH {
-			err = errors.Join(err, kill)
-		}
-	}
+	err = cmd.Run()
 	w.Close()
 	return <-done, err
 }

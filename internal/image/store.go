@@ -191,6 +191,9 @@ func (s *Store) Remove(ctx context.Context, prefix string) (Info, error) {
 		return Info{}, fmt.Errorf("remove image %s: in use by a run: %w%w", found[0].Recipe, err,
 			bench.Hint("wait for the run to end"))
 	}
+	if err := unmounted(dir); err != nil {
+		return Info{}, err
+	}
 	// Out of its place first, so that a removal cut short leaves no half image.
 	work, finish, err := s.workDir()
 	if err != nil {
@@ -211,7 +214,7 @@ func (s *Store) sweep() error {
 		return fmt.Errorf("sweep images: %w", err)
 	}
 	for _, dir := range stale {
-		if err := os.RemoveAll(dir); err != nil {
+		if err := removeTree(dir); err != nil {
 			return fmt.Errorf("sweep images: %w", err)
 		}
 	}

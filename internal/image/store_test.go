@@ -34,6 +34,8 @@ func fakeStore(t *testing.T, mode string) *Store {
 	t.Setenv("FAKE_DIR", dir)
 	r := Golden()
 	r.Kernel, r.Programs = "", []Program{{Name: "hello", Path: "/usr/bin/hello", Package: "hello"}}
+	must(t, os.Mkdir(filepath.Join(dir, "precious"), 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, "precious/file"), nil, 0o644))
 	return &Store{Dir: dir, Recipe: r, Ledger: &recorder{t: t, open: map[string]bool{}}}
 }
 
@@ -80,6 +82,20 @@ func settled(t *testing.T, s *Store) {
 	must(t, err)
 	if len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// safe checks that what a build binds into its tree is not removed with it,
+// and that its mounts are gone.
+func safe(t *testing.T, s *Store) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(s.Dir, "precious/file")); err != nil {
+		t.Errorf("a file of the host was deleted through a mount: %v", err)
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	must(t, err)
+	if strings.Contains(string(mounts), s.Dir) {
+		t.Errorf("mounts of the build are left on the host:\n%s", mounts)
 	}
 }
 
@@ -262,11 +278,19 @@ func TestCancelledBuildLeavesNothing(t *testing.T) {
 	s := fakeStore(t, "hang")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	stop := errors.New("stop")
-	s.Progress = func(string) { cancel(stop) }
-	if _, err := s.Build(ctx); !errors.Is(err, stop) {
+	done := make(chan error)
+	go func() {
+		_, err := s.Build(ctx)
+		done <- err
+	}()
+	children := waitForChildren(t, s)
+	cancel(stop)
+	if err := <-done; !errors.Is(err, stop) {
 		t.Errorf("cancelled build: %v", err)
 	}
+	gone(t, children)
 	settled(t, s)
+	safe(t, s)
 }
 
 func TestTwoBuildsTakeTurns(t *testing.T) {
@@ -307,40 +331,83 @@ func TestKilledBuild(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledBuild$")
 	cmd.Env = append(os.Environ(), "TARE_TEST_BUILD_IN="+s.Dir)
 	must(t, cmd.Start())
-	child := waitForChild(t, s)
+	children := waitForChildren(t, s)
 	must(t, cmd.Process.Kill())
 	cmd.Wait()
+	gone(t, children)
+	safe(t, s)
 	if list, err := s.list(); err != nil || len(list) != 0 {
 		t.Errorf("after the kill: %+v, %v", list, err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); syscall.Kill(child, 0) == nil; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			syscall.Kill(child, syscall.SIGKILL)
-			t.Fatalf("process %d of the killed build lives on", child)
-		}
-	}
 	build(t, s)
+	safe(t, s)
 }
 
-// waitForChild returns the process of the stand-in once it hangs.
-func waitForChild(t *testing.T, s *Store) int {
+// waitForChildren returns the processes of the stand-in once it hangs.
+func waitForChildren(t *testing.T, s *Store) []int {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if found, _ := fs.Glob(os.DirFS(s.images()), buildPrefix+"*/tmp/hanging"); len(found) == 0 {
 			continue
 		}
+		var pids []int
 		environs, _ := filepath.Glob("/proc/[0-9]*/environ")
 		for _, path := range environs {
 			data, _ := os.ReadFile(path)
 			var pid int
 			fmt.Sscanf(path, "/proc/%d/", &pid)
 			if strings.Contains(string(data), "TMPDIR="+s.images()) {
-				return pid
+				pids = append(pids, pid)
+			}
+		}
+		if len(pids) < 2 {
+			t.Fatalf("processes %v of a build, want the stand-in and its child", pids)
+		}
+		return pids
+	}
+	t.Fatal("the build did not come as far as mmdebstrap")
+	return nil
+}
+
+// gone waits until none of the processes is left.
+func gone(t *testing.T, pids []int) {
+	t.Helper()
+	for _, pid := range pids {
+		for deadline := time.Now().Add(10 * time.Second); syscall.Kill(pid, 0) == nil; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("process %d of the ended build lives on", pid)
 			}
 		}
 	}
-	t.Fatal("the build did not come as far as mmdebstrap")
-	return 0
+}
+
+// TestRemovalStopsAtMounts has a mount inside a finished image and inside what
+// a build left: neither is removed, and what is mounted stays whole.
+func TestRemovalStopsAtMounts(t *testing.T) {
+	s := fakeStore(t, "")
+	i := build(t, s)
+	i.Close()
+	for _, dir := range []string{filepath.Join(i.dir, "root/scratch"), filepath.Join(s.images(), buildPrefix+"old/a b")} {
+		must(t, os.MkdirAll(dir, 0o755))
+		if err := unix.Mount(filepath.Join(s.Dir, "precious"), dir, "", unix.MS_BIND, ""); err != nil {
+			t.Skipf("cannot mount here: %v", err)
+		}
+		unmount := func() { unix.Unmount(dir, unix.MNT_DETACH) }
+		t.Cleanup(unmount)
+		if err := removeTree(filepath.Dir(dir)); err == nil || bench.HintOf(err) != "umount "+dir {
+			t.Errorf("removal above the mount %s: %v, hint %q", dir, err, bench.HintOf(err))
+		}
+		if _, err := s.Build(context.Background()); err == nil && strings.Contains(dir, buildPrefix) {
+			t.Error("a build swept through a mount")
+		}
+		if _, err := s.Remove(context.Background(), i.Digest()); err == nil && !strings.Contains(dir, buildPrefix) {
+			t.Error("an image was removed with a mount in it")
+		}
+		if _, err := os.Stat(filepath.Join(s.Dir, "precious/file")); err != nil {
+			t.Fatalf("deleted through the mount: %v", err)
+		}
+		unmount()
+	}
 }
 
 func TestLockWaitsNoLongerThanItsContext(t *testing.T) {
