@@ -339,8 +339,8 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-func BenchmarkPrograms(b *testing.B) {
+func BenchmarkFindPrograms(b *testing.B) {
 	for b.Loop() {
-		Programs(context.Background())
+		FindPrograms(context.Background(), Needed())
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// Program is a program of the host that a part of Tare runs.
+// Program is a program of the host that a part of Tare runs, and what was
+// found of it.
 type Program struct {
 	Name string `json:"name"`
 	// For is what needs it: platforms' names, or "image".
@@ -20,14 +21,9 @@ type Program struct {
 	// Package is the Debian and Ubuntu package that has it.
 	Package string `json:"package"`
 	// Args make it print its version and end.
-	Args []string `json:"-"`
-}
-
-// Installed is what was found of a program.
-type Installed struct {
-	Program
-	Path    string `json:"path,omitempty"` // "" if it is not installed
-	Version string `json:"version,omitempty"`
+	Args    []string `json:"-"`
+	Path    string   `json:"path,omitempty"` // "" if it is not installed
+	Version string   `json:"version,omitempty"`
 	// Problem is why it cannot be used, "" if it can.
 	Problem string `json:"problem,omitempty"`
 }
@@ -70,14 +66,11 @@ func versionIn(text string) string {
 // programDeadline is far longer than any program takes to print its version.
 const programDeadline = 800 * time.Millisecond
 
-// Programs finds what Tare runs on the host.
-func Programs(ctx context.Context) []Installed { return Find(ctx, Needed()) }
-
-// Find looks for each program in PATH, and in the directories of root's
-// programs, which PATH may lack, and asks all at once for their versions. It
-// runs them with nothing but that request and changes nothing.
-func Find(ctx context.Context, programs []Program) []Installed {
-	found := make([]Installed, len(programs))
+// FindPrograms looks for each program in PATH, and in the directories of
+// root's programs, which PATH may lack, and asks all at once for their
+// versions. It runs them with nothing but that request and changes nothing.
+func FindPrograms(ctx context.Context, programs []Program) []Program {
+	found := make([]Program, len(programs))
 	var wg sync.WaitGroup
 	for i, p := range programs {
 		wg.Go(func() { found[i] = find(ctx, p) })
@@ -86,8 +79,7 @@ func Find(ctx context.Context, programs []Program) []Installed {
 	return found
 }
 
-func find(ctx context.Context, program Program) Installed {
-	p := Installed{Program: program}
+func find(ctx context.Context, p Program) Program {
 	for _, name := range []string{p.Name, filepath.Join("/usr/sbin", p.Name), filepath.Join("/sbin", p.Name)} {
 		if path, err := exec.LookPath(name); err == nil {
 			p.Path = path

@@ -28,7 +28,7 @@ func TestVersionIn(t *testing.T) {
 	}
 }
 
-func TestFind(t *testing.T) {
+func TestFindPrograms(t *testing.T) {
 	dir := t.TempDir()
 	script := func(name, text string) {
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755))
@@ -42,7 +42,7 @@ func TestFind(t *testing.T) {
 	for _, name := range []string{"good", "mute", "broken", "stuck", "absent"} {
 		programs = append(programs, Program{Name: name, Args: []string{"--version"}})
 	}
-	got := Find(context.Background(), programs)
+	got := FindPrograms(context.Background(), programs)
 	for i, want := range []struct{ version, problem string }{
 		{"1.2.3", ""}, {"", "no version"}, {"", "exit status 3"}, {"", "killed"}, {"", "not installed"},
 	} {

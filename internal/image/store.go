@@ -114,10 +114,8 @@ type Info struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// List describes the images in a state directory, the current recipe's first, then the newest.
-func List(stateDir string) ([]Info, error) { return New(stateDir).list() }
-
-func (s *Store) list() ([]Info, error) {
+// List describes the images in the store, the current recipe's first, then the newest.
+func (s *Store) List() ([]Info, error) {
 	entries, err := os.ReadDir(s.images())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -161,7 +159,7 @@ func (s *Store) list() ([]Info, error) {
 // Remove deletes the one image whose digest or recipe begins with prefix, and
 // returns what it was. An image in use by a run is not removed.
 func (s *Store) Remove(ctx context.Context, prefix string) (Info, error) {
-	list, err := s.list()
+	list, err := s.List()
 	if err != nil {
 		return Info{}, err
 	}

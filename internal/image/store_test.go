@@ -148,7 +148,7 @@ func TestBuildOpenListRemove(t *testing.T) {
 	if o.Digest() == i.Digest() {
 		t.Error("two recipes, one digest")
 	}
-	list, err := s.list()
+	list, err := s.List()
 	must(t, err)
 	if len(list) != 2 || !list[0].Current || list[1].Current || list[0].Digest != i.Digest() || list[0].Size == 0 {
 		t.Fatalf("list: %+v", list)
@@ -231,7 +231,7 @@ func TestDamagedFilesOfTheStore(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || bench.HintOf(err) == "" {
 			t.Errorf("%s: %v, hint %q", c.file, err, bench.HintOf(err))
 		}
-		list, err := s.list() // still listed, so that it can be removed
+		list, err := s.List() // still listed, so that it can be removed
 		must(t, err)
 		if len(list) != 1 || (c.file == "manifest.json") != (list[0].Problem != "") {
 			t.Errorf("%s: list %+v", c.file, list)
@@ -336,7 +336,7 @@ func TestKilledBuild(t *testing.T) {
 	cmd.Wait()
 	gone(t, children)
 	safe(t, s)
-	if list, err := s.list(); err != nil || len(list) != 0 {
+	if list, err := s.List(); err != nil || len(list) != 0 {
 		t.Errorf("after the kill: %+v, %v", list, err)
 	}
 	build(t, s)
