@@ -169,7 +169,7 @@ func TestEmulatedWearsItsLabel(t *testing.T) {
 
 func TestReproduce(t *testing.T) {
 	c := crafted{metric: throughput, platform: []string{"native", "lxc"}, blocks: 1,
-		header: store.Header{Spec: "my specs/a.yaml", Set: []string{"timing.measure=1s", "scenes.cpu.vary.threads=[1, 2]"}}}
+		header: store.Header{Spec: "my specs/a.yaml", Set: []string{"timing.measure=1s", "platforms=[native, kvm]", "scenes.cpu.vary.threads=[1, 2]"}}}
 	want := `tare run 'my specs/a.yaml' --platforms native,lxc --set timing.measure=1s --set 'scenes.cpu.vary.threads=[1, 2]' --seed 42`
 	if got := analyze(t, c.write(t)).Cases[0].Rows[1].Reproduce; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
