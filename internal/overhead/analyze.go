@@ -130,12 +130,13 @@ func (s *study) seconds() float64 {
 func (s *study) platforms() {
 	seen := map[string]bool{}
 	for i := range s.plan.Scenes {
-		name := s.plan.Scenes[i].Platform.String()
+		ref := s.plan.Scenes[i].Platform
+		name := ref.String()
 		if seen[name] {
 			continue
 		}
 		seen[name] = true
-		found := s.run.Header().Platforms[name]
+		found := s.run.Header().Platforms[ref.Name]
 		p := Platform{Name: name, Version: found.Version, Label: found.Label}
 		for _, t := range s.plan.Trials {
 			o := s.last[t.ID]

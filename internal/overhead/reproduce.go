@@ -20,6 +20,9 @@ func (s *study) reproduce(platform string) string {
 	}
 	args := []string{"tare", "run", spec, "--platforms", platforms}
 	for _, set := range h.Set {
+		if strings.HasPrefix(strings.TrimSpace(set), "platforms=") {
+			continue
+		}
 		args = append(args, "--set", set)
 	}
 	args = append(args, "--seed", strconv.FormatUint(s.plan.Seed, 10))

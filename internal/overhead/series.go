@@ -2,6 +2,8 @@ package overhead
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"tare/internal/bench"
@@ -112,9 +114,9 @@ func (d *drawing) add(s *bench.Sample) {
 	}
 	if s.Meter == "helpers" {
 		sum, found := 0.0, false
-		for c, v := range s.Values {
+		for _, c := range slices.Sorted(maps.Keys(s.Values)) {
 			if isPart(c) {
-				sum, found = sum+v, true
+				sum, found = sum+s.Values[c], true
 			}
 		}
 		if found {

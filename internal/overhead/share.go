@@ -184,6 +184,7 @@ func (s *share) instance(a *bench.ActorOutcome, counted map[string]bool) instanc
 func (s *share) helpers(a *bench.ActorOutcome, u *instance, counted map[string]bool) (rss float64) {
 	own, common := partsOf(a.Scope.Helpers), partsOf(a.Scope.Shared)
 	if len(own)+len(common) == 0 {
+		u.lackLMem = a.Scope.OwnKernel // its memory is that of a VMM we do not know
 		return 0
 	}
 	src := source{bench.Layer, a.Actor, "helpers"}
@@ -200,7 +201,7 @@ func (s *share) helpers(a *bench.ActorOutcome, u *instance, counted map[string]b
 	}
 	rss, ok := s.level(src, bench.ColMemRSS)
 	u.lackLMem = !ok
-	if again {
+	if again && a.Role == bench.Subject {
 		s.note("the memory of daemons shared by several instances cannot be told apart: the layer's memory is not given")
 		u.lackLMem = true
 	}

@@ -31,6 +31,15 @@ func isRate(m bench.Metric) bool {
 	return m.Better == bench.HigherIsBetter && (strings.HasSuffix(m.Unit, "/s") || m.Unit == "IOPS")
 }
 
+// isDuration says whether "longer" and "shorter" are. A latency is high or low.
+func isDuration(m bench.Metric) bool {
+	switch m.Unit {
+	case "s", "ms", "us", "µs", "ns":
+		return !strings.Contains(m.Name, "latency")
+	}
+	return false
+}
+
 // factor is the ratio from which on a change is said as "times", not in percent.
 const factor = 2
 
@@ -38,8 +47,11 @@ const factor = 2
 func change(ratio float64, m bench.Metric) string {
 	name := strings.ReplaceAll(m.Name, "_", " ") + " "
 	up, down, as := "higher", "lower", "high"
-	if isRate(m) {
+	switch {
+	case isRate(m):
 		name, up, down, as = "", "faster", "slower", "fast"
+	case isDuration(m):
+		up, down, as = "longer", "shorter", "long"
 	}
 	switch {
 	case ratio >= factor:

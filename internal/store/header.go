@@ -14,7 +14,7 @@ type Header struct {
 	// versions of the benchmark programs in it.
 	Image    string            `json:"image"`
 	Programs map[string]string `json:"programs,omitempty"`
-	// Platforms are the versions found on the host, by platform reference.
+	// Platforms are the versions found on the host, by platform name.
 	Platforms map[string]Platform `json:"platforms,omitempty"`
 	Started   string              `json:"started"` // RFC 3339
 	// Command is the command line as it was given.

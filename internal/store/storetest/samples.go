@@ -58,6 +58,7 @@ func (g *generator) sources(c caseModel, s *bench.Scene) []source {
 		out = append(out, src)
 	}
 	busy, disk, net := 0.06, 2e4, 1e3 // of the rest of the host
+	shared := false                   // Docker's daemons are counted
 	for _, a := range s.Actors {
 		cores := c.cores
 		switch a.Role {
@@ -84,8 +85,11 @@ func (g *generator) sources(c caseModel, s *bench.Scene) []source {
 				bench.ColDiskWrite: 1e3, bench.ColNetRx: n * ratio, bench.ColNetTx: n * ratio},
 			now: map[string]float64{bench.ColMemUsed: 60e6, bench.ColMemCache: 120e6}})
 		for _, part := range slices.Sorted(maps.Keys(layer)) {
-			busy += layer[part]
+			if common := part == "daemon" || part == "containerd"; !common || !shared {
+				busy += layer[part]
+			}
 		}
+		shared = shared || a.Platform.Name == "docker"
 		if cg > 0 {
 			add(source{level: bench.Layer, actor: a.Name, meter: "cgroup", took: 90_000,
 				rates: map[string]float64{bench.ColCPUBusy: cg, bench.ColCPUUser: cg * 0.9, bench.ColCPUSystem: cg * 0.1,

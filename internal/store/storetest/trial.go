@@ -106,7 +106,7 @@ func (g *generator) actors(s *bench.Scene, ready float64) []bench.ActorOutcome {
 			Actor: a.Name, Role: a.Role, Platform: a.Platform, Version: version(a.Platform.Name), Label: label(a.Platform.Name),
 			CPUSet: a.CPUSet, CPUsSeen: 1, Kernel: "6.12.1", ReadyMS: ready,
 			Launch: []string{a.Platform.Name, "start"}, Command: []string{"sysbench", "cpu", "run"},
-			Scope: &bench.Scope{OwnKernel: own, Cgroups: map[string]string{"cpuacct": "/sys/fs/cgroup/cpuacct/tare/" + a.Name}},
+			Scope: scope(a.Platform.Name, a.Name),
 		}
 		if own {
 			o.Kernel = "6.12.48+deb13-cloud-amd64"
@@ -118,6 +118,20 @@ func (g *generator) actors(s *bench.Scene, ready float64) []bench.ActorOutcome {
 		out = append(out, o)
 	}
 	return out
+}
+
+func scope(platform, actor string) *bench.Scope {
+	s := &bench.Scope{OwnKernel: ownKernel(platform), Cgroups: map[string]string{"cpuacct": "/sys/fs/cgroup/cpuacct/tare/" + actor}}
+	switch platform {
+	case "docker":
+		s.Helpers = []bench.Process{{PID: 1001, Part: "shim"}}
+		s.Shared = []bench.Process{{PID: 900, Part: "daemon"}, {PID: 901, Part: "containerd"}}
+	case "lxc":
+		s.Helpers = []bench.Process{{PID: 1001, Part: "monitor"}}
+	case "kvm", "qemu-tcg":
+		s.Helpers = []bench.Process{{PID: 1001, Part: "vmm"}}
+	}
+	return s
 }
 
 func ownKernel(platform string) bool { return platform == "kvm" || platform == "qemu-tcg" }

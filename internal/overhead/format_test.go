@@ -1,0 +1,38 @@
+package overhead
+
+import (
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestFormatNamesEveryFieldOfTheResult(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/FORMAT.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, ok := strings.Cut(string(doc), "## The result")
+	if !ok {
+		t.Fatal("docs/FORMAT.md has no section on the result")
+	}
+	var walk func(reflect.Type)
+	walk = func(typ reflect.Type) {
+		switch typ.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Array:
+			walk(typ.Elem())
+		case reflect.Struct:
+			if typ.PkgPath() != reflect.TypeFor[Result]().PkgPath() {
+				return // a type of the plan's, described there
+			}
+			for i := range typ.NumField() {
+				name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
+				if !strings.Contains(section, "`"+name+"`") {
+					t.Errorf("%s.%s: docs/FORMAT.md does not name %q", typ.Name(), typ.Field(i).Name, name)
+				}
+				walk(typ.Field(i).Type)
+			}
+		}
+	}
+	walk(reflect.TypeFor[Result]())
+}

@@ -1,0 +1,266 @@
+package overhead
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tare/internal/bench"
+	"tare/internal/store/storetest"
+)
+
+// counters makes readings of one source at the given seconds, each column
+// counting at its rate from 1000; mem_ columns stay.
+func counters(level bench.Level, actor, meter string, rates map[string]float64, seconds ...float64) []bench.Sample {
+	var out []bench.Sample
+	for _, t := range seconds {
+		values := map[string]float64{}
+		for c, r := range rates {
+			if gauge(c) {
+				values[c] = r
+			} else {
+				values[c] = 1000 + r*(t-seconds[0])
+			}
+		}
+		out = append(out, bench.Sample{At: int64(t * 1e9), Late: 1e6, Took: 2e6, CPU: 3e6, Level: level, Actor: actor, Meter: meter, Values: values})
+	}
+	return out
+}
+
+var every = []float64{8, 9, 10, 12, 15, 20, 21} // the window is from 10 to 20
+
+func hostAt(busy float64) []bench.Sample {
+	return counters(bench.Host, "", "proc", map[string]float64{bench.ColCPUBusy: busy, bench.ColCPUSteal: 0.04, bench.ColDiskRead: 5e6, bench.ColDiskWrite: 1e6}, every...)
+}
+
+func cgroupAt(actor string, busy float64) []bench.Sample {
+	return counters(bench.Layer, actor, "cgroup", map[string]float64{bench.ColCPUBusy: busy, bench.ColCPUUser: busy, bench.ColMemUsed: 40e6}, every...)
+}
+
+func helpersAt(actor string, rss float64, parts map[string]float64) []bench.Sample {
+	rates := map[string]float64{bench.ColMemRSS: rss}
+	for p, v := range parts {
+		rates[bench.CPUOf(p)] = v
+	}
+	return counters(bench.Layer, actor, "helpers", rates, every...)
+}
+
+func agentAt(actor string, busy float64) []bench.Sample {
+	return counters(bench.Guest, actor, "agent", map[string]float64{bench.ColCPUBusy: busy, bench.ColMemUsed: 50e6, bench.ColMemCache: 100e6,
+		bench.ColNetRx: 3e6, bench.ColNetTx: 4e6}, every...)
+}
+
+func process(part string) []bench.Process { return []bench.Process{{PID: 1, Part: part}} }
+
+func subject(name string, scope *bench.Scope) bench.ActorOutcome {
+	return bench.ActorOutcome{Actor: name, Role: bench.Subject, Platform: bench.PlatformRef{Name: "p"}, Scope: scope}
+}
+
+func shareOf(actors []bench.ActorOutcome, samples ...[]bench.Sample) *share {
+	o := &bench.Outcome{Window: [2]int64{10e9, 20e9}, Actors: actors}
+	tracks := map[source]*track{}
+	for _, s := range slices.Concat(samples...) {
+		if s.At < o.Window[0] || s.At > o.Window[1] {
+			continue
+		}
+		key := source{s.Level, s.Actor, s.Meter}
+		if tracks[key] == nil {
+			tracks[key] = &track{}
+		}
+		tracks[key].add(&s)
+	}
+	return newShare(o, tracks)
+}
+
+func wantShare(t *testing.T, s *share, want map[string]float64) {
+	t.Helper()
+	for field, v := range want {
+		got, ok := s.is[field]
+		if math.IsNaN(v) {
+			if ok {
+				t.Errorf("%s is %g and should be absent", field, got)
+			}
+			continue
+		}
+		if !ok {
+			t.Errorf("%s is absent; notes %q", field, s.notes)
+			continue
+		}
+		approx(t, field, got, v)
+	}
+}
+
+func TestShareOfASharedKernel(t *testing.T) {
+	s := shareOf([]bench.ActorOutcome{subject("subject", &bench.Scope{Helpers: process("shim"), Shared: process("daemon")})},
+		hostAt(1.2), cgroupAt("subject", 0.9), helpersAt("subject", 10e6, map[string]float64{"shim": 0.03, "daemon": 0.07}), agentAt("subject", 1.2))
+	wantShare(t, s, map[string]float64{fGuestCPU: 0.9, fLayerCPU: 0.1, fRestCPU: 0.2, fStealCPU: 0.04, fGuestMem: 40e6, fLayerMem: 10e6,
+		fDiskRead: 5e6, fDiskWrite: 1e6, fNetRx: 3e6, fNetTx: 4e6})
+	approx(t, "daemon", s.parts["daemon"], 0.07)
+	if len(s.notes) != 0 {
+		t.Errorf("notes %q", s.notes)
+	}
+}
+
+func TestShareOfAnOwnKernel(t *testing.T) {
+	s := shareOf([]bench.ActorOutcome{subject("subject", &bench.Scope{OwnKernel: true, Helpers: append(process("vmm"), process("vhost")...)})},
+		hostAt(1.5), cgroupAt("subject", 1.3), agentAt("subject", 0.8),
+		helpersAt("subject", 600e6, map[string]float64{"vcpu": 1, "iothread": 0.2, "vmm": 0.1, "vhost": 0.05}))
+	wantShare(t, s, map[string]float64{fGuestCPU: 0.8, fLayerCPU: 0.55, fRestCPU: 0.15, fGuestMem: 50e6, fLayerMem: 450e6})
+	approx(t, "vcpu beyond the guest", s.parts["vcpu"], 0.2)
+
+	s = shareOf([]bench.ActorOutcome{subject("subject", &bench.Scope{OwnKernel: true, Helpers: process("vmm")})},
+		hostAt(1.5), agentAt("subject", 0.8), helpersAt("subject", 600e6, map[string]float64{"vcpu": 0.5, "iothread": 0, "vmm": 0.1}))
+	wantShare(t, s, map[string]float64{fLayerCPU: 0.1})
+	if !strings.Contains(strings.Join(s.notes, "\n"), "the guest accounts for 0.80 cores, its vCPU threads for 0.50 only") {
+		t.Errorf("notes %q", s.notes)
+	}
+}
+
+func TestSharedDaemonsCountOnceAndOthersApart(t *testing.T) {
+	scope := &bench.Scope{Helpers: process("shim"), Shared: process("daemon")}
+	peer := bench.ActorOutcome{Actor: "peer", Role: bench.Peer, Platform: bench.PlatformRef{Name: "native"}, Scope: &bench.Scope{}}
+	parts := map[string]float64{"shim": 0.01, "daemon": 0.1}
+	s := shareOf([]bench.ActorOutcome{peer, subject("subject", scope), subject("subject-2", scope)},
+		hostAt(1.5), cgroupAt("peer", 0.3), cgroupAt("subject", 0.4), cgroupAt("subject-2", 0.5),
+		helpersAt("subject", 9e6, parts), helpersAt("subject-2", 9e6, parts), agentAt("subject", 0), agentAt("subject-2", 0))
+	wantShare(t, s, map[string]float64{fGuestCPU: 0.9, fLayerCPU: 0.12, fRestCPU: 1.5 - 0.3 - 0.9 - 0.12, fGuestMem: 80e6, fLayerMem: nan})
+	approx(t, "peer", s.others[bench.Peer], 0.3)
+	if !strings.Contains(strings.Join(s.notes, "\n"), "shared by several instances") {
+		t.Errorf("notes %q", s.notes)
+	}
+}
+
+func TestWhatWasNotMeasuredIsAbsent(t *testing.T) {
+	scope := &bench.Scope{Helpers: process("shim")}
+	ok := func() [][]bench.Sample {
+		return [][]bench.Sample{hostAt(1), cgroupAt("subject", 0.5), helpersAt("subject", 1e6, map[string]float64{"shim": 0.01}), agentAt("subject", 0.5)}
+	}
+	for name, c := range map[string]struct {
+		spoil func(s [][]bench.Sample)
+		scope *bench.Scope
+		gone  []string
+		note  string
+	}{
+		"no host meter":   {func(s [][]bench.Sample) { s[0] = nil }, scope, []string{fRestCPU, fStealCPU, fDiskRead, fDiskWrite}, "host's proc meter was not read"},
+		"no cgroup":       {func(s [][]bench.Sample) { s[1] = nil }, scope, []string{fGuestCPU, fRestCPU, fGuestMem}, "subject's cgroup meter was not read"},
+		"no helper":       {func(s [][]bench.Sample) { s[2] = nil }, scope, []string{fLayerCPU, fRestCPU, fLayerMem}, "subject's helpers meter was not read"},
+		"scope not known": {func([][]bench.Sample) {}, nil, []string{fGuestCPU, fLayerCPU, fRestCPU, fGuestMem, fLayerMem}, "not recorded where its cost was paid"},
+		"column missing": {func(s [][]bench.Sample) {
+			for i := range s[1] {
+				delete(s[1][i].Values, bench.ColCPUBusy)
+			}
+		}, scope, []string{fGuestCPU, fRestCPU}, "subject's cgroup meter lacks cpu_busy_s"},
+		"missing at the edge": {func(s [][]bench.Sample) { delete(s[1][5].Values, bench.ColCPUBusy) }, scope, []string{fGuestCPU, fRestCPU}, "lacks cpu_busy_s"},
+		"counter reset": {func(s [][]bench.Sample) {
+			for i := 4; i < len(s[1]); i++ {
+				s[1][i].Values[bench.ColCPUBusy] += 500 * float64(i-4) // ends above where it began
+			}
+			s[1][4].Values[bench.ColCPUBusy] = 0
+		}, scope, []string{fGuestCPU, fRestCPU}, "cpu_busy_s went backwards"},
+		"a part of the window": {func(s [][]bench.Sample) { s[1] = s[1][:5] }, scope, []string{fGuestCPU, fRestCPU}, "too little of the window"},
+		"more than the host":   {func(s [][]bench.Sample) { s[0] = hostAt(0.3) }, scope, []string{fRestCPU}, "0.21 cores more than the whole host"},
+		"VMM not known":        {func([][]bench.Sample) {}, &bench.Scope{OwnKernel: true}, []string{fLayerCPU, fRestCPU, fLayerMem}, "no vCPU threads were read"},
+	} {
+		samples := ok()
+		c.spoil(samples)
+		s := shareOf([]bench.ActorOutcome{subject("subject", c.scope)}, samples...)
+		for _, f := range usageFields {
+			if _, known := s.is[f]; known == slices.Contains(c.gone, f) {
+				t.Errorf("%s: %s known: %v; notes %q", name, f, known, s.notes)
+			}
+		}
+		if !strings.Contains(strings.Join(s.notes, "\n"), c.note) {
+			t.Errorf("%s: notes %q", name, s.notes)
+		}
+	}
+}
+
+// Table 4 of tesfatsion2018: Xen used 4.2 % in the guest, 1.16 % in the
+// hypervisor and 2.5 % in Dom0. The paper says 46 %, which is extra over
+// total; its equation 3 gives 87 %.
+func TestEquation3OnTheNumbersOfTable4(t *testing.T) {
+	u := Usage{GuestCPU: 0.042, LayerCPU: 0.0116 + 0.025}
+	got := u.overhead(fGuestCPU, u.GuestCPU, fLayerCPU, u.LayerCPU)
+	if math.Round(100**got) != 87 {
+		t.Errorf("%g", *got)
+	}
+	if wrong := u.LayerCPU / (u.GuestCPU + u.LayerCPU); math.Abs(wrong-0.46) > 0.006 {
+		t.Errorf("extra over total: %g", wrong)
+	}
+	u.Absent = []string{fLayerCPU}
+	if u.overhead(fGuestCPU, u.GuestCPU, fLayerCPU, u.LayerCPU) != nil {
+		t.Error("an overhead was made of what is absent")
+	}
+}
+
+func TestAnalyzeFindsWhatTheGeneratorPutIn(t *testing.T) {
+	r := storetest.Synthetic(t, t.TempDir(), storetest.Options{Seed: 5, FailEvery: 50})
+	result := analyze(t, r)
+	if len(result.Cases) != len(storetest.Cases()) || len(result.Platforms) != 4 || len(result.Observer.Levels) != 3 {
+		t.Fatalf("%d cases, %d platforms, %+v", len(result.Cases), len(result.Platforms), result.Observer)
+	}
+	for _, c := range result.Cases {
+		for _, u := range c.Usage {
+			if !u.Has(fRestCPU) || math.Abs(u.RestCPU-0.06) > 0.003 {
+				t.Errorf("%s on %s: rest of host %.4f cores, 0.06 were put in; notes %q", c.Name, u.Platform, u.RestCPU, u.Notes)
+			}
+		}
+		for _, row := range c.Rows {
+			if c.Kind == bench.Startup || row.Effect == nil || row.Metric.Better != bench.HigherIsBetter {
+				continue
+			}
+			if want := storetest.DefaultRatio[row.Platform]; math.Abs(row.Effect.Ratio/want-1) > 0.03 {
+				t.Errorf("%s on %s: ratio %.4f, %.4f was put in", c.Name, row.Platform, row.Effect.Ratio, want)
+			}
+		}
+	}
+	s := result.Series
+	if s == nil || s.Platform == "native" || s.Label != "" || s.Window != [2]float64{0, 10} {
+		t.Fatalf("series %+v", s)
+	}
+	for _, l := range s.Lines {
+		if len(l.T) != len(l.Y) || len(l.T) < 10 {
+			t.Errorf("line %s: %d times, %d values", l.Name, len(l.T), len(l.Y))
+		}
+	}
+}
+
+func TestDamagedSamplesCostTheirTrialOnly(t *testing.T) {
+	dir := t.TempDir()
+	r := storetest.Synthetic(t, dir, storetest.Options{Seed: 5, Blocks: 3, Cases: []string{"cpu"}})
+	trial := r.Plan().Trials[0]
+	if err := os.WriteFile(filepath.Join(dir, "samples", trial.ID+".jsonl"), []byte("{oops\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	result := analyze(t, r)
+	if !strings.Contains(strings.Join(result.Warnings, "\n"), trial.ID+".jsonl:1: ") {
+		t.Errorf("warnings %q", result.Warnings)
+	}
+	platform := r.Plan().Scene(trial.Scene).Platform.String()
+	for _, u := range result.Cases[0].Usage {
+		if want := map[bool]int{true: 2, false: 3}[u.Platform == platform]; u.N != want {
+			t.Errorf("%s: usage of %d launches, want %d", u.Platform, u.N, want)
+		}
+	}
+	for _, row := range result.Cases[0].Rows {
+		if row.N != 3 {
+			t.Errorf("%s: %d launches", row.Platform, row.N)
+		}
+	}
+}
+
+func TestObserverIsChargedPerSecond(t *testing.T) {
+	// 7 readings over 13 s at 3 ms of CPU each, the first before the stretch.
+	r := crafted{metric: throughput, platform: []string{"native"}, blocks: 1, values: map[string][]float64{"native": {1}},
+		samples: func(string) []bench.Sample { return hostAt(1) }}.write(t)
+	l := analyze(t, r).Observer.Levels[0]
+	approx(t, "CPU", l.CPU, 6*0.003/13)
+	approx(t, "late", l.LateP99, 1)
+	approx(t, "took", l.TookP99, 2)
+	if l.Samples != 7 || l.Level != bench.Host {
+		t.Errorf("%+v", l)
+	}
+}
