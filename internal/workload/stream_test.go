@@ -2,7 +2,9 @@ package workload
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"runtime"
 	"testing"
 	"time"
 
@@ -17,7 +19,7 @@ func TestStreamSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(steps.Files) != 1 || !bytes.Equal(steps.Files[0].Data, captured(t, "hpccinf.txt")) {
+	if len(steps.Files) != 2 || !bytes.Equal(steps.Files[0].Data, captured(t, "hpccinf.txt")) {
 		t.Errorf("input of hpcc:\n%s", steps.Files[0].Data)
 	}
 	if lines := bytes.Count(steps.Files[0].Data, []byte("\n")); lines != 36 {
@@ -26,8 +28,8 @@ func TestStreamSteps(t *testing.T) {
 	if steps.Begin == "" || steps.End == "" {
 		t.Error("the window has no edges")
 	}
-	if limit := steps.Main.Timeout; limit < 10*time.Minute || limit > time.Hour {
-		t.Errorf("timeout of %v for a run of 43 s", limit)
+	if limit := steps.Main.Timeout; limit < 2*time.Minute || limit > time.Hour {
+		t.Errorf("timeout of %v for a run of 7 s", limit)
 	}
 }
 
@@ -48,6 +50,57 @@ func TestStreamStepsRefuses(t *testing.T) {
 	s.LLC = 4 * bench.GiB
 	_, err = w.Steps(bench.SubjectPart, fill(t, w, nil), s)
 	wantError(t, err, "hpcc's most")
+}
+
+// Whatever the size, STREAM's arrays may be mapped and RandomAccess's table not.
+func TestMappingLimitParts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.Int64Range(2000, 56000).Draw(t, "order")
+		table := bench.Bytes(8)
+		for table*2 <= bench.Bytes(8*n*n) {
+			table *= 2
+		}
+		filter, err := mappingLimit(largestMapping(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const page = 4096 // what the C library adds at the most
+		for size, refused := range map[bench.Bytes]bool{bench.Bytes(8*(n*n/3)) + page: false, table: true} {
+			if got := refuses(filter, seccompNumbers[runtime.GOARCH].mmap, uint64(size)); got != refused {
+				t.Errorf("order %d: a mapping of %v is refused: %v", n, size, got)
+			}
+		}
+		if refuses(filter, 0, 1<<40) || !refuses(filter, seccompNumbers[runtime.GOARCH].brk, 0) {
+			t.Error("read is refused, or brk is not")
+		}
+	})
+}
+
+// refuses runs a filter as the kernel would.
+func refuses(filter []byte, number uint32, length uint64) bool {
+	data := map[uint32]uint32{0: number, 4: seccompNumbers[runtime.GOARCH].arch, 24: uint32(length), 28: uint32(length >> 32)}
+	var a uint32
+	for i := 0; ; i++ {
+		code, yes, no := binary.NativeEndian.Uint16(filter[8*i:]), filter[8*i+2], filter[8*i+3]
+		k := binary.NativeEndian.Uint32(filter[8*i+4:])
+		skip := func(ok bool) {
+			if ok {
+				i += int(yes)
+			} else {
+				i += int(no)
+			}
+		}
+		switch code {
+		case 0x20:
+			a = data[k]
+		case 0x15:
+			skip(a == k)
+		case 0x25:
+			skip(a > k)
+		case 0x06:
+			return k != 0x7fff0000
+		}
+	}
 }
 
 // The order is the smallest that makes arrays of the size asked for.

@@ -1,0 +1,58 @@
+package workload
+
+import (
+	"encoding/binary"
+	"fmt"
+	"runtime"
+
+	"tare/internal/bench"
+)
+
+// The kernel's numbers for what the filter looks at (linux/audit.h,
+// asm/unistd.h), by architecture.
+var seccompNumbers = map[string]struct{ arch, brk, mmap uint32 }{
+	"amd64": {0xc000003e, 12, 9},
+	"arm64": {0xc00000b7, 214, 222},
+}
+
+// mappingLimit is a seccomp filter, as setpriv loads it, under which a program
+// cannot map more than limit bytes at once: mmap of more fails with ENOMEM. So
+// does brk always, so that the C library allocates by mmap alone
+// (Documentation/userspace-api/seccomp_filter.rst).
+func mappingLimit(limit bench.Bytes) ([]byte, error) {
+	n, ok := seccompNumbers[runtime.GOARCH]
+	if !ok {
+		return nil, fmt.Errorf("no seccomp filter for %s: %w", runtime.GOARCH, bench.ErrInvalid)
+	}
+	const (
+		load, equal, above, end = 0x20, 0x15, 0x25, 0x06 // BPF_LD|W|ABS, JMP|JEQ|K, JMP|JGT|K, RET|K
+		number, arch            = 0, 4                   // offsets in struct seccomp_data
+		lengthLow, lengthHigh   = 24, 28                 // of the second argument
+		allow, noMemory         = 0x7fff0000, 0x00050000 | 12
+	)
+	program := []struct {
+		code     uint16
+		yes, no  uint8 // how many instructions to skip
+		constant uint32
+	}{
+		{load, 0, 0, arch},
+		{equal, 0, 8, n.arch}, // another architecture's calls pass
+		{load, 0, 0, number},
+		{equal, 7, 0, n.brk},
+		{equal, 0, 5, n.mmap},
+		{load, 0, 0, lengthHigh},
+		{above, 4, 0, uint32(limit >> 32)},
+		{equal, 0, 2, uint32(limit >> 32)},
+		{load, 0, 0, lengthLow},
+		{above, 1, 0, uint32(limit)},
+		{end, 0, 0, allow},
+		{end, 0, 0, noMemory},
+	}
+	var b []byte
+	for _, i := range program {
+		b = binary.NativeEndian.AppendUint16(b, i.code)
+		b = append(b, i.yes, i.no)
+		b = binary.NativeEndian.AppendUint32(b, i.constant)
+	}
+	return b, nil
+}
