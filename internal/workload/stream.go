@@ -98,6 +98,12 @@ func need(n int64) bench.Bytes {
 	return matrix + matrix/16 + 96*bench.MiB
 }
 
+// beforeStream is how long all tests before STREAM take with a matrix of order
+// n: they took 43 s with 400 MB on one core.
+func beforeStream(n int64) time.Duration {
+	return time.Duration(float64(8*n*n) / 400e6 * float64(43*time.Second))
+}
+
 func (w stream) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, error) {
 	if part != bench.SubjectPart {
 		return bench.Part{}, unknownPart(w, part)
@@ -112,13 +118,12 @@ func (w stream) Steps(part string, p bench.Params, s bench.Setting) (bench.Part,
 			array, s.LLC, need(n), s.Shape.Memory, bench.ErrInvalid,
 			bench.Hint(fmt.Sprintf("give the instance at least %v", need(n))))
 	}
-	// All tests before STREAM took 43 s with 400 MB on one core; emulation is up to 23 times slower.
-	expected := time.Duration(float64(8*n*n) / 400e6 * float64(43*time.Second))
+	expected := beforeStream(n)
 	limit, err := timeout(s.Timing, expected)
 	if err != nil {
 		return bench.Part{}, err
 	}
-	if s.Timing.Deadline == 0 {
+	if s.Timing.Deadline == 0 { // emulation is up to 23 times slower
 		limit = 23*expected + slack
 	}
 	return bench.Part{
