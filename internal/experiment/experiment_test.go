@@ -2,6 +2,8 @@ package experiment_test
 
 import (
 	"errors"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -15,7 +17,14 @@ import (
 func words() spec.Vocabulary {
 	v := spec.Vocabulary{Workloads: workload.All(), Fill: workload.Fill}
 	for _, name := range []string{"native", "docker", "lxc", "kvm", "qemu-tcg"} {
-		v.Platforms = append(v.Platforms, spec.PlatformWord{Name: name})
+		w := spec.PlatformWord{Name: name}
+		if name == "docker" {
+			w.Options = []bench.Option{
+				{Name: "net", Values: []string{"bridge", "host"}, Default: "bridge"},
+				{Name: "storage", Values: []string{"layer", "volume"}, Default: "layer"},
+			}
+		}
+		v.Platforms = append(v.Platforms, w)
 	}
 	return v
 }
@@ -107,5 +116,26 @@ func TestFindUnknown(t *testing.T) {
 	_, err := experiment.Find("quikc")
 	if !errors.Is(err, bench.ErrInvalid) || !strings.Contains(bench.HintOf(err), "quick") {
 		t.Errorf("%v, hint %q", err, bench.HintOf(err))
+	}
+}
+
+// TestExamplesOfTheDocument reads and plans every example of docs/SPEC.md.
+func TestExamplesOfTheDocument(t *testing.T) {
+	text, err := os.ReadFile("../../docs/SPEC.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(text, -1)
+	if len(examples) < 9 {
+		t.Fatalf("%d examples", len(examples))
+	}
+	for _, x := range examples {
+		e, err := spec.Parse("SPEC.md", x[1], nil, words())
+		if err == nil {
+			_, err = plan.Make(e, host())
+		}
+		if err != nil {
+			t.Errorf("%v", err)
+		}
 	}
 }
