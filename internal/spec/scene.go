@@ -142,9 +142,12 @@ func (d *decoder) beside(n *node, like Actor) Actor {
 	return a
 }
 
+// peerPlatform is where a peer runs unless something else is said.
+func peerPlatform() *bench.PlatformRef { return &bench.PlatformRef{Name: "native"} }
+
 // peers adds an actor for every part of a workload that nobody plays yet.
 func (d *decoder) peers(n *node, s Scene, like Actor) []Actor {
-	like.Role, like.Platform = bench.Peer, &bench.PlatformRef{Name: "native"}
+	like.Role, like.Platform = bench.Peer, peerPlatform()
 	f := d.fields(n, "peer", peerKeys)
 	if n != nil {
 		like.Places[""] = n.place
