@@ -2,37 +2,57 @@ package plan
 
 import (
 	"net/netip"
+	"strings"
 
 	"tare/internal/bench"
 	"tare/internal/spec"
 )
 
-// check looks at what only this host can tell, before anything runs: shapes
-// larger than the machine, combinations a workload refuses, an actor on a
-// platform that is not there.
-func (m *maker) check(e *spec.Experiment) error {
+// check returns the scenes that can run here, before anything runs. An optional
+// scene that cannot is left out with a warning; any other is an error.
+func (m *maker) check(e *spec.Experiment) ([]spec.Scene, error) {
+	var can []spec.Scene
 	var errs spec.Errors
 	for _, s := range e.Scenes {
-		for _, a := range s.Actors {
-			errs = append(errs, m.checkShape(a)...)
-			errs = append(errs, m.checkPlatform(a)...)
-			if a.Workload == "" {
-				continue
-			}
-			if s.Startup {
-				errs = append(errs, a.Places.At("").Errorf("%s: a start-up scene runs no workload beside the launch for now%w", a.Name,
-					bench.Hint("let instances that do nothing take up room: idle: 10")))
-			}
-			w := m.Words.Workload(a.Workload)
-			if _, err := w.Steps(a.Part, a.Params, m.setting(s.Timing, a.Shape, w)); err != nil {
-				errs = append(errs, a.Places.Blame(err, "workload"))
-			}
+		m.findings.see(s.Name, caseOf(s))
+		found := m.checkScene(s)
+		switch {
+		case len(found) == 0:
+			can = append(can, s)
+		case s.Optional:
+			m.findings.add(caseOf(s), []string{"left out: " + found[0].Err.Error()})
+		default:
+			errs = append(errs, found...)
 		}
 	}
 	if len(errs) > 0 {
-		return errs.Sorted()
+		return nil, errs.Sorted()
 	}
-	return nil
+	if len(can) == 0 {
+		return nil, spec.Errors{e.Places.At("scenes").Errorf("this host can run none of the scenes: %s", strings.Join(m.findings.warnings(), "; "))}
+	}
+	return can, nil
+}
+
+// checkScene looks at what only this host can tell: shapes larger than the
+// machine, combinations a workload refuses, an actor on a platform that is not there.
+func (m *maker) checkScene(s spec.Scene) (errs spec.Errors) {
+	for _, a := range s.Actors {
+		errs = append(errs, m.checkShape(a)...)
+		errs = append(errs, m.checkPlatform(a)...)
+		if a.Workload == "" {
+			continue
+		}
+		if s.Startup {
+			errs = append(errs, a.Places.At("").Errorf("%s: a start-up scene runs no workload beside the launch for now%w", a.Name,
+				bench.Hint("let instances that do nothing take up room: idle: 10")))
+		}
+		w := m.Words.Workload(a.Workload)
+		if _, err := w.Steps(a.Part, a.Params, m.setting(s.Timing, a.Shape, w)); err != nil {
+			errs = append(errs, a.Places.Blame(err, "workload"))
+		}
+	}
+	return errs
 }
 
 func (m *maker) checkShape(a spec.Actor) (errs spec.Errors) {

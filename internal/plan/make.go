@@ -42,7 +42,8 @@ func Make(e *spec.Experiment, in Inputs) (*bench.Plan, error) {
 		return nil, fmt.Errorf("plan %s: no CPU may be used: %w", e.Name, bench.ErrInvalid)
 	}
 	m := &maker{Inputs: in, skipped: map[string]bool{}}
-	if err := m.check(e); err != nil {
+	scenes, err := m.check(e)
+	if err != nil {
 		return nil, err
 	}
 	m.plan = &bench.Plan{
@@ -54,7 +55,7 @@ func Make(e *spec.Experiment, in Inputs) (*bench.Plan, error) {
 	if e.Seed != nil {
 		m.plan.Seed = *e.Seed
 	}
-	for _, s := range e.Scenes {
+	for _, s := range scenes {
 		if err := m.scene(s, e.Baseline); err != nil {
 			return nil, err
 		}

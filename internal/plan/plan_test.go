@@ -292,6 +292,21 @@ func TestMemoryWarning(t *testing.T) {
 	}
 }
 
+func TestOptionalScene(t *testing.T) {
+	const text = "name: x\nscenes: [{name: a, workload: scan}, {name: b, optional: true, workload: spin, vary: {threads: [1, 2]}}]"
+	p := planned(t, text, inputs(8))
+	if p.Scene("b[threads=1]/native") == nil || p.Scene("b[threads=2]/native") != nil {
+		t.Errorf("%+v", p.Scenes)
+	}
+	if len(p.Warnings) != 1 || p.Warnings[0] != "b[threads=2]: left out: threads: 2 threads on 1 CPUs" {
+		t.Errorf("%q", p.Warnings)
+	}
+	_, err := plan.Make(read(t, "name: x\nscenes: [{name: a, optional: true, workload: spin, shape: {memory: 1TiB}}]"), inputs(8))
+	if !errors.Is(err, bench.ErrInvalid) || !strings.Contains(err.Error(), "x.yaml:2:9: this host can run none of the scenes: a: left out: 1 TiB of memory") {
+		t.Errorf("nothing left: %v", err)
+	}
+}
+
 func TestEstimate(t *testing.T) {
 	p := planned(t, "name: x\nplatforms: native, docker\nmax_time: 10s\ntiming: {warmup: 1s, measure: 3s, cooldown: 500ms}\nscenes: [{name: a, workload: scan}]", inputs(8))
 	if got := p.Scene("a/native").Estimate; got < 4.9 || got > 5.1 {

@@ -82,6 +82,7 @@ func (d *decoder) oneActor(n *node, s Scene, like Actor) (Actor, map[string]*nod
 		d.actor(without(f, "workload", "params", "load"), &a)
 	case bench.Peer:
 		d.refuse(f, a.Role, "workload", "params", "count", "load")
+		a.Platform = peerPlatform()
 		d.actor(without(f, "workload", "params", "count", "load"), &a)
 	}
 	return a, f

@@ -73,9 +73,11 @@ type Experiment struct {
 
 // Scene is what one trial sets up, but for the platform under test.
 type Scene struct {
-	Name      string
-	Title     string
-	Startup   bool
+	Name    string
+	Title   string
+	Startup bool
+	// Optional: left out, with a warning, on a host that cannot run it.
+	Optional  bool
 	Platforms Platforms
 	Timing    bench.Timing
 	Factors   []Factor

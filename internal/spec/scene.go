@@ -11,7 +11,7 @@ import (
 // subjectKeys are the short form's: they speak of the subject and what stands
 // beside it, and are written out as actors here. sceneKeys go with either form.
 var (
-	sceneKeys   = []string{"name", "title", "host", "platforms", "shape", "timing", "vary", "startup", "conditions", "actors"}
+	sceneKeys   = []string{"name", "title", "host", "platforms", "shape", "timing", "vary", "startup", "optional", "conditions", "actors"}
 	subjectKeys = []string{"workload", "params", "alike", "load", "placement", "beside", "idle", "peer"}
 	peerKeys    = []string{"platform", "shape", "host"}
 	besideKeys  = []string{"workload", "params", "platform", "shape", "count", "load", "placement", "host"}
@@ -42,6 +42,7 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 	s.Title = s.Name
 	d.text(f["title"], &s.Title)
 	d.boolean(f["startup"], &s.Startup)
+	d.boolean(f["optional"], &s.Optional)
 	d.conditions(f["conditions"])
 	d.readTiming(f["timing"], &s.Timing, s.Places)
 	if f["platforms"] != nil {
@@ -141,9 +142,12 @@ func (d *decoder) beside(n *node, like Actor) Actor {
 	return a
 }
 
+// peerPlatform is where a peer runs unless something else is said.
+func peerPlatform() *bench.PlatformRef { return &bench.PlatformRef{Name: "native"} }
+
 // peers adds an actor for every part of a workload that nobody plays yet.
 func (d *decoder) peers(n *node, s Scene, like Actor) []Actor {
-	like.Role, like.Platform = bench.Peer, &bench.PlatformRef{Name: "native"}
+	like.Role, like.Platform = bench.Peer, peerPlatform()
 	f := d.fields(n, "peer", peerKeys)
 	if n != nil {
 		like.Places[""] = n.place

@@ -150,6 +150,9 @@ func TestSceneForms(t *testing.T) {
 			"neighbour bomb x1 on docker[net=host] own/main> map[argv:[\"stress-ng\",{\"a\":1.5},true] wait:0s]",
 			"idle idle x2 on same /> map[]",
 			"peer other x1 on same talk/server>web map[message:2048 test:stream]"}},
+		"a peer written out is native": {"actors: [{workload: talk}, {role: peer}]", []string{
+			"subject subject x1 on same talk/main> map[message:16384 test:stream]",
+			"peer peer x1 on native talk/server>subject map[message:16384 test:stream]"}},
 		"start-up written out": {"startup: true\nactors:\n  - {role: subject, count: 2}\n  - {role: idle}", []string{
 			"subject subject x2 on same /> map[]", "idle idle x1 on same /> map[]"}},
 	}

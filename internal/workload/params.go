@@ -30,6 +30,9 @@ func (e *ParamError) Error() string {
 // Unwrap makes both the cause (with its hint) and bench.ErrInvalid visible.
 func (e *ParamError) Unwrap() []error { return []error{e.Err, bench.ErrInvalid} }
 
+// ParamName is the parameter's name, for package spec.
+func (e *ParamError) ParamName() string { return e.Param }
+
 // Fill checks the parameters as written and returns them in canonical form with
 // every default filled in: sizes in bytes, durations as time.Duration writes
 // them, lists and maps as compact JSON. A parameter that is neither given nor

@@ -130,7 +130,7 @@ func (w stream) Steps(part string, p bench.Params, s bench.Setting) (bench.Part,
 	if err != nil {
 		return bench.Part{}, err
 	}
-	if s.Timing.Deadline == 0 {
+	if s.Timing.Deadline == 0 { // emulation is up to 23 times slower
 		limit = 23*expected + slack
 	}
 	return bench.Part{
@@ -164,15 +164,6 @@ func (w stream) Steps(part string, p bench.Params, s bench.Setting) (bench.Part,
 // is up to 23 times slower.
 func expectedRun(n int64) time.Duration {
 	return time.Duration(math.Pow(float64(8*n*n)/400e6, 1.5) * float64(7*time.Second))
-}
-
-// Estimate is the time of a trial's work, for the planner.
-func (w stream) Estimate(p bench.Params, s bench.Setting) time.Duration {
-	array, err := w.leastArray(p, s)
-	if err != nil {
-		return 0
-	}
-	return expectedRun(order(array))
 }
 
 // hpccInput is hpccinf.txt for one process and one matrix of order n. hpcc reads

@@ -1,0 +1,141 @@
+package experiment_test
+
+import (
+	"errors"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"tare/internal/bench"
+	"tare/internal/experiment"
+	"tare/internal/plan"
+	"tare/internal/spec"
+	"tare/internal/workload"
+)
+
+func words() spec.Vocabulary {
+	v := spec.Vocabulary{Workloads: workload.All(), Fill: workload.Fill}
+	for _, name := range []string{"native", "docker", "lxc", "kvm", "qemu-tcg"} {
+		w := spec.PlatformWord{Name: name}
+		if name == "docker" {
+			w.Options = []bench.Option{
+				{Name: "net", Values: []string{"bridge", "host"}, Default: "bridge"},
+				{Name: "storage", Values: []string{"layer", "volume"}, Default: "layer"},
+			}
+		}
+		v.Platforms = append(v.Platforms, w)
+	}
+	return v
+}
+
+// host is a small one: two CPUs, three platforms that are real.
+func host() plan.Inputs {
+	return plan.Inputs{
+		Seed: 1,
+		Host: plan.Host{CPUs: []int{0, 1}, Memory: 8 * bench.GiB, LLC: 32 * bench.MiB, DiskFree: 40 * bench.GiB},
+		Available: map[string]bench.Availability{
+			"native": {Version: "1"}, "docker": {Version: "1"}, "lxc": {Version: "1"}, "qemu-tcg": {Version: "1", Label: "emulated (tcg)"},
+		},
+		Skips: []bench.Skip{{Platform: "kvm", Reason: "no /dev/kvm"}},
+		Words: words(),
+	}
+}
+
+// TestBuiltIn plans every built-in experiment with the real workloads.
+func TestBuiltIn(t *testing.T) {
+	kinds := map[bench.SceneKind]bool{}
+	for _, info := range experiment.List() {
+		t.Run(info.Name, func(t *testing.T) {
+			text, err := experiment.Find(info.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := spec.Parse(info.Name+".yaml", text, nil, words())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Name != info.Name || e.Title != info.Title || len(info.Doc) < 100 {
+				t.Errorf("%+v does not describe %s: %s", info, e.Name, e.Title)
+			}
+			p, err := plan.Make(e, host())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range p.Scenes {
+				kinds[s.Kind] = true
+				headlines := 0
+				for _, m := range p.Metrics[s.Case] {
+					if m.Headline {
+						headlines++
+					}
+				}
+				if headlines != 1 {
+					t.Errorf("case %s has %d headlines", s.Case, headlines)
+				}
+			}
+			if p.Blocks < 3 || len(p.Skipped) != 2 {
+				t.Errorf("%d blocks, skipped %v", p.Blocks, p.Skipped)
+			}
+			t.Logf("%d trials, about %.0f s; %s", len(p.Trials), p.Estimate, strings.Join(p.Warnings, "; "))
+		})
+	}
+	if len(kinds) != 4 {
+		t.Errorf("the built-in experiments show %v of the four kinds of scenes", kinds)
+	}
+}
+
+// TestQuickIsQuick bounds what a first look takes on a small host. Without
+// STREAM it is minutes; STREAM is as long as the host's cache is large, and where
+// it would be the longest by far, the shape leaves it out.
+func TestQuickIsQuick(t *testing.T) {
+	text, err := experiment.Find("quick")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := spec.Parse("quick.yaml", text, nil, words())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for llc, most := range map[bench.Bytes]float64{16 * bench.MiB: 450, 32 * bench.MiB: 650, 256 * bench.MiB: 210} {
+		in := host()
+		in.Host.LLC = llc
+		p, err := plan.Make(e, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		memory := p.Scene("memory/native") != nil
+		if p.Estimate > most || memory != (llc < 100*bench.MiB) {
+			t.Errorf("cache of %s: %.0f s, memory measured: %v", llc, p.Estimate, memory)
+		}
+		t.Logf("cache of %s: %.0f s", llc, p.Estimate)
+	}
+}
+
+func TestFindUnknown(t *testing.T) {
+	_, err := experiment.Find("quikc")
+	if !errors.Is(err, bench.ErrInvalid) || !strings.Contains(bench.HintOf(err), "quick") {
+		t.Errorf("%v, hint %q", err, bench.HintOf(err))
+	}
+}
+
+// TestExamplesOfTheDocument reads and plans every example of docs/SPEC.md.
+func TestExamplesOfTheDocument(t *testing.T) {
+	text, err := os.ReadFile("../../docs/SPEC.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(text, -1)
+	if len(examples) < 9 {
+		t.Fatalf("%d examples", len(examples))
+	}
+	for _, x := range examples {
+		e, err := spec.Parse("SPEC.md", x[1], nil, words())
+		if err == nil {
+			_, err = plan.Make(e, host())
+		}
+		if err != nil {
+			t.Errorf("%v", err)
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package workload
+
+import (
+	"time"
+
+	"tare/internal/bench"
+)
+
+// The workloads below take something else than warm-up plus measurement; this
+// is what the planner tells people to wait for (plan.Estimator).
+
+// Estimate is the time from the first preparing command to the end of the measured one.
+func (w stream) Estimate(p bench.Params, s bench.Setting) time.Duration {
+	array, err := w.leastArray(p, s)
+	if err != nil {
+		return 0
+	}
+	return expectedRun(order(array)) + time.Second
+}
+
+// Estimate adds the layout of the files, at a rate of an ordinary disk.
+func (w fio) Estimate(p bench.Params, s bench.Setting) time.Duration {
+	size, err := intOf(w, p, "size")
+	if err != nil {
+		return 0
+	}
+	jobs, err := intOf(w, p, "jobs")
+	if err != nil {
+		return 0
+	}
+	layout := time.Duration(float64(size*jobs) / 200e6 * float64(time.Second))
+	return layout + s.Timing.Warmup + s.Timing.Measure
+}
