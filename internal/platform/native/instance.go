@@ -32,7 +32,8 @@ type instance struct {
 	launched   int64
 	said       tail
 	stream     pipes
-	ended      chan struct{} // closed once the process is reaped; nil if there was none
+	process    *os.Process   // nil if none was started
+	ended      chan struct{} // closed once it is reaped
 }
 
 // pipes is the byte stream to the agent: its standard output and input.
@@ -77,7 +78,7 @@ func (in *instance) started(cmd *exec.Cmd, err error) {
 	if err != nil {
 		return
 	}
-	in.ended = make(chan struct{})
+	in.process, in.ended = cmd.Process, make(chan struct{})
 	go func() {
 		_ = cmd.Wait() // its end is seen in the stream
 		close(in.ended)
@@ -103,7 +104,8 @@ func (in *instance) Scope() (bench.Scope, error) {
 func (in *instance) Close(ctx context.Context) error {
 	errs := []error{in.stream.Close()}
 	err := in.group.Kill(ctx)
-	if err == nil && in.ended != nil {
+	if err == nil && in.process != nil {
+		_ = in.process.Kill() // it may have ended, or never have joined the cgroup
 		select {
 		case <-in.ended:
 		case <-ctx.Done():

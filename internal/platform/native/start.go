@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -23,13 +24,18 @@ import (
 // diskSize is what a bind mount cannot enforce.
 const diskSize = "disk size"
 
+// undo bounds the removal of what a failed start made.
+const undo = 30 * time.Second
+
 // Start builds the cage and launches the agent in it. What comes before the
 // launch (control groups, the overlay) is preparation; the platform's own
 // start command is the execution of the agent.
 func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
 	in := &instance{id: l.ID, group: e.host.Group(e.env.Run + "/" + l.ID), ledger: e.env.Ledger, netns: l.NetNS}
 	if err := e.start(ctx, l, in); err != nil {
-		return nil, errors.Join(fmt.Errorf("start native %s: %w", l.ID, err), in.Close(context.WithoutCancel(ctx)))
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undo)
+		defer cancel()
+		return nil, errors.Join(fmt.Errorf("start native %s: %w", l.ID, err), in.Close(ctx))
 	}
 	return in, nil
 }
@@ -49,11 +55,11 @@ func (e *engine) start(ctx context.Context, l bench.Launch, in *instance) error 
 	if err := e.env.Ledger.Register(bench.KindCgroup, in.group.Name()); err != nil {
 		return err
 	}
-	if in.group, in.unenforced, err = e.host.Create(in.group.Name(), cgroup.LimitsOf(l.Shape, l.CPUSet)); err != nil {
-		in.group = e.host.Group(e.env.Run + "/" + l.ID)
+	_, unenforced, err := e.host.Create(in.group.Name(), cgroup.LimitsOf(l.Shape, l.CPUSet))
+	if err != nil {
 		return err
 	}
-	in.unenforced = append(in.unenforced, diskSize)
+	in.unenforced = append(unenforced, diskSize)
 	scratch := filepath.Join(l.Dir, "scratch")
 	if err := os.Mkdir(scratch, 0o777); err != nil {
 		return err
