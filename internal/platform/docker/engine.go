@@ -58,7 +58,7 @@ func (e *engine) open(ctx context.Context, state string) (err error) {
 	if err := os.MkdirAll(p.client(), 0o700); err != nil {
 		return err
 	}
-	held, err := lock(ctx, p.data+".lock")
+	held, err := lock(ctx, p.data+".lock", patience)
 	if err != nil {
 		return err
 	}
