@@ -109,7 +109,7 @@ func TestTag(t *testing.T) {
 	if got, err := tag("sha256:0123456789abcdef"); got != "tare:0123456789ab" || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
-	for _, bad := range []string{"", "0123456789abcdef", "md5:0123456789abcdef", "sha256:0123", "sha256:../../etc/passwd"} {
+	for _, bad := range []string{"", "0123456789abcdef", "md5:0123456789abcdef", "sha256:", "sha256:../../etc/passwd"} {
 		if got, err := tag(bad); err == nil {
 			t.Errorf("%q was accepted as %q", bad, got)
 		}
