@@ -2,28 +2,57 @@ package docker
 
 import (
 	"context"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
+	"tare/internal/bench"
 	"tare/internal/platform/launch/launchtest"
 )
 
-func TestContainer(t *testing.T) {
+// open starts a daemon for the test, or skips it.
+func open(t *testing.T) (launchtest.Env, *Platform, bench.Engine) {
+	t.Helper()
 	env := launchtest.New(t, "dockertest")
 	p := New(env.State)
-	a, err := p.Check(t.Context())
-	if err != nil {
+	if _, err := p.Check(t.Context()); err != nil {
 		t.Skip(err)
 	}
-	t.Log(a)
 	e, err := p.Open(t.Context(), env.Env)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id, options := range map[string]map[string]string{
-		"bridge": nil, "host": {"net": "host"}, "none": {"net": "none"}, "volume": {"storage": "volume"},
+	return env, p, e
+}
+
+// nothingLeft expects that all the run has made is gone and released.
+func nothingLeft(t *testing.T, env launchtest.Env) {
+	t.Helper()
+	if held := env.Held(t); len(held) != 0 {
+		t.Errorf("still registered: %q", held)
+	}
+	if left := launchtest.Remains(t, env.Run); len(left) != 0 {
+		t.Errorf("left on the host: %q", left)
+	}
+}
+
+// TestVariants looks at what each option makes of a container.
+func TestVariants(t *testing.T) {
+	env, p, e := open(t)
+	for name, c := range map[string]struct {
+		options            map[string]string
+		netns, dev, routed bool
+	}{
+		"bridge": {nil, true, true, true},
+		"host":   {map[string]string{"net": "host"}, false, false, true},
+		"none":   {map[string]string{"net": "none"}, true, false, false},
+		"volume": {map[string]string{"storage": "volume"}, true, true, true},
 	} {
-		t.Run(id, func(t *testing.T) {
-			i, err := e.Start(t.Context(), env.Launch(t, p, id, options))
+		t.Run(name, func(t *testing.T) {
+			i, err := e.Start(t.Context(), env.Launch(t, p, name, c.options))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -33,20 +62,141 @@ func TestContainer(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			t.Logf("%+v %v %v", s, i.Addr(), i.Unenforced())
+			if (s.NetNS != "") != c.netns || (len(s.NetDevs) == 1) != c.dev || i.Addr().IsValid() != c.routed {
+				t.Errorf("network namespace %q, devices %q, address %v", s.NetNS, s.NetDevs, i.Addr())
+			}
+			var parts []string
+			for _, helper := range append(s.Helpers, s.Shared...) {
+				parts = append(parts, helper.Part)
+			}
+			if got := strings.Join(parts, " "); got != "shim client daemon containerd" {
+				t.Errorf("processes %q", got)
+			}
+			if dir := s.Cgroups["memory"] + s.Cgroups["unified"]; !strings.Contains(dir, "/tare/"+env.Run+"/") {
+				t.Errorf("cgroups %v", s.Cgroups)
+			}
 			if err := i.Close(context.Background()); err != nil {
 				t.Error(err)
 			}
-			t.Log(i.Log())
+			if left := launchtest.Remains(t, env.Run+"-"+name); len(left) != 0 {
+				t.Errorf("left on the host: %q", left)
+			}
 		})
 	}
 	if err := e.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
-	if held := env.Held(t); len(held) != 0 {
-		t.Errorf("still registered: %q", held)
+	nothingLeft(t, env)
+}
+
+// TestForwarding expects that packets between the bridge and the peers pass
+// although docker's daemon has set up its filter.
+func TestForwarding(t *testing.T) {
+	env, _, e := open(t)
+	defer e.Close(context.Background())
+	var rules []byte
+	err := env.Lab.Do(func() (err error) {
+		rules, err = exec.Command("iptables", "-S", "FORWARD").CombinedOutput()
+		return err
+	})
+	if err != nil {
+		t.Skipf("iptables cannot be asked: %v: %s", err, rules)
+	}
+	text := string(rules)
+	bridge := strings.Index(text, env.Lab.Bridge()+" -j ACCEPT")
+	if strings.Contains(text, "-P FORWARD DROP") && bridge < 0 {
+		t.Errorf("packets of %s are dropped:\n%s", env.Lab.Bridge(), text)
+	}
+}
+
+// TestDeadDaemon kills the daemon below a running container.
+func TestDeadDaemon(t *testing.T) {
+	env, p, e := open(t)
+	i, err := e.Start(t.Context(), env.Launch(t, p, "a", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	launchtest.Greet(t, i)
+	d := e.(*engine).daemon
+	if err := d.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-d.done
+	_, err = i.Scope()
+	died(t, "scope", err)
+	_, err = e.Start(t.Context(), env.Launch(t, p, "b", nil))
+	died(t, "start", err)
+	if !strings.Contains(i.Log(), "daemon died") {
+		t.Errorf("log %q", i.Log())
+	}
+	died(t, "close", i.Close(context.Background()))
+	if err := e.Close(context.Background()); err != nil {
+		t.Error(err)
 	}
 	if left := launchtest.Remains(t, env.Run); len(left) != 0 {
 		t.Errorf("left on the host: %q", left)
 	}
+	// The next run removes the container of which only the data root still knows.
+	next, err := p.Open(t.Context(), env.Env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := next.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+func died(t *testing.T, what string, err error) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), "daemon died (signal: killed)") || bench.HintOf(err) == "" {
+		t.Errorf("%s: %v", what, err)
+	}
+}
+
+// TestRefused asks for what docker run itself refuses: the error is in the log.
+func TestRefused(t *testing.T) {
+	env, p, e := open(t)
+	defer e.Close(context.Background())
+	l := env.Launch(t, p, "a", nil)
+	l.Shape.Memory = bench.KiB
+	i, err := e.Start(t.Context(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := i.Stream().Read(make([]byte, 1)); err == nil {
+		t.Errorf("read %d bytes from a container that cannot be", n)
+	}
+	if !strings.Contains(i.Log(), "memory limit") {
+		t.Errorf("log %q", i.Log())
+	}
+	if err := i.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+	l = env.Launch(t, p, "b", nil)
+	l.CPUSet = []int{4095}
+	if _, err := e.Start(t.Context(), l); err == nil || bench.HintOf(err) == "" {
+		t.Errorf("CPU 4095 was given: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := e.Start(ctx, env.Launch(t, p, "c", nil)); !errors.Is(err, context.Canceled) {
+		t.Errorf("started although cancelled: %v", err)
+	}
+}
+
+func TestLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	first, err := lock(t.Context(), path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lock(t.Context(), path, time.Millisecond); err == nil || bench.HintOf(err) == "" {
+		t.Errorf("locked twice: %v", err)
+	}
+	first.Close()
+	second, err := lock(t.Context(), path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second.Close()
 }

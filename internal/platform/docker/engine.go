@@ -41,6 +41,9 @@ func (e *engine) open(ctx context.Context, state string) (err error) {
 	if e.docker, err = launch.Program("docker"); err != nil {
 		return fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, install)
 	}
+	if _, err := e.env.Image.Root(ctx); err != nil { // before a daemon is started for it
+		return err
+	}
 	if e.cgroups, err = cgroup.Detect(); err != nil {
 		return err
 	}
@@ -58,7 +61,7 @@ func (e *engine) open(ctx context.Context, state string) (err error) {
 	if err := os.MkdirAll(p.client(), 0o700); err != nil {
 		return err
 	}
-	held, err := lock(ctx, p.data+".lock")
+	held, err := lock(ctx, p.data+".lock", patience)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
+	"regexp"
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
@@ -18,13 +18,15 @@ import (
 // repository is the name under which golden images are imported.
 const repository = "tare"
 
-// tag is the name of the golden image with the digest, which reads "sha256:HEX".
+var digestForm = regexp.MustCompile(`^sha256:([a-z0-9]+)$`)
+
+// tag is the name of the golden image with the digest, by its first 12 digits.
 func tag(digest string) (string, error) {
-	algorithm, hex, ok := strings.Cut(digest, ":")
-	if !ok || algorithm != "sha256" || len(hex) < 12 || strings.Trim(hex, "0123456789abcdef") != "" {
-		return "", fmt.Errorf("image digest %q: not of the form sha256:HEX", digest)
+	m := digestForm.FindStringSubmatch(digest)
+	if m == nil {
+		return "", fmt.Errorf("image digest %q: not of the form sha256:DIGITS", digest)
 	}
-	return repository + ":" + hex[:12], nil
+	return repository + ":" + m[1][:min(12, len(m[1]))], nil
 }
 
 // provide imports the golden image unless an earlier run has, and returns its

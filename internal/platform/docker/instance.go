@@ -57,6 +57,10 @@ func (i *instance) prepare() error {
 		return err
 	}
 	i.unenforced = append(slices.Concat(missing, e.unenforced), "disk size")
+	gone := func(context.Context) error { return nil } // stopped by then
+	if err := i.undo.Register(e.env.Ledger, bench.KindProcess, l.ID, gone); err != nil {
+		return err
+	}
 	if l.Options["storage"] == "volume" {
 		return os.Mkdir(i.scratch(), 0o777)
 	}
@@ -71,10 +75,6 @@ func (i *instance) args() []string {
 
 // start issues docker run.
 func (i *instance) start() (err error) {
-	gone := func(context.Context) error { return nil } // stopped by then
-	if err := i.undo.Register(i.engine.env.Ledger, bench.KindProcess, i.launch.ID, gone); err != nil {
-		return err
-	}
 	i.command = append([]string{"docker"}, i.args()...)
 	if i.run, err = launch.Start(i.engine.command(i.args(), i.launch.ID), i.words()); err != nil {
 		return err

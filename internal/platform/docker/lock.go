@@ -15,15 +15,15 @@ import (
 // patience is how long to wait for a run that is just ending.
 const patience = 5 * time.Second
 
-// lock takes the data root for this run. The daemon and its children inherit
+// lock takes the data root for this run, and waits for it so long. The daemon and its children inherit
 // the file, so the root stays locked until the last of them is gone, even if
 // this process dies before. See flock(2).
-func lock(ctx context.Context, path string) (*os.File, error) {
+func lock(ctx context.Context, path string, wait time.Duration) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock docker's data root: %w", err)
 	}
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(wait); ; {
 		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
 			return f, nil

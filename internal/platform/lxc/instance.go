@@ -52,6 +52,10 @@ func (i *instance) prepare() error {
 			return err
 		}
 	}
+	gone := func(context.Context) error { return nil } // stopped by then
+	if err := i.undo.Register(e.env.Ledger, bench.KindProcess, c.launch.ID, gone); err != nil {
+		return err
+	}
 	text, unenforced := c.config(i.controls)
 	i.unenforced = append(append(i.unenforced, unenforced...), "disk size")
 	return os.WriteFile(c.file(), []byte(text), 0o644)
@@ -102,10 +106,6 @@ func (i *instance) controls(controller, file string) bool {
 // files it leaves behind vanish with it.
 func (i *instance) start() error {
 	e, c := i.engine, i.container
-	gone := func(context.Context) error { return nil } // stopped by then
-	if err := i.undo.Register(e.env.Ledger, bench.KindProcess, c.launch.ID, gone); err != nil {
-		return err
-	}
 	i.command = append([]string{"lxc-execute"}, c.args()...)
 	err := launch.Apart(e.env.Lab.NetNS(), func() (err error) {
 		if err = launch.FreshSysfs(); err != nil {

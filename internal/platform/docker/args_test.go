@@ -1,0 +1,158 @@
+package docker
+
+import (
+	"encoding/csv"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/moby/moby/api/types/system"
+	"pgregory.net/rapid"
+
+	"tare/internal/bench"
+)
+
+func TestRunArgs(t *testing.T) {
+	base := bench.Launch{
+		ID: "r1-a", CPUSet: []int{0, 3}, Options: map[string]string{"net": "bridge", "storage": "layer"},
+		Shape: bench.Shape{CPUs: 2, Memory: 512 * bench.MiB, Disk: bench.GiB},
+	}
+	head := "--host unix:///s run --interactive --rm=false --name r1-a --log-driver none --cgroup-parent /tare/r1/r1-a --cpuset-cpus 0,3 --memory 536870912b --memory-swap 536870912b"
+	agent := " --mount type=bind,source=/opt/tare-agent,target=/.tare-agent,readonly"
+	tail := " tare:0123 /.tare-agent serve"
+	for name, c := range map[string]struct {
+		change func(*bench.Launch)
+		want   string
+	}{
+		"defaults": {func(*bench.Launch) {}, head + " --network bridge" + agent + tail},
+		"every limit": {func(l *bench.Launch) {
+			l.Shape.MemorySoft, l.Shape.CPUQuota, l.Shape.CPUWeight, l.Shape.Pids = 256*bench.MiB, 1.5, 200, 64
+		}, head + " --memory-reservation 268435456b --cpus 1.5 --cpu-shares 2048 --pids-limit 64 --network bridge" + agent + tail},
+		"host network, volume": {func(l *bench.Launch) {
+			l.Options = map[string]string{"net": "host", "storage": "volume"}
+		}, head + " --network host" + agent + " --mount type=bind,source=/d/scratch,target=/scratch" + tail},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := base
+			c.change(&l)
+			got := strings.Join(runArgs("unix:///s", "tare:0123", "/opt/tare-agent", "/tare/r1/r1-a", "/d/scratch", l), " ")
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestDaemonArgs(t *testing.T) {
+	got := strings.Join(daemonArgs(paths{data: "/state/docker", run: "/run/tare/r1/docker"}), " ")
+	want := "--config-file /run/tare/r1/docker/daemon.json --data-root /state/docker --exec-root /run/tare/r1/docker/exec" +
+		" --host unix:///run/tare/r1/docker/docker.sock --pidfile /run/tare/r1/docker/docker.pid" +
+		" --exec-opt native.cgroupdriver=cgroupfs --log-level warn"
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// TestBind reads mounts as docker does: as one record of CSV.
+func TestBind(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		from := "/" + rapid.StringMatching(`[a-z", =]*`).Draw(t, "path")
+		fields, err := csv.NewReader(strings.NewReader(bind(from, "/scratch"))).Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"type=bind", "source=" + from, "target=/scratch"}, fields); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+func TestParseVersion(t *testing.T) {
+	for file, want := range map[string]string{
+		"dockerd-20.10.txt": "20.10.24+dfsg1", "docker-28.txt": "28.2.2",
+		"containerd-1.6.txt": "1.6.20~ds1", "runc-1.1.txt": "1.1.5+ds1",
+	} {
+		text, err := os.ReadFile("testdata/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := parseVersion(string(text)); got != want || err != nil {
+			t.Errorf("%s: %q, %v; want %q", file, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"containerd containerd.io v1.7.27 05044ec0a9a75232cad458027ca83437aae3f4da": "1.7.27",
+		"runc version 1.3.0-rc.1+dev\ncommit: x":                                    "1.3.0-rc.1+dev",
+	} {
+		if got, err := parseVersion(text); got != want || err != nil {
+			t.Errorf("%q: %q, %v; want %q", text, got, err, want)
+		}
+	}
+	if v, err := parseVersion("no such thing"); err == nil || !strings.Contains(err.Error(), "no such thing") {
+		t.Errorf("got %q, %v", v, err)
+	}
+}
+
+func FuzzParseVersion(f *testing.F) {
+	f.Add("Docker version 20.10.24+dfsg1, build 5d6db84")
+	f.Add("runc version 1.1.5+ds1\ncommit: 1.1.5+ds1-1+deb12u1\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		v, err := parseVersion(text)
+		if (err == nil) == (v == "") || !strings.Contains(text, v) {
+			t.Errorf("%q: %q, %v", text, v, err)
+		}
+	})
+}
+
+func TestTag(t *testing.T) {
+	if got, err := tag("sha256:0123456789abcdef"); got != "tare:0123456789ab" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+	for _, bad := range []string{"", "0123456789abcdef", "md5:0123456789abcdef", "sha256:", "sha256:../../etc/passwd"} {
+		if got, err := tag(bad); err == nil {
+			t.Errorf("%q was accepted as %q", bad, got)
+		}
+	}
+}
+
+func TestImportError(t *testing.T) {
+	good := `{"status":"sha256:db55553283f0b425a676bcb5eaf8b043f024c7fa36aefa525a4fc8b91b21f2bf"}` + "\r\n"
+	if err := importError(strings.NewReader(good)); err != nil {
+		t.Error(err)
+	}
+	bad := `{"errorDetail":{"message":"write /x: no space left on device"},"error":"write /x: no space left on device"}`
+	if err := importError(strings.NewReader(good + bad)); err == nil || err.Error() != "write /x: no space left on device" {
+		t.Errorf("got %v", err)
+	}
+	if err := importError(strings.NewReader("<html>")); err == nil {
+		t.Error("what is no progress was accepted")
+	}
+}
+
+func FuzzImportError(f *testing.F) {
+	f.Add(`{"status":"x"}`)
+	f.Add(`{"error":"x"}{`)
+	f.Fuzz(func(t *testing.T, text string) { _ = importError(strings.NewReader(text)) })
+}
+
+func TestUnenforced(t *testing.T) {
+	all := system.Info{CPUSet: true, CPUCfsQuota: true, MemoryLimit: true, PidsLimit: true}
+	if got := unenforced(all); len(got) != 0 {
+		t.Errorf("got %q", got)
+	}
+	all.MemoryLimit = false
+	if diff := cmp.Diff([]string{"memory limit"}, unenforced(all)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestComplaints(t *testing.T) {
+	log := `time="t" level=info msg="starting signal loop" pid=1` + "\n" +
+		`time="t" level=warning msg="devmapper not configured"` + "\n\n" +
+		`failed to start daemon: no space left on device`
+	want := `time="t" level=warning msg="devmapper not configured" | failed to start daemon: no space left on device`
+	if got := complaints(log); got != want {
+		t.Errorf("got %q", got)
+	}
+}
