@@ -64,7 +64,7 @@ func TestCommandLineVariants(t *testing.T) {
 		change func(*machine)
 		want   []string // words that must be there
 	}{
-		{func(m *machine) { m.accel = accelTCG }, []string{"tcg,thread=multi,tb-size=256", "max"}},
+		{func(m *machine) { m.accel = accelTCG }, []string{"tcg,thread=multi,tb-size=256", "max,-cx16"}},
 		{func(m *machine) { m.options["machine"] = "microvm" }, []string{"microvm,acpi=on,pcie=on"}},
 		{func(m *machine) { m.options["cache"], m.options["aio"] = "writeback", "threads" },
 			[]string{"if=none,id=scratch,format=raw,file=scratch.raw,cache=writeback,aio=threads"}},

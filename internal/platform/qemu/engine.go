@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 
 	"tare/internal/bench"
 	"tare/internal/cgroup"
@@ -146,6 +147,7 @@ func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *insta
 	// TMPDIR is where QEMU puts the root's overlay.
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + l.Dir, bench.ProcessMark + "=" + l.ID}
 	cmd.Stdout, cmd.Stderr = messages, messages
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C is for tare, which ends QEMU in order
 
 	if err := g.env.Ledger.Register(bench.KindProcess, l.ID); err != nil {
 		return err
