@@ -15,7 +15,7 @@ import (
 
 func defaults() map[string]string {
 	m := map[string]string{}
-	for _, o := range options() {
+	for _, o := range KVM("").Options() {
 		m[o.Name] = o.Default
 	}
 	return m
@@ -100,7 +100,7 @@ func TestCheckLaunch(t *testing.T) {
 		return bench.Launch{ID: "a", Options: defaults(), CPUSet: []int{0},
 			Shape: bench.Shape{CPUs: 1, Memory: 256 * bench.MiB, Disk: bench.GiB}}
 	}
-	if err := checkLaunch(good()); err != nil {
+	if err := checkLaunch(KVM("").Options(), good()); err != nil {
 		t.Fatal(err)
 	}
 	for text, change := range map[string]func(*bench.Launch){
@@ -116,7 +116,7 @@ func TestCheckLaunch(t *testing.T) {
 	} {
 		l := good()
 		change(&l)
-		err := checkLaunch(l)
+		err := checkLaunch(KVM("").Options(), l)
 		if !errors.Is(err, bench.ErrInvalid) || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: got %v", text, err)
 		}

@@ -20,6 +20,7 @@ import (
 type engine struct {
 	name    string
 	accel   accel
+	options []bench.Option
 	env     bench.Env
 	cgroups *cgroup.FS
 	kernel  string
@@ -32,7 +33,7 @@ func (g *engine) Close(context.Context) error { return nil }
 
 // Start implements [bench.Engine].
 func (g *engine) Start(ctx context.Context, l bench.Launch) (_ bench.Instance, err error) {
-	if err := checkLaunch(l); err != nil {
+	if err := checkLaunch(g.options, l); err != nil {
 		return nil, fmt.Errorf("start %s: %w", g.name, err)
 	}
 	i := &instance{dir: l.Dir}
