@@ -52,10 +52,10 @@ type app struct {
 	state          string // the state directory
 }
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() { os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run executes the command line and returns the exit status.
-func run(args []string, stdout, stderr io.Writer) int {
+// execute runs the command line and returns the exit status.
+func execute(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// A second Ctrl-C ends the program at once; tare clean then removes what is left.

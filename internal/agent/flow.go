@@ -61,7 +61,7 @@ type inbox struct {
 	mu     sync.Mutex
 	chunks [][]byte
 	size   int
-	ended  bool
+	ended  error // io.EOF, or why no more will come
 	more   chan struct{}
 }
 
@@ -71,7 +71,7 @@ func newInbox() *inbox { return &inbox{more: make(chan struct{}, 1)} }
 func (b *inbox) push(p []byte) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.ended {
+	if b.ended != nil {
 		return fmt.Errorf("%d bytes of data after its end", len(p))
 	}
 	if b.size+len(p) > window {
@@ -83,11 +83,14 @@ func (b *inbox) push(p []byte) error {
 	return nil
 }
 
-// end says that nothing more will be pushed.
-func (b *inbox) end() {
+// end says that nothing more will be pushed: because that was all, or because of why.
+func (b *inbox) end(why error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.ended = true
+	if why == nil {
+		why = io.EOF
+	}
+	b.ended = why
 	b.wake()
 }
 
@@ -98,8 +101,8 @@ func (b *inbox) wake() {
 	}
 }
 
-// pop waits for the next chunk. It returns io.EOF after the last, and
-// io.ErrClosedPipe when stop was closed. The chunk counts against the window until done.
+// pop waits for the next chunk. It returns io.EOF after the last, or what end
+// was told, and io.ErrClosedPipe when stop was closed. The chunk counts against the window until done.
 func (b *inbox) pop(stop <-chan struct{}) ([]byte, error) {
 	for {
 		b.mu.Lock()
@@ -112,8 +115,8 @@ func (b *inbox) pop(stop <-chan struct{}) ([]byte, error) {
 		}
 		ended := b.ended
 		b.mu.Unlock()
-		if ended {
-			return nil, io.EOF
+		if ended != nil {
+			return nil, ended
 		}
 		select {
 		case <-b.more:

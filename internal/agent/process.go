@@ -184,7 +184,7 @@ func (p *Process) finish(err error) {
 	p.err = err
 	p.mu.Unlock()
 	if p.inbox != nil {
-		p.inbox.end()
+		p.inbox.end(nil)
 	}
 	close(p.over)
 }

@@ -120,6 +120,10 @@ type Lab interface {
 	Tap(name string) error
 	// RemoveTap deletes it.
 	RemoveTap(name string) error
+	// Settle lets packets be routed between the bridge and the peers whatever
+	// the policy of the namespace's FORWARD chain. A platform whose daemon sets
+	// that policy to DROP, as dockerd does, calls it once the daemon is up.
+	Settle(ctx context.Context) error
 }
 
 // Lease is an address on the lab's bridge.

@@ -54,6 +54,8 @@ type Scene struct {
 	// Conditions of the host, such as "thp": "never".
 	Conditions map[string]string `json:"conditions,omitempty"`
 	Timing     Timing            `json:"timing"`
+	// Estimate is how long a trial of the scene is expected to take, in seconds.
+	Estimate float64 `json:"estimate_s"`
 }
 
 // Trial is one execution of a scene.

@@ -110,6 +110,8 @@ type Part struct {
 	// close the measured window; Main is killed once End was seen, and that
 	// kill is not a failure.
 	Begin, End string
+	// OKExit are exit statuses of Main, besides 0, that are not failures.
+	OKExit []int
 }
 
 // SubjectPart is the name of the part that is measured, in every workload.

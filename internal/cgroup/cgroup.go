@@ -14,6 +14,8 @@ import (
 	"sort"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"tare/internal/bench"
 )
 
@@ -28,6 +30,7 @@ var controllers = []string{"cpu", "cpuacct", "cpuset", "memory", "blkio", "pids"
 type FS struct {
 	root    string               // of the host's files, "/" except in tests
 	v1      map[string]hierarchy // by controller
+	others  []hierarchy          // v1 hierarchies of none of our controllers, where runtimes make groups too
 	unified hierarchy            // dir is empty when v2 is not mounted
 	v2      map[string]bool      // controllers the v2 hierarchy offers
 }
@@ -81,6 +84,25 @@ func (fs *FS) Mode() string {
 	}
 }
 
+// Writable says whether groups can be made; if not, the error wraps
+// [bench.ErrUnavailable].
+func (fs *FS) Writable() error {
+	tops := map[string]string{}
+	for c, h := range fs.v1 {
+		tops[c] = h.dir
+	}
+	if fs.unified.dir != "" {
+		tops[Unified] = fs.unified.dir
+	}
+	for _, dir := range distinct(tops) {
+		if err := unix.Access(dir, unix.W_OK); err != nil {
+			return fmt.Errorf("make cgroups in %s: %w: %w%w", dir, bench.ErrUnavailable, err,
+				bench.Hint("run tare as root, and in a container only with its cgroups writable"))
+		}
+	}
+	return nil
+}
+
 // Of returns the directories that account for the process, by controller; the
 // v2 hierarchy's under [Unified].
 func (fs *FS) Of(pid int) (map[string]string, error) {
@@ -107,6 +129,16 @@ func (fs *FS) dirs(name string) map[string]string {
 		dirs[Unified] = filepath.Join(fs.unified.dir, bench.CgroupRoot, name)
 	}
 	return dirs
+}
+
+// everywhere returns the directories of the cgroup name in every hierarchy,
+// also in those where only a container runtime makes groups.
+func (fs *FS) everywhere(name string) []string {
+	list := distinct(fs.dirs(name))
+	for _, h := range fs.others {
+		list = append(list, filepath.Join(h.dir, bench.CgroupRoot, name))
+	}
+	return list
 }
 
 // distinct returns the directories without repeats (v1 controllers may be

@@ -159,15 +159,16 @@ func (g *Group) kill(pid int) error {
 // process has just been reaped.
 const settle = 5 * time.Second
 
-// Remove deletes the group and those below it from every hierarchy, and the
-// ancestors it leaves empty. It fails if processes are left inside. A group
+// Remove deletes the group and those below it from every hierarchy, also from
+// those where only a container runtime has made it, and the ancestors it leaves
+// empty. It fails if processes are left inside. A group
 // that is already gone is no error.
 func (g *Group) Remove() error {
 	if pids, err := g.Procs(); err != nil || len(pids) > 0 {
 		return errors.Join(err, fmt.Errorf("remove cgroup %s: processes %v are inside", g.name, pids))
 	}
 	var errs []error
-	for _, dir := range distinct(g.dirs) {
+	for _, dir := range g.fs.everywhere(g.name) {
 		if err := removeTree(dir); err != nil {
 			errs = append(errs, err)
 			continue
@@ -187,7 +188,7 @@ func (g *Group) Remove() error {
 func (g *Group) prune() {
 	for up := g.name; up != "."; {
 		up = filepath.Dir(up)
-		for _, dir := range distinct(g.fs.dirs(up)) {
+		for _, dir := range g.fs.everywhere(up) {
 			_ = os.Remove(dir)
 		}
 	}

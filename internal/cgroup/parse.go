@@ -33,10 +33,18 @@ func (fs *FS) mounts(text string) error {
 			}
 			continue
 		}
+		ours := false
 		for _, c := range strings.Split(right[2], ",") {
-			if _, have := fs.v1[c]; slices.Contains(controllers, c) && !have {
+			if !slices.Contains(controllers, c) {
+				continue
+			}
+			ours = true
+			if _, have := fs.v1[c]; !have {
 				fs.v1[c] = h
 			}
+		}
+		if !ours {
+			fs.others = append(fs.others, h)
 		}
 	}
 	return nil

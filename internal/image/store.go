@@ -102,7 +102,7 @@ func (s *Store) open(dir string) (*Image, error) {
 
 // Info is a line of the list of images.
 type Info struct {
-	Digest  string            `json:"digest"`
+	Digest  string            `json:"digest"` // "" if the manifest is damaged
 	Recipe  string            `json:"recipe"` // the directory's name
 	Current bool              `json:"current"`
 	Created time.Time         `json:"created"`
@@ -114,8 +114,10 @@ type Info struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// List describes the images in the store, the current recipe's first, then the newest.
-func (s *Store) List() ([]Info, error) {
+// List describes the images in a state directory, the current recipe's first, then the newest.
+func List(stateDir string) ([]Info, error) { return New(stateDir).list() }
+
+func (s *Store) list() ([]Info, error) {
 	entries, err := os.ReadDir(s.images())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -159,7 +161,7 @@ func (s *Store) List() ([]Info, error) {
 // Remove deletes the one image whose digest or recipe begins with prefix, and
 // returns what it was. An image in use by a run is not removed.
 func (s *Store) Remove(ctx context.Context, prefix string) (Info, error) {
-	list, err := s.List()
+	list, err := s.list()
 	if err != nil {
 		return Info{}, err
 	}

@@ -66,8 +66,10 @@ func carries(pid int, mark []byte) (bool, error) {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
 		return false, nil
 	}
-	if errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0 {
-		return false, nil // another user's, so not ours
+	if errors.Is(err, fs.ErrPermission) {
+		// Another user's, or one with capabilities this process lacks (ptrace(2),
+		// access mode checking): nothing we have started.
+		return false, nil
 	}
 	if err != nil {
 		return false, err

@@ -117,7 +117,7 @@ type Point struct {
 type Effect struct {
 	// Ratio is the geometric mean over blocks of value / baseline value.
 	Ratio float64 `json:"ratio"`
-	// Low and High bound the 95 % bootstrap interval of Ratio.
+	// Low and High bound the 95 % bootstrap interval of Ratio; both are 0 if it is refused.
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 	// N is the number of blocks in which both finished.
@@ -161,7 +161,8 @@ type Usage struct {
 	// Memory in bytes, at the end of the window.
 	GuestMem float64 `json:"guest_mem_bytes"`
 	LayerMem float64 `json:"layer_mem_bytes"`
-	// Disk and network traffic of the host in bytes per second.
+	// Disk traffic of the host, and network traffic of the subjects (theirs is
+	// in the lab's namespace, which the host's counters leave out), in bytes per second.
 	DiskRead  float64 `json:"disk_read_bytes_per_s"`
 	DiskWrite float64 `json:"disk_write_bytes_per_s"`
 	NetRx     float64 `json:"net_rx_bytes_per_s"`
@@ -206,8 +207,10 @@ type Line struct {
 	Quantity string      `json:"quantity"` // "cpu", "memory", "disk", "network"
 	Name     string      `json:"name"`     // for the legend
 	Unit     string      `json:"unit"`     // "cores", "bytes", "bytes/s"
-	T        []float64   `json:"t"`        // seconds from the first sample
-	Y        []float64   `json:"y"`
+	// T is in seconds from the first sample. Y at T is the level then or, of a
+	// rate, the mean since the reading before.
+	T []float64 `json:"t"`
+	Y []float64 `json:"y"`
 }
 
 // Observer is what observing cost, per level.
@@ -223,6 +226,9 @@ type ObserverLevel struct {
 	// LateP50 and LateP99 are how late reads began, in milliseconds.
 	LateP50 float64 `json:"late_p50_ms"`
 	LateP99 float64 `json:"late_p99_ms"`
+	// TookP99 is the wall time of a read, in milliseconds; inside a guest that
+	// of the whole round trip.
+	TookP99 float64 `json:"took_p99_ms"`
 	Samples int     `json:"samples"`
 }
 

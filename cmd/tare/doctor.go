@@ -1,0 +1,149 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/bench"
+	"tare/internal/cgroup"
+	"tare/internal/host"
+	"tare/internal/meter"
+)
+
+// diagnosis is the JSON of tare doctor.
+type diagnosis struct {
+	Host      *host.Facts      `json:"host"`
+	Platforms []platformState  `json:"platforms"`
+	Meters    []meterState     `json:"meters"`
+	Programs  []host.Program `json:"programs"`
+}
+
+type platformState struct {
+	Name      string            `json:"name"`
+	Available bool              `json:"available"`
+	Version   string            `json:"version,omitempty"`
+	Label     string            `json:"label,omitempty"`
+	Programs  map[string]string `json:"programs,omitempty"`
+	Reason    string            `json:"reason,omitempty"`
+	Hint      string            `json:"hint,omitempty"`
+}
+
+type meterState struct {
+	Name      string `json:"name"`
+	Level     string `json:"level"`
+	Available bool   `json:"available"`
+	Reason    string `json:"reason,omitempty"`
+}
+
+func (a *app) doctorCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what this host can measure, and what stands in the way",
+		Long: `Checks every platform, meter and program and lists the facts of this host
+that matter to a measurement. Changes nothing.`,
+		Example: "  tare doctor\n  tare doctor --json | jq '.platforms[] | select(.available | not)'",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			facts, err := host.Read("/", a.state)
+			if err != nil {
+				return err
+			}
+			d := diagnosis{Host: facts, Meters: meters(), Programs: host.FindPrograms(c.Context(), host.Needed())}
+			for _, p := range a.checkAll(c.Context()) {
+				s := platformState{Name: p.Name(), Available: p.err == nil,
+					Version: p.Version, Label: p.Label, Programs: p.Availability.Programs}
+				if p.err != nil {
+					s.Reason, s.Hint = p.err.Error(), bench.HintOf(p.err)
+				}
+				d.Platforms = append(d.Platforms, s)
+			}
+			if asJSON {
+				return writeJSON(a.stdout, d)
+			}
+			return a.printDiagnosis(d)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return c
+}
+
+func (a *app) printDiagnosis(d diagnosis) error {
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "PLATFORM\tSTATE\tVERSION")
+	for _, p := range d.Platforms {
+		state := "ready"
+		switch {
+		case !p.Available:
+			state = "not available"
+		case p.Label != "":
+			state = "ready, " + p.Label
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, state, p.Version)
+		if p.Reason != "" {
+			fmt.Fprintf(w, "  %s\n", p.Reason)
+		}
+		if p.Hint != "" {
+			fmt.Fprintf(w, "  hint: %s\n", p.Hint)
+		}
+	}
+	fmt.Fprintln(w, "\nMETER\tLEVEL\tSTATE")
+	for _, m := range d.Meters {
+		state := "ready"
+		if !m.Available {
+			state = m.Reason
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", m.Name, m.Level, state)
+	}
+	fmt.Fprintln(w, "\nPROGRAM\tVERSION\tPACKAGE")
+	for _, p := range d.Programs {
+		version := p.Version
+		if p.Problem != "" {
+			version = p.Problem
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, version, p.Package)
+	}
+	fmt.Fprintln(w, "\nHOST\t")
+	for _, l := range d.Host.Lines() {
+		fmt.Fprintf(w, "%s\t%s\n", l.Name, l.Value)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.stdout)
+	for _, c := range d.Host.Caveats {
+		fmt.Fprintf(a.stdout, "! %s\n", c)
+	}
+	return nil
+}
+
+// meters tries every meter that needs no instance; those of instances read the
+// same kernel files, which exist wherever instances do.
+func meters() []meterState {
+	var states []meterState
+	add := func(name, level string, err error) {
+		s := meterState{Name: name, Level: level, Available: err == nil}
+		if err != nil {
+			s.Reason = err.Error()
+		}
+		states = append(states, s)
+	}
+	rs, err := meter.OpenHost()
+	for _, r := range rs {
+		err = r.Read(make([]float64, len(r.Columns())))
+		r.Close()
+	}
+	add("proc", string(bench.Host), err)
+	_, err = os.Stat("/proc/pressure/cpu")
+	add("pressure", string(bench.Host), err)
+	_, err = cgroup.Detect()
+	add("cgroup", string(bench.Layer), err)
+	_, err = os.Stat("/proc/self/schedstat")
+	add("helpers", string(bench.Layer), err)
+	_, err = agentPath()
+	add("agent", string(bench.Guest), err)
+	return states
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/bench"
+	"tare/internal/image"
+	"tare/internal/ledger"
+)
+
+func (a *app) imageCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "image",
+		Short:   "Build, list and remove golden images",
+		Example: "  tare image build\n  tare image list --json",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(a.imageBuildCommand(), a.imageListCommand(), a.imageRemoveCommand())
+	return c
+}
+
+// images is the store of golden images; what a build makes is registered in led.
+func (a *app) images(led bench.Ledger) *image.Store {
+	s := image.New(a.state)
+	s.Ledger = led
+	s.Progress = func(line string) { fmt.Fprintln(a.stderr, line) }
+	return s
+}
+
+func (a *app) imageBuildCommand() *cobra.Command {
+	var asJSON, verify bool
+	c := &cobra.Command{
+		Use:   "build",
+		Short: "Build the golden image, unless it is there",
+		Long: `Builds the root file system every platform runs: Debian packages by
+mmdebstrap, the same bytes on each platform. It is built again only when its
+recipe changes.`,
+		Example: "  tare image build\n  tare image build --verify",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := needRoot("image build"); err != nil {
+				return err
+			}
+			led, err := ledger.Open(a.state, "image")
+			if err != nil {
+				return err
+			}
+			img, err := a.images(led).Build(c.Context())
+			if err != nil {
+				return err
+			}
+			defer img.Close()
+			if verify {
+				if err := img.Verify(c.Context()); err != nil {
+					return err
+				}
+			}
+			m := img.Manifest()
+			if asJSON {
+				return writeJSON(a.stdout, m)
+			}
+			_, err = fmt.Fprintf(a.stdout, "image %s: %d packages, %d files, %s\n",
+				m.Digest[:19], len(m.Packages), m.Files, bench.Bytes(m.Bytes))
+			return err
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the manifest as JSON")
+	c.Flags().BoolVar(&verify, "verify", false, "read every byte and compare with the digest")
+	return c
+}
+
+func (a *app) imageListCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "List the images on this host", Example: "  tare image list", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			infos, err := a.images(nil).List()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(a.stdout, infos)
+			}
+			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "DIGEST\tCREATED\tSIZE\tFORMS")
+			for _, i := range infos {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%v\n", i.Digest[:19], i.Created.Format(time.DateTime), i.Size, i.Forms)
+			}
+			return w.Flush()
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return c
+}
+
+func (a *app) imageRemoveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "rm DIGEST...",
+		Short:   "Remove images, by digest or the beginning of one",
+		Example: "  tare image rm sha256:3f2a",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			for _, d := range args {
+				gone, err := a.images(nil).Remove(c.Context(), d)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintln(a.stdout, "removed", gone.Digest)
+			}
+			return nil
+		},
+	}
+}
+
+// writeJSON prints v as people read JSON.
+func writeJSON(w interface{ Write([]byte) (int, error) }, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/bench"
+	"tare/internal/experiment"
+	"tare/internal/workload"
+)
+
+func (a *app) listCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:       "list platforms|workloads|experiments",
+		Short:     "List what there is to measure with",
+		Example:   "  tare list platforms\n  tare list workloads --json",
+		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		ValidArgs: []string{"platforms", "workloads", "experiments"},
+		RunE: func(c *cobra.Command, args []string) error {
+			switch args[0] {
+			case "platforms":
+				return a.listPlatforms(asJSON)
+			case "workloads":
+				return a.listWorkloads(asJSON)
+			}
+			return a.listExperiments(asJSON)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return c
+}
+
+func (a *app) listPlatforms(asJSON bool) error {
+	type row struct {
+		Name    string         `json:"name"`
+		Summary string         `json:"summary"`
+		Options []bench.Option `json:"options,omitempty"`
+	}
+	var rows []row
+	for _, p := range a.platforms() {
+		rows = append(rows, row{p.Name(), p.Summary(), p.Options()})
+	}
+	if asJSON {
+		return writeJSON(a.stdout, rows)
+	}
+	for _, r := range rows {
+		fmt.Fprintf(a.stdout, "%s  %s\n", r.Name, r.Summary)
+		for _, o := range r.Options {
+			fmt.Fprintf(a.stdout, "    %s=%s  %s\n", o.Name, strings.Join(o.Values, "|"), o.Doc)
+		}
+	}
+	return nil
+}
+
+func (a *app) listWorkloads(asJSON bool) error {
+	type param struct {
+		Name    string          `json:"name"`
+		Kind    bench.ParamKind `json:"kind"`
+		Default string          `json:"default,omitempty"`
+		Words   []string        `json:"words,omitempty"`
+		Doc     string          `json:"doc"`
+	}
+	type row struct {
+		Name     string   `json:"name"`
+		Resource string   `json:"resource"`
+		Summary  string   `json:"summary"`
+		Params   []param  `json:"params,omitempty"`
+		Programs []string `json:"programs,omitempty"`
+	}
+	var rows []row
+	for _, w := range workload.All() {
+		r := row{Name: w.Name(), Resource: w.Resource(), Summary: w.Summary(), Programs: w.Programs()}
+		for _, p := range w.Params() {
+			r.Params = append(r.Params, param{p.Name, p.Kind, p.Default, p.Words, p.Doc})
+		}
+		rows = append(rows, r)
+	}
+	if asJSON {
+		return writeJSON(a.stdout, rows)
+	}
+	for _, r := range rows {
+		fmt.Fprintf(a.stdout, "%s (%s)  %s\n", r.Name, r.Resource, r.Summary)
+		w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+		for _, p := range r.Params {
+			fmt.Fprintf(w, "    %s\t%s\t%s\t%s\n", p.Name, p.Kind, p.Default, p.Doc)
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) listExperiments(asJSON bool) error {
+	infos := experiment.List()
+	if asJSON {
+		return writeJSON(a.stdout, infos)
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	for _, e := range infos {
+		fmt.Fprintf(w, "%s\t%s\n", e.Name, e.Title)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/bench"
+	"tare/internal/experiment"
+	"tare/internal/host"
+	"tare/internal/plan"
+	"tare/internal/spec"
+)
+
+// request is what a user asks to be planned.
+type request struct {
+	name      string // a path or a built-in's name
+	set       []string
+	platforms []string
+	seed      uint64
+	seeded    bool
+}
+
+func (r *request) flags(c *cobra.Command) {
+	c.Flags().StringArrayVar(&r.set, "set", nil, "replace a value of the specification: path=value, such as timing.measure=10s (repeatable)")
+	c.Flags().StringSliceVar(&r.platforms, "platforms", nil, "measure these platforms instead, such as native,docker[net=host]")
+	c.Flags().Uint64Var(&r.seed, "seed", 0, "seed of the order of trials (default: chosen and recorded)")
+}
+
+// overrides are the --set arguments, with --platforms as one of them.
+func (r *request) overrides() []string {
+	if len(r.platforms) == 0 {
+		return r.set
+	}
+	return append(r.set[:len(r.set):len(r.set)], "platforms=["+strings.Join(quoteAll(joinOptions(r.platforms)), ", ")+"]")
+}
+
+// joinOptions mends a reference whose options were cut at their commas:
+// docker[net=host and storage=volume] belong together.
+func joinOptions(parts []string) []string {
+	var refs []string
+	for _, p := range parts {
+		if n := len(refs); n > 0 && strings.Count(refs[n-1], "[") > strings.Count(refs[n-1], "]") {
+			refs[n-1] += "," + p
+			continue
+		}
+		refs = append(refs, strings.TrimSpace(p))
+	}
+	return refs
+}
+
+func quoteAll(ss []string) []string {
+	q := make([]string, len(ss))
+	for i, s := range ss {
+		q[i] = fmt.Sprintf("%q", s)
+	}
+	return q
+}
+
+// read finds the specification: a file, or a built-in experiment.
+func (r *request) read() (file string, text []byte, err error) {
+	text, err = os.ReadFile(r.name)
+	switch {
+	case err == nil:
+		return r.name, text, nil
+	case !errors.Is(err, os.ErrNotExist) || filepath.Ext(r.name) != "" || strings.ContainsRune(r.name, '/'):
+		return "", nil, fmt.Errorf("read specification: %w: %w%w", err, bench.ErrInvalid,
+			bench.Hint("name a YAML file, or a built-in experiment: tare list experiments"))
+	}
+	text, err = experiment.Find(r.name)
+	return r.name + ".yaml", text, err
+}
+
+// planned is a request worked out on this host.
+type planned struct {
+	*bench.Plan
+	spec  []byte
+	facts *host.Facts
+	found []checked
+}
+
+// plan works a request out. trial, if not nil, lets platforms try what their
+// check cannot decide.
+func (a *app) plan(ctx context.Context, r *request, trial func() error) (*planned, error) {
+	file, text, err := r.read()
+	if err != nil {
+		return nil, err
+	}
+	words := a.vocabulary()
+	e, err := spec.Parse(file, text, r.overrides(), words)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := host.Read("/", a.state)
+	if err != nil {
+		return nil, err
+	}
+	if trial != nil {
+		if err := trial(); err != nil {
+			return nil, err
+		}
+	}
+	found := a.checkAll(ctx)
+	in := plan.Inputs{
+		Seed:  r.seed,
+		Host:  plan.Host{CPUs: facts.Usable, Memory: facts.Memory, LLC: facts.LLC, DiskFree: facts.DiskFree},
+		Words: words,
+	}
+	in.Available, in.Skips = offer(found)
+	if r.seeded {
+		e.Seed = &r.seed
+	} else if e.Seed == nil {
+		in.Seed = rand.Uint64()
+	}
+	p, err := plan.Make(e, in)
+	if err != nil {
+		return nil, err
+	}
+	return &planned{p, text, facts, found}, nil
+}
+
+func (a *app) planCommand() *cobra.Command {
+	var r request
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "plan SPEC",
+		Short: "Show the trials an experiment would run, in order; run nothing",
+		Long: `Shows every trial of a specification in order, the seed, where each actor
+would run and the time it would take. SPEC is a YAML file or the name of a
+built-in experiment.`,
+		Example: "  tare plan quick\n  tare plan my.yaml --set blocks=10 --seed 7 --json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			r.name, r.seeded = args[0], c.Flags().Changed("seed")
+			p, err := a.plan(c.Context(), &r, nil)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(a.stdout, p.Plan)
+			}
+			return plan.Render(a.stdout, p.Plan)
+		},
+	}
+	r.flags(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return c
+}

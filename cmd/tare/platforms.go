@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/platform/all"
+	"tare/internal/spec"
+	"tare/internal/workload"
+)
+
+// platforms are the drivers there are, in the order they are listed.
+func (a *app) platforms() []bench.Platform { return all.Platforms(a.state) }
+
+// vocabulary is every word a specification may use.
+func (a *app) vocabulary() spec.Vocabulary {
+	v := spec.Vocabulary{Workloads: workload.All(), Fill: workload.Fill}
+	for _, p := range a.platforms() {
+		v.Platforms = append(v.Platforms, spec.PlatformWord{Name: p.Name(), Options: p.Options()})
+	}
+	return v
+}
+
+// checkDeadline bounds a platform's check, so that doctor stays quick whatever
+// a broken program does.
+const checkDeadline = 800 * time.Millisecond
+
+// checked is a platform with what its check found.
+type checked struct {
+	bench.Platform
+	bench.Availability
+	err error
+}
+
+// checkAll checks every platform at once.
+func (a *app) checkAll(ctx context.Context) []checked {
+	ps := a.platforms()
+	found := make([]checked, len(ps))
+	var wg sync.WaitGroup
+	for i, p := range ps {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, checkDeadline)
+			defer cancel()
+			av, err := p.Check(ctx)
+			if ctx.Err() != nil && err != nil {
+				err = fmt.Errorf("no answer within %v: %w: %w%w", checkDeadline, bench.ErrUnavailable, err,
+					bench.Hint("a program of this platform hangs; run it by hand"))
+			}
+			found[i] = checked{p, av, err}
+		})
+	}
+	wg.Wait()
+	return found
+}
+
+// offer tells the planner which platforms can be used here, and why the others cannot.
+func offer(found []checked) (available map[string]bench.Availability, skips []bench.Skip) {
+	available = map[string]bench.Availability{}
+	for _, c := range found {
+		if c.err != nil {
+			skips = append(skips, bench.Skip{Platform: c.Name(), Reason: c.err.Error(), Hint: bench.HintOf(c.err)})
+			continue
+		}
+		available[c.Name()] = c.Availability
+	}
+	return available, skips
+}
+
+// prober is a platform whose check alone cannot decide: a trial does.
+type prober interface {
+	Probe(ctx context.Context, e bench.Env) error
+}
+
+// probe lets platforms that need one make their trial, where the check is
+// undecided. A verdict is kept until the host boots again.
+func (a *app) probe(ctx context.Context, id string, img bench.Image, led bench.Ledger) error {
+	agent, err := agentPath()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(a.state, "runs", id+"-trial")
+	if err := led.Register(bench.KindDir, dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make a directory for trials: %w", err)
+	}
+	env := bench.Env{Run: id, Image: img, Ledger: led, Dir: dir, AgentPath: agent}
+	var errs []error
+	for _, p := range a.platforms() {
+		t, ok := p.(prober)
+		if !ok {
+			continue
+		}
+		if err := t.Probe(ctx, env); err != nil && !errors.Is(err, bench.ErrUnavailable) {
+			errs = append(errs, fmt.Errorf("try platform %s: %w", p.Name(), err))
+		}
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return errors.Join(append(errs, err)...)
+	}
+	return errors.Join(append(errs, led.Release(bench.KindDir, dir))...)
+}

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"tare/internal/bench"
+	"tare/internal/run"
+)
+
+// progress shows a run as it goes on: on a terminal a few lines drawn anew, what
+// runs now, how much is done, the time left and the latest effects; elsewhere a
+// plain line for each trial.
+type progress struct {
+	mu       sync.Mutex
+	w        io.Writer
+	width    int // of the terminal; 0 where there is none
+	plan     *bench.Plan
+	started  time.Time
+	done     int
+	failed   int
+	drawn    int // lines on the screen to draw over
+	now      run.Event
+	took     map[string][]time.Duration // of finished trials, by scene
+	trialAt  time.Time
+	values   map[string]map[int]float64 // headline value by scene and block
+	headline map[string]bench.Metric    // by case
+	stop     chan struct{}
+}
+
+func newProgress(w io.Writer, p *bench.Plan, finished int) *progress {
+	g := &progress{
+		w: w, plan: p, started: time.Now(), done: finished,
+		took: map[string][]time.Duration{}, values: map[string]map[int]float64{},
+		headline: map[string]bench.Metric{}, stop: make(chan struct{}),
+	}
+	for name, ms := range p.Metrics {
+		for _, m := range ms {
+			if _, ok := g.headline[name]; m.Headline || !ok {
+				g.headline[name] = m
+			}
+			if m.Headline {
+				break
+			}
+		}
+	}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			g.width = width
+			go g.redraw()
+		}
+	}
+	return g
+}
+
+// redraw keeps the clock on the screen going.
+func (g *progress) redraw() {
+	t := time.NewTicker(time.Second)
+	defer t.Stop()
+	for {
+		select {
+		case <-g.stop:
+			return
+		case <-t.C:
+			g.mu.Lock()
+			g.draw()
+			g.mu.Unlock()
+		}
+	}
+}
+
+// notify takes an event of the run.
+func (g *progress) notify(e run.Event) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if e.Outcome == nil {
+		if g.now.Trial.ID != e.Trial.ID {
+			g.trialAt = time.Now()
+		}
+		g.now = e
+		g.draw()
+		return
+	}
+	g.done++
+	took := time.Since(g.trialAt)
+	g.took[e.Scene.ID] = append(g.took[e.Scene.ID], took)
+	result := g.record(e)
+	if e.Outcome.Status != bench.Done {
+		g.failed++
+		result = fmt.Sprintf("%s in %s: %s", e.Outcome.Status, e.Outcome.Phase, firstLine(e.Outcome.Error))
+	}
+	line := fmt.Sprintf("%*d/%d  %-26s %s", len(fmt.Sprint(len(g.plan.Trials))), g.done, len(g.plan.Trials), e.Scene.ID, result)
+	if g.width == 0 {
+		fmt.Fprintf(g.w, "%s  (%.1f s, %s left)\n", line, took.Seconds(), round(g.left()))
+		return
+	}
+	if e.Outcome.Status != bench.Done {
+		g.erase()
+		fmt.Fprintln(g.w, clip(line, g.width))
+	}
+	g.draw()
+}
+
+// record keeps the scene's headline value and says it.
+func (g *progress) record(e run.Event) string {
+	m, ok := g.headline[e.Scene.Case]
+	if !ok {
+		return "done"
+	}
+	for _, v := range e.Outcome.Values {
+		if v.Metric == m.Name {
+			if g.values[e.Scene.ID] == nil {
+				g.values[e.Scene.ID] = map[int]float64{}
+			}
+			g.values[e.Scene.ID][e.Trial.Block] = v.Value
+			return fmt.Sprintf("%s %.4g %s", m.Name, v.Value, m.Unit)
+		}
+	}
+	return "done"
+}
+
+// left estimates the time to the end from what like trials took so far, and
+// from the plan where there were none.
+func (g *progress) left() time.Duration {
+	var sum time.Duration
+	perTrial := time.Duration(g.plan.Estimate / float64(max(1, len(g.plan.Trials))) * float64(time.Second))
+	for _, t := range g.plan.Trials[min(g.done, len(g.plan.Trials)):] {
+		took := g.took[t.Scene]
+		if len(took) == 0 {
+			sum += perTrial
+			continue
+		}
+		var s time.Duration
+		for _, d := range took {
+			s += d
+		}
+		sum += s / time.Duration(len(took))
+	}
+	return sum
+}
+
+func (g *progress) draw() {
+	if g.width == 0 {
+		return
+	}
+	g.erase()
+	lines := []string{}
+	total := len(g.plan.Trials)
+	bar := 24
+	full := bar * g.done / max(1, total)
+	lines = append(lines, fmt.Sprintf("[%s%s] %d/%d trials, %s left, %s so far%s",
+		strings.Repeat("#", full), strings.Repeat(".", bar-full), g.done, total,
+		round(g.left()), round(time.Since(g.started)), failures(g.failed)))
+	if g.now.Scene != nil {
+		lines = append(lines, fmt.Sprintf("now: %s, block %d: %s (%s)", g.now.Scene.ID, g.now.Trial.Block, g.now.Phase,
+			round(time.Since(g.trialAt))))
+	}
+	lines = append(lines, g.effects()...)
+	for _, l := range lines {
+		fmt.Fprintln(g.w, clip(l, g.width))
+	}
+	g.drawn = len(lines)
+}
+
+// effects are the ratios to the baseline so far, a line per case: the geometric
+// mean over the blocks both finished, without an interval.
+func (g *progress) effects() []string {
+	byCase := map[string][]string{}
+	var order []string
+	for _, s := range g.plan.Scenes {
+		if s.Platform.String() == g.plan.Baseline {
+			continue
+		}
+		base := g.values[s.Case+"/"+g.plan.Baseline]
+		sum, n := 0.0, 0
+		for block, v := range g.values[s.ID] {
+			if b, ok := base[block]; ok && b > 0 && v > 0 {
+				sum += math.Log(v / b)
+				n++
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		if byCase[s.Case] == nil {
+			order = append(order, s.Case)
+		}
+		byCase[s.Case] = append(byCase[s.Case], fmt.Sprintf("%s %.3fx", s.Platform, math.Exp(sum/float64(n))))
+	}
+	var lines []string
+	for _, c := range order {
+		m := g.headline[c]
+		lines = append(lines, fmt.Sprintf("  %-18s %s, %s is better: %s", c, m.Name, m.Better, strings.Join(byCase[c], ", ")))
+	}
+	return lines
+}
+
+func (g *progress) erase() {
+	if g.drawn > 0 {
+		fmt.Fprintf(g.w, "\x1b[%dA\x1b[J", g.drawn)
+		g.drawn = 0
+	}
+}
+
+// close leaves the screen to what is printed next.
+func (g *progress) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	close(g.stop)
+	g.erase()
+	g.width = 0
+}
+
+func failures(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d failed", n)
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return s
+}
+
+func clip(s string, width int) string {
+	if r := []rune(s); len(r) >= width && width > 1 {
+		return string(r[:width-1])
+	}
+	return s
+}
+
+func round(d time.Duration) time.Duration { return d.Round(time.Second) }

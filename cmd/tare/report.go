@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/overhead"
+	"tare/internal/report"
+	"tare/internal/store"
+)
+
+func (a *app) reportCommand() *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use:   "report DIR",
+		Short: "Report a run, finished or not, from what it stored",
+		Example: `  tare report results/20260102-030405-abcd
+  tare report results/20260102-030405-abcd --format html > report.html`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			render, ok := map[string]func(io.Writer, *overhead.Result) error{
+				"text": renderText, "html": report.HTML, "json": report.JSON, "csv": report.CSV,
+			}[format]
+			if !ok {
+				return usageError("--format %q: it is one of text, html, json, csv", format)
+			}
+			r, err := store.Open(args[0])
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			result, err := overhead.Analyze(r)
+			if err != nil {
+				return err
+			}
+			return render(a.stdout, result)
+		},
+	}
+	c.Flags().StringVar(&format, "format", "text", "text, html, json or csv")
+	return c
+}
+
+func renderText(w io.Writer, r *overhead.Result) error { return report.Text(w, r) }
+
+// writeReport writes the HTML report beside the results.
+func writeReport(path string, r *overhead.Result) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	if err := report.HTML(f, r); err != nil {
+		f.Close()
+		return fmt.Errorf("write report: %w", err)
+	}
+	return f.Close()
+}

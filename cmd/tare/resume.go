@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/bench"
+	"tare/internal/ledger"
+	"tare/internal/store"
+)
+
+func (a *app) resumeCommand() *cobra.Command {
+	var maxTime time.Duration
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "resume DIR",
+		Short: "Go on with a run that was stopped",
+		Long: `Runs the trials of a run that have no outcome yet, in the planned order, and
+reports. Finished trials, failed ones among them, are kept as they are.`,
+		Example: "  tare resume results/20260102-030405-abcd",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := needRoot("resume"); err != nil {
+				return err
+			}
+			ctx := c.Context()
+			r, finished, err := store.OpenForResume(args[0])
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			h := r.Header()
+			if len(finished) == len(r.Plan().Trials) {
+				fmt.Fprintln(a.stderr, "every trial has an outcome already")
+				if err := a.publish(r, asJSON); err != nil {
+					return err
+				}
+				return a.verdict(r)
+			}
+			led, err := ledger.Open(a.state, h.Run)
+			if err != nil {
+				return err
+			}
+			img, err := a.images(led).Build(ctx)
+			if err != nil {
+				return err
+			}
+			defer img.Close()
+			if img.Digest() != h.Image {
+				return fmt.Errorf("the run used image %s, this program has %s: %w%w", h.Image, img.Digest(), bench.ErrInvalid,
+					bench.Hint("trials on different images must not be mixed; start a new run"))
+			}
+			found := a.checkAll(ctx)
+			for _, p := range found {
+				if was, ok := h.Platforms[p.Name()]; ok && p.err == nil && was.Version != p.Version {
+					return fmt.Errorf("the run used %s %s, this host has %s now: %w%w", p.Name(), was.Version, p.Version, bench.ErrInvalid,
+						bench.Hint("trials of different versions must not be mixed; start a new run"))
+				}
+			}
+			fmt.Fprintf(a.stderr, "run %s: %d of %d trials are finished\n", h.Run, len(finished), len(r.Plan().Trials))
+			return a.carryOut(ctx, r, found, img, led, finished, maxTime, asJSON)
+		},
+	}
+	c.Flags().DurationVar(&maxTime, "max-time", 0, "stop after this time")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
+	return c
+}

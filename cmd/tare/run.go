@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/bench"
+	"tare/internal/image"
+	"tare/internal/ledger"
+	"tare/internal/overhead"
+	"tare/internal/store"
+)
+
+// errTimeUp ends a run whose --max-time is over.
+var errTimeUp = errors.New("the time given by --max-time is over")
+
+func (a *app) runCommand() *cobra.Command {
+	var r request
+	var out string
+	var maxTime time.Duration
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "run SPEC|NAME",
+		Short: "Run an experiment and report what isolation costs",
+		Long: `Runs an experiment: a YAML file, or a built-in one by name (tare list
+experiments). Every trial is stored as soon as it is finished, so a run that is
+stopped can be resumed.`,
+		Example: `  tare run quick
+  tare run quick --platforms native,docker --set blocks=10
+  tare run my.yaml -o results/mine --seed 7 --max-time 1h`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			r.name, r.seeded = args[0], c.Flags().Changed("seed")
+			if maxTime < 0 {
+				return usageError("--max-time %v is negative", maxTime)
+			}
+			return a.run(c.Context(), &r, out, maxTime, asJSON)
+		},
+	}
+	r.flags(c)
+	c.Flags().StringVarP(&out, "output", "o", "", "directory of the results (default results/ID)")
+	c.Flags().DurationVar(&maxTime, "max-time", 0, "stop after this time; tare resume goes on later")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
+	return c
+}
+
+// run plans and carries out an experiment and reports it.
+func (a *app) run(ctx context.Context, r *request, out string, maxTime time.Duration, asJSON bool) error {
+	id := newID(time.Now())
+	if out == "" {
+		out = filepath.Join("results", id)
+	}
+	// A bad specification is found before anything is built or asked for.
+	if _, err := a.plan(ctx, r, nil); errors.Is(err, bench.ErrInvalid) {
+		return err
+	}
+	if err := needRoot("run"); err != nil {
+		return err
+	}
+	led, err := ledger.Open(a.state, id)
+	if err != nil {
+		return err
+	}
+	img, err := a.images(led).Build(ctx)
+	if err != nil {
+		return err
+	}
+	defer img.Close()
+	p, err := a.plan(ctx, r, func() error { return a.probe(ctx, id, img, led) })
+	if err != nil {
+		return err
+	}
+	run, err := store.Create(out, a.header(id, r, p, img), p.spec, p.Plan, p.facts)
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	fmt.Fprintf(a.stderr, "run %s: %d trials in %d blocks, seed %d, about %s; results in %s\n",
+		id, len(p.Trials), p.Blocks, p.Seed, round(time.Duration(p.Estimate*float64(time.Second))), out)
+	for _, s := range p.Skipped {
+		fmt.Fprintf(a.stderr, "left out: %s: %s\n", s.Platform, s.Reason)
+	}
+	for _, w := range p.Warnings {
+		fmt.Fprintf(a.stderr, "! %s\n", w)
+	}
+	return a.carryOut(ctx, run, p.found, img, led, nil, maxTime, asJSON)
+}
+
+// carryOut measures what is not finished and reports, also when the run was
+// stopped before its end.
+func (a *app) carryOut(ctx context.Context, r *store.Run, found []checked, img *image.Image, led *ledger.Ledger,
+	finished map[string]bool, maxTime time.Duration, asJSON bool) error {
+	if maxTime > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, maxTime, errTimeUp)
+		defer cancel()
+	}
+	s, err := a.openSession(ctx, r.Header().Run, r.Plan(), found, img, led)
+	if err != nil {
+		return err
+	}
+	err = a.measure(ctx, s, r, finished)
+	cerr := s.close()
+	if err != nil && ctx.Err() == nil {
+		return errors.Join(err, cerr)
+	}
+	if rerr := a.publish(r, asJSON); rerr != nil {
+		return errors.Join(err, cerr, rerr)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("%w%w", err, bench.Hint("tare resume "+r.Dir())), cerr)
+	}
+	return errors.Join(cerr, a.verdict(r))
+}
+
+// publish writes report.html and prints the table.
+func (a *app) publish(r *store.Run, asJSON bool) error {
+	result, err := overhead.Analyze(r)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(r.Dir(), "report.html")
+	if err := writeReport(path, result); err != nil {
+		return err
+	}
+	if asJSON {
+		return writeJSON(a.stdout, result)
+	}
+	if err := renderText(a.stdout, result); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "\nreport: %s\n", path)
+	return err
+}
+
+// verdict is the exit status a finished run deserves.
+func (a *app) verdict(r *store.Run) error {
+	result, err := overhead.Analyze(r)
+	if err != nil {
+		return err
+	}
+	if n := result.Trials.Failed; n > 0 {
+		return &statusError{exitHost, fmt.Errorf("%d of %d trials failed: see the report", n, result.Trials.Planned)}
+	}
+	if n := undecided(result); n > 0 {
+		fmt.Fprintf(a.stderr, "%d effects are undecided: more blocks or a quieter host may decide them (--set blocks=%d)\n",
+			n, max(10, 3*result.Blocks))
+		return &statusError{status: exitUndecided}
+	}
+	return nil
+}
+
+// undecided counts the headline effects the results do not decide.
+func undecided(r *overhead.Result) int {
+	n := 0
+	for _, c := range r.Cases {
+		for _, row := range c.Rows {
+			if row.Metric.Headline && row.Effect != nil &&
+				(row.Effect.Verdict == overhead.Inconclusive || row.Effect.Verdict == overhead.Refused) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (a *app) header(id string, r *request, p *planned, img *image.Image) store.Header {
+	h := store.Header{
+		Run: id, Tare: version, Agent: version, Image: img.Digest(), Programs: img.Manifest().Programs,
+		Platforms: map[string]store.Platform{}, Started: time.Now().UTC().Format(time.RFC3339),
+		Command: append([]string{"tare"}, os.Args[1:]...), Spec: r.name, Set: r.overrides(),
+	}
+	for _, c := range p.found {
+		if c.err == nil {
+			h.Platforms[c.Name()] = store.Platform{Version: c.Version, Label: c.Label, Programs: c.Availability.Programs}
+		}
+	}
+	if cpus := p.facts.Usable; len(cpus) > 1 {
+		h.ObserverCPUs = cpus[:1]
+	}
+	return h
+}
+
+// newID names a run: its day and time and four letters, so that two runs of one
+// second on one host differ.
+func newID(now time.Time) string {
+	return now.UTC().Format("20060102-150405") + "-" + strings.ToLower(rand.Text()[:4])
+}

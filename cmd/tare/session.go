@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/image"
+	"tare/internal/lab"
+	"tare/internal/ledger"
+	"tare/internal/run"
+	"tare/internal/store"
+	"tare/internal/workload"
+)
+
+// session is what one run holds on the host: its ledger, image, lab and open
+// engines. Closing it leaves nothing behind.
+type session struct {
+	id      string
+	dir     string // the run's directory on the disk under test
+	ledger  *ledger.Ledger
+	image   *image.Image
+	lab     *lab.Lab
+	engines map[string]run.Engine
+}
+
+// openSession makes ready everything the plan's platforms need.
+func (a *app) openSession(ctx context.Context, id string, p *bench.Plan, found []checked, img *image.Image, led *ledger.Ledger) (s *session, err error) {
+	s = &session{id: id, ledger: led, image: img, engines: map[string]run.Engine{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	agent, err := agentPath()
+	if err != nil {
+		return s, err
+	}
+	dir := filepath.Join(a.state, "runs", id)
+	if err := led.Register(bench.KindDir, dir); err != nil {
+		return s, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return s, fmt.Errorf("make the run's directory: %w", err)
+	}
+	s.dir = dir
+	if s.lab, err = lab.New(ctx, id, led); err != nil {
+		return s, err
+	}
+	env := bench.Env{Run: id, Image: img, Lab: s.lab, Ledger: led, AgentPath: agent}
+	for _, name := range platformsOf(p) {
+		i := slices.IndexFunc(found, func(c checked) bool { return c.Name() == name })
+		if i < 0 {
+			return s, fmt.Errorf("platform %q is not known: %w", name, bench.ErrInvalid)
+		}
+		c := found[i]
+		if c.err != nil {
+			return s, fmt.Errorf("platform %s: %w", name, c.err)
+		}
+		env.Dir = filepath.Join(dir, name)
+		if err := os.MkdirAll(env.Dir, 0o755); err != nil {
+			return s, fmt.Errorf("make the directory of %s: %w", name, err)
+		}
+		fmt.Fprintf(a.stderr, "opening %s %s\n", name, c.Version)
+		e, err := c.Open(ctx, env)
+		if err != nil {
+			return s, fmt.Errorf("open platform %s: %w", name, err)
+		}
+		s.engines[name] = run.Engine{Engine: e, Availability: c.Availability, Options: c.Options()}
+	}
+	if err := s.lab.Settle(ctx); err != nil {
+		return s, err
+	}
+	return s, nil
+}
+
+// platformsOf names the platforms of all actors, each once.
+func platformsOf(p *bench.Plan) []string {
+	names := map[string]bool{}
+	for _, s := range p.Scenes {
+		for _, a := range s.Actors {
+			names[a.Platform.Name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// closeDeadline bounds the end of a session.
+const closeDeadline = time.Minute
+
+// close stops the engines and removes what the session made. It does so even
+// if the run was cancelled.
+func (s *session) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeDeadline)
+	defer cancel()
+	var errs []error
+	for name, e := range s.engines {
+		if err := e.Close(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("close platform %s: %w", name, err))
+		}
+	}
+	if s.lab != nil {
+		if err := s.lab.Close(ctx); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if s.dir != "" {
+		err := os.RemoveAll(s.dir)
+		if err == nil {
+			err = s.ledger.Release(bench.KindDir, s.dir)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("remove the run's directory: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// measure carries out what of the plan is not finished.
+func (a *app) measure(ctx context.Context, s *session, r *store.Run, finished map[string]bool) error {
+	ws := map[string]bench.Workload{}
+	for _, w := range workload.All() {
+		ws[w.Name()] = w
+	}
+	g := newProgress(a.stderr, r.Plan(), len(finished))
+	defer g.close()
+	runner := &run.Runner{
+		ID: s.id, Plan: r.Plan(), Engines: s.engines, Workloads: ws, Lab: s.lab, Sink: r,
+		Dir: s.dir, LLC: r.Host().LLC, Observer: r.Header().ObserverCPUs,
+		Interval: time.Second, Notify: g.notify,
+	}
+	return runner.Run(ctx, finished)
+}

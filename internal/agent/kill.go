@@ -1,0 +1,187 @@
+package agent
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/clock"
+)
+
+// killTime is how long the dying may take.
+const killTime = 10 * time.Second
+
+// kill kills what is left of the command with the id: its process and every
+// descendant, those that became daemons too. It returns once they are dead.
+func (s *server) kill(id uint32) error {
+	s.mu.Lock()
+	pid := 0
+	if c := s.commands[id]; c != nil {
+		pid = c.pid
+		if !c.killed {
+			c.killed = true
+			close(c.dead)
+		}
+	}
+	s.mu.Unlock()
+	mark := []byte(commandMark + "=" + strconv.FormatUint(uint64(id), 10))
+	return s.killUntilGone(fmt.Sprintf("kill command %d", id), func() ([]procStat, error) {
+		if pid != 0 {
+			s.reaper.signal(pid, unix.SIGKILL)
+		}
+		family, err := descendants(os.Getpid())
+		return belonging(family, pid, mark), err
+	})
+}
+
+// killAll kills every descendant of the agent.
+func (s *server) killAll() error {
+	if s.opts.Dedicated {
+		return s.killUntilGone("kill all commands", func() ([]procStat, error) { return descendants(os.Getpid()) })
+	}
+	s.mu.Lock()
+	var ids []uint32
+	for id := range s.commands {
+		ids = append(ids, id)
+	}
+	s.mu.Unlock()
+	for _, id := range ids {
+		if err := s.kill(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// killUntilGone kills what find finds until it finds nothing. Whoever is killed
+// forks no more, so that the hunt ends even against a fork bomb.
+func (s *server) killUntilGone(what string, find func() ([]procStat, error)) error {
+	pause := 500 * time.Microsecond
+	for end := clock.Now() + int64(killTime); ; {
+		found, err := find()
+		if err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		if len(found) == 0 {
+			return nil
+		}
+		for _, p := range found {
+			if p.state != 'Z' {
+				killProcess(p)
+			}
+		}
+		if clock.Now() > end {
+			return fmt.Errorf("%s: process %d (state %c) and %d more still live %s later", what, found[0].pid, found[0].state, len(found)-1, killTime)
+		}
+		s.reaper.reap()
+		time.Sleep(pause)
+		pause = min(2*pause, 50*time.Millisecond)
+	}
+}
+
+// killProcess kills p unless its process id has a new owner.
+func killProcess(p procStat) {
+	fd, err := unix.PidfdOpen(p.pid, 0)
+	if err != nil {
+		if err == unix.ENOSYS {
+			_ = unix.Kill(p.pid, unix.SIGKILL) // the next round shows whether it worked
+		}
+		return
+	}
+	defer unix.Close(fd)
+	var buf [1024]byte
+	content, err := procFile(p.pid, "stat", buf[:])
+	if err != nil {
+		return
+	}
+	if now, err := parseProcStat(content); err == nil && now.started == p.started {
+		_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) // likewise
+	}
+}
+
+// belonging picks of a family those that descend from the process pid, share a
+// session with one that does, or carry the mark.
+func belonging(family []procStat, pid int, mark []byte) []procStat {
+	members := map[int]bool{pid: pid != 0}
+	sessions := map[int]bool{pid: pid != 0}
+	var found []procStat
+	for changed := true; changed; {
+		changed = false
+		for _, p := range family {
+			if members[p.pid] && p.pid != pid {
+				continue
+			}
+			if p.pid == pid && len(found) > 0 && found[0].pid == pid {
+				continue
+			}
+			if p.pid == pid || members[p.ppid] || sessions[p.session] || marked(p.pid, mark) {
+				members[p.pid] = true
+				sessions[p.session] = true
+				found = append(found, p)
+				changed = true
+			}
+		}
+	}
+	return found
+}
+
+// marked reports whether the process was started with the mark in its environment.
+func marked(pid int, mark []byte) bool {
+	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return false // it is gone, or a zombie
+	}
+	for kv := range bytes.SplitSeq(env, []byte{0}) {
+		if bytes.Equal(kv, mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// descendants lists all processes that descend from the process root, zombies too.
+func descendants(root int) ([]procStat, error) {
+	names, err := procNames()
+	if err != nil {
+		return nil, err
+	}
+	children := map[int][]procStat{}
+	var buf [1024]byte
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		content, err := procFile(pid, "stat", buf[:])
+		if err != nil {
+			continue // gone meanwhile
+		}
+		p, err := parseProcStat(content)
+		if err != nil {
+			return nil, err
+		}
+		children[p.ppid] = append(children[p.ppid], p)
+	}
+	found := children[root]
+	for i := 0; i < len(found); i++ {
+		found = append(found, children[found[i].pid]...)
+	}
+	return found, nil
+}
+
+func procNames() ([]string, error) {
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	defer proc.Close()
+	names, err := proc.Readdirnames(-1)
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	return names, nil
+}

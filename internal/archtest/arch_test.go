@@ -1,0 +1,135 @@
+// Package archtest checks that imports point the way docs/ARCHITECTURE.md says.
+package archtest
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// allowed is what each package may import of the project. A name ending in /
+// stands for every package below it.
+var allowed = map[string][]string{
+	"bench":  {},
+	"stats":  {},
+	"clock":  {},
+	"proc":   {},
+	"cage":   {},
+	"spec":   {"bench"},
+	"plan":   {"bench", "spec"},
+	"agent":  {"bench", "clock", "proc"},
+	"cgroup": {"bench"},
+	"ledger": {"bench", "cgroup"},
+	"lab":    {"bench"},
+	"host":   {"bench", "cgroup", "proc"},
+	"image":  {"bench"},
+	"meter":  {"bench", "proc"},
+	"store":  {"bench", "host"},
+
+	"workload":   {"bench"},
+	"experiment": {"bench"},
+	"overhead":   {"bench", "host", "stats", "store"},
+	"report":     {"bench", "overhead"},
+	"run":        {"agent", "bench", "clock", "meter", "proc"},
+
+	"platform/all":    {"bench", "platform/"},
+	"platform/launch": {"bench", "cgroup", "clock"},
+	"platform/native": {"bench", "cage", "cgroup", "clock", "platform/launch"},
+	"platform/docker": {"agent", "bench", "cgroup", "clock", "platform/launch"},
+	"platform/lxc":    {"agent", "bench", "cgroup", "clock", "platform/launch"},
+	"platform/qemu":   {"agent", "bench", "cgroup", "clock", "platform/launch"},
+	"platform/fake":   {"agent", "bench", "clock"},
+
+	"platform/platformtest": {"agent", "bench", "cgroup", "clock", "image", "lab", "ledger"},
+	"store/storetest":       {"bench", "host", "store"},
+	"spec/spectest":         {"bench", "spec"},
+
+	"archtest": {},
+	"testsum":  {},
+}
+
+// outside names the only packages that may import a module other than the
+// standard library and golang.org/x/sys, with the modules.
+var outside = map[string][]string{
+	"stats":           {"gonum.org/"},
+	"spec":            {"github.com/goccy/go-yaml"},
+	"lab":             {"github.com/vishvananda/"},
+	"ledger":          {"github.com/vishvananda/netlink"},
+	"platform/docker": {"github.com/moby/", "github.com/containerd/errdefs"},
+	"platform/qemu":   {"github.com/ulikunitz/xz"},
+}
+
+type pkg struct {
+	ImportPath string
+	Imports    []string
+	Standard   bool
+}
+
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", "tare/internal/...")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var ps []pkg
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return ps
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		ps = append(ps, p)
+	}
+}
+
+func TestImportsPointOneWay(t *testing.T) {
+	ps := packages(t)
+	if len(ps) < 15 {
+		t.Fatalf("only %d packages found", len(ps))
+	}
+	for _, p := range ps {
+		name := strings.TrimPrefix(p.ImportPath, "tare/internal/")
+		may, known := allowed[name]
+		if !known {
+			t.Errorf("package %s has no place in the map; give it one here and in docs/ARCHITECTURE.md", name)
+			continue
+		}
+		for _, i := range p.Imports {
+			to, ours := strings.CutPrefix(i, "tare/internal/")
+			switch {
+			case ours && !permits(may, to):
+				t.Errorf("%s imports %s, which the map does not allow", name, to)
+			case !ours && strings.Contains(strings.SplitN(i, "/", 2)[0], ".") && !strings.HasPrefix(i, "golang.org/x/sys/"):
+				if !slices.ContainsFunc(outside[name], func(m string) bool { return strings.HasPrefix(i, m) }) {
+					t.Errorf("%s imports %s; only the packages listed may use a library", name, i)
+				}
+			}
+		}
+	}
+}
+
+func permits(may []string, to string) bool {
+	return slices.ContainsFunc(may, func(m string) bool {
+		return m == to || strings.HasSuffix(m, "/") && strings.HasPrefix(to, m)
+	})
+}
+
+// A driver never imports another driver.
+func TestDriversKeepApart(t *testing.T) {
+	for name, may := range allowed {
+		if !strings.HasPrefix(name, "platform/") || name == "platform/all" {
+			continue
+		}
+		for _, m := range may {
+			if strings.HasPrefix(m, "platform/") && m != "platform/launch" {
+				t.Errorf("the map lets %s import %s", name, m)
+			}
+		}
+	}
+}

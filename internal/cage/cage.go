@@ -1,0 +1,172 @@
+// Package cage turns its own process into a native instance: the agent, in the
+// golden image, on the shape's CPUs, and otherwise as any process of the host.
+// It is the work of "tare-agent cage", which the native driver starts.
+//
+// All is made ready before the launch: the process joins its cgroups and
+// network namespace, makes the image its root in a mount namespace of its own
+// and says so on file descriptor 3. Once the driver answers there, the launch,
+// it executes the agent. The mounts end with the process.
+package cage
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// AgentPath is where the agent is found inside.
+const AgentPath = "/.tare-agent"
+
+// Control is the file descriptor on which the cage and its driver agree on the
+// launch: the cage writes [Ready], or what went wrong, and a newline; the
+// driver writes one byte and the cage becomes the agent.
+const Control = 3
+
+// Ready is what a cage says once it is.
+const Ready = "ready"
+
+// Spec says how to build the cage.
+type Spec struct {
+	Procs   []string `json:"procs"`   // the cgroup.procs files to join
+	NetNS   string   `json:"netns"`   // path of the network namespace to enter
+	Root    string   `json:"root"`    // the image's tree, never written to
+	Dir     string   `json:"dir"`     // an existing directory for what is written, removed by the caller
+	Scratch string   `json:"scratch"` // bound to bench.ScratchDir
+	Agent   string   `json:"agent"`   // the agent's binary
+	CPUs    []int    `json:"cpus"`    // to run on
+}
+
+// Args are the arguments that make the agent's binary build the cage.
+func (s Spec) Args() ([]string, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("cage: %w", err)
+	}
+	return []string{"cage", string(text)}, nil
+}
+
+// Parse reads the argument written by Args.
+func Parse(arg string) (Spec, error) {
+	var s Spec
+	dec := json.NewDecoder(strings.NewReader(arg))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&s); err != nil {
+		return Spec{}, fmt.Errorf("cage: argument %q: %w", arg, err)
+	}
+	if dec.More() {
+		return Spec{}, fmt.Errorf("cage: argument %q: more than one value", arg)
+	}
+	for what, path := range map[string]string{
+		"netns": s.NetNS, "root": s.Root, "dir": s.Dir, "scratch": s.Scratch, "agent": s.Agent,
+	} {
+		if !filepath.IsAbs(path) {
+			return Spec{}, fmt.Errorf("cage: %s %q is not an absolute path", what, path)
+		}
+		// These have a meaning of their own in the overlay's mount options.
+		if strings.ContainsAny(path, `,:\`) {
+			return Spec{}, fmt.Errorf(`cage: %s %q contains a comma, colon or backslash`, what, path)
+		}
+	}
+	if len(s.CPUs) == 0 {
+		return Spec{}, errors.New("cage: no CPUs")
+	}
+	return s, nil
+}
+
+// Enter builds the cage the argument describes around this process and becomes
+// the agent in it. It returns only if that fails, and has then told the driver.
+func Enter(arg string) error {
+	control := os.NewFile(Control, "control")
+	s, err := Parse(arg)
+	if err == nil {
+		err = s.prepare()
+	}
+	if err != nil {
+		fmt.Fprintln(control, err)
+		return err
+	}
+	if _, err := fmt.Fprintln(control, Ready); err != nil {
+		return fmt.Errorf("cage: tell the driver: %w", err)
+	}
+	if _, err := control.Read(make([]byte, 1)); err != nil {
+		return fmt.Errorf("cage: wait for the launch: %w", err)
+	}
+	err = syscall.Exec(AgentPath, []string{"tare-agent", "serve"}, os.Environ())
+	return fmt.Errorf("cage: execute %s: %w", AgentPath, err)
+}
+
+// prepare does everything that comes before the launch. Namespaces and CPUs
+// belong to the thread, so it stays on this one, the one that executes the
+// agent in the end.
+func (s Spec) prepare() error {
+	runtime.LockOSThread()
+	unix.Umask(0o022)
+	for _, f := range s.Procs {
+		if err := os.WriteFile(f, []byte("0"), 0); err != nil {
+			return fmt.Errorf("cage: join cgroup: %w", err)
+		}
+	}
+	if err := closeOnExec(); err != nil {
+		return fmt.Errorf("cage: close files: %w", err)
+	}
+	ns, err := unix.Open(s.NetNS, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("cage: open network namespace %s: %w", s.NetNS, err)
+	}
+	if err := unix.Setns(ns, unix.CLONE_NEWNET); err != nil {
+		return fmt.Errorf("cage: enter network namespace %s: %w", s.NetNS, err)
+	}
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("cage: make mount namespace: %w", err)
+	}
+	if err := s.mount(); err != nil {
+		return err
+	}
+	if err := s.changeRoot(); err != nil {
+		return err
+	}
+	return s.schedule()
+}
+
+// schedule puts the process on its CPUs, with the default policy and priority
+// whatever those of the caller are.
+func (s Spec) schedule() error {
+	var set unix.CPUSet
+	for _, c := range s.CPUs {
+		set.Set(c)
+	}
+	if err := unix.SchedSetaffinity(0, &set); err != nil {
+		return fmt.Errorf("cage: run on CPUs %v: %w", s.CPUs, err)
+	}
+	if err := unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL}, 0); err != nil {
+		return fmt.Errorf("cage: reset scheduling policy: %w", err)
+	}
+	return nil
+}
+
+// closeOnExec keeps every file but the standard ones from the agent: the caller
+// may itself have been started with files open.
+func closeOnExec() error {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		fd, err := strconv.Atoi(e.Name())
+		if err != nil {
+			return fmt.Errorf("/proc/self/fd/%s: %w", e.Name(), err)
+		}
+		if fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,233 @@
+// Package guest is the first process of a virtual machine that boots from Tare's
+// initial RAM file system: it finds the disks and the network, makes the golden
+// image its root and serves as the agent on a virtio serial port.
+package guest
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/agent"
+	"tare/internal/bench"
+)
+
+const (
+	// portName is the name of the virtio serial port the host talks to.
+	portName = "tare"
+	newRoot  = "/newroot"
+	// deviceWait bounds how long a device may take to appear after its driver
+	// was loaded. Under emulation on a busy host that is long.
+	deviceWait = 30 * time.Second
+)
+
+// Init runs the guest from its first process to its power-off, and does not
+// return. What goes wrong is told on the console.
+func Init() {
+	// The host takes this line as proof that a program runs in the guest.
+	fmt.Printf("tare-agent %s: first process of the guest\n", agent.AgentVersion)
+	if err := run(); err != nil {
+		fmt.Printf("tare-agent: %v\n", err)
+	}
+	unix.Sync()
+	if err := unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF); err != nil {
+		fmt.Printf("tare-agent: power off: %v\n", err)
+	}
+	select {} // the kernel would panic if its first process ended
+}
+
+func run() error {
+	for _, m := range []struct{ kind, at string }{{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}} {
+		if err := mount(m.kind, m.kind, m.at, 0, ""); err != nil {
+			return err
+		}
+	}
+	if err := loadModules("/modules.list"); err != nil {
+		return err
+	}
+	cmdline, err := os.ReadFile("/proc/cmdline")
+	if err != nil {
+		return err
+	}
+	network, err := parseNetwork(string(cmdline))
+	if err != nil {
+		return err
+	}
+	if err := enterImage(); err != nil {
+		return err
+	}
+	if network != nil {
+		if err := network.configure(); err != nil {
+			return err
+		}
+	}
+	port, err := openPort()
+	if err != nil {
+		return err
+	}
+	defer port.Close()
+	if err := agent.Serve(context.Background(), port, port, agent.Options{OwnKernel: true, Dedicated: true}); err != nil {
+		return err
+	}
+	return unmount()
+}
+
+// loadModules loads the modules named in the list, in its order. One that is
+// built in or loaded already is no error.
+func loadModules(list string) error {
+	f, err := os.Open(list)
+	if err != nil {
+		return fmt.Errorf("load modules: %w", err)
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		path := strings.TrimSpace(lines.Text())
+		if path == "" {
+			continue
+		}
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return fmt.Errorf("load module %s: %w", path, err)
+		}
+		err = unix.FinitModule(fd, "", 0)
+		unix.Close(fd)
+		if err != nil && err != unix.EEXIST {
+			return fmt.Errorf("load module %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// enterImage makes the first disk the root file system and mounts the second,
+// if there is one, as scratch space.
+func enterImage() error {
+	if err := await("/dev/vda"); err != nil {
+		return err
+	}
+	if err := mount("/dev/vda", "ext4", newRoot, 0, ""); err != nil {
+		return err
+	}
+	if _, err := os.Stat("/dev/vdb"); err == nil {
+		if err := mount("/dev/vdb", "ext4", filepath.Join(newRoot, bench.ScratchDir), 0, ""); err != nil {
+			return err
+		}
+	}
+	for _, m := range []struct {
+		kind, at string
+		flags    uintptr
+		data     string
+	}{
+		{"proc", "/proc", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC, ""},
+		{"sysfs", "/sys", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC, ""},
+		{"devtmpfs", "/dev", unix.MS_NOSUID, ""},
+		{"devpts", "/dev/pts", unix.MS_NOSUID | unix.MS_NOEXEC, "ptmxmode=0666"},
+		{"tmpfs", "/dev/shm", unix.MS_NOSUID | unix.MS_NODEV, ""},
+		{"tmpfs", "/run", unix.MS_NOSUID | unix.MS_NODEV, "mode=0755"},
+		{"tmpfs", "/tmp", unix.MS_NOSUID | unix.MS_NODEV, "mode=1777"},
+		{"cgroup2", "/sys/fs/cgroup", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC, ""},
+	} {
+		if err := mount(m.kind, m.kind, newRoot+m.at, m.flags, m.data); err != nil {
+			return err
+		}
+	}
+	if err := os.Chdir(newRoot); err != nil {
+		return fmt.Errorf("enter the image: %w", err)
+	}
+	if err := unix.Mount(".", "/", "", unix.MS_MOVE, ""); err != nil {
+		return fmt.Errorf("make the image the root: %w", err)
+	}
+	if err := unix.Chroot("."); err != nil {
+		return fmt.Errorf("make the image the root: %w", err)
+	}
+	if err := os.Chdir("/"); err != nil {
+		return fmt.Errorf("enter the image: %w", err)
+	}
+	return unix.Sethostname([]byte("guest"))
+}
+
+// unmount makes sure that what programs wrote is on the disks.
+func unmount() error {
+	unix.Sync()
+	if err := unix.Mount("", bench.ScratchDir, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil && err != unix.EINVAL {
+		return fmt.Errorf("remount %s read-only: %w", bench.ScratchDir, err)
+	}
+	return nil
+}
+
+func mount(source, kind, at string, flags uintptr, data string) error {
+	if err := os.MkdirAll(at, 0o755); err != nil {
+		return fmt.Errorf("mount %s: %w", at, err)
+	}
+	if err := unix.Mount(source, at, kind, flags, data); err != nil && err != unix.EBUSY {
+		return fmt.Errorf("mount %s (%s) on %s: %w", source, kind, at, err)
+	}
+	return nil
+}
+
+// await waits for a file to appear.
+func await(path string) error {
+	for end := time.Now().Add(deviceWait); ; time.Sleep(2 * time.Millisecond) {
+		if _, err := os.Stat(path); err == nil {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%s has not appeared in %v", path, deviceWait)
+		}
+	}
+}
+
+// openPort opens the virtio serial port once the host has its end open.
+func openPort() (*os.File, error) {
+	end := time.Now().Add(deviceWait)
+	for ; time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		names, err := filepath.Glob("/sys/class/virtio-ports/*/name")
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range names {
+			name, err := os.ReadFile(file)
+			if err != nil || strings.TrimSpace(string(name)) != portName {
+				continue
+			}
+			device := "/dev/" + filepath.Base(filepath.Dir(file))
+			port, err := os.OpenFile(device, os.O_RDWR, 0)
+			if err != nil {
+				return nil, fmt.Errorf("open the port to the host: %w", err)
+			}
+			return port, awaitHost(port, end)
+		}
+	}
+	return nil, fmt.Errorf("no virtio port named %q in %v", portName, deviceWait)
+}
+
+// awaitHost waits until the host has opened its end: a read would meet the end
+// of the stream before.
+func awaitHost(port *os.File, end time.Time) error {
+	raw, err := port.SyscallConn()
+	if err != nil {
+		return err
+	}
+	for time.Now().Before(end) {
+		var events int16
+		err := raw.Control(func(fd uintptr) {
+			fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
+			if _, err := unix.Poll(fds, 0); err == nil {
+				events = fds[0].Revents
+			}
+		})
+		if err != nil {
+			return err
+		}
+		if events&unix.POLLHUP == 0 {
+			return nil
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	return fmt.Errorf("the host has not opened the port in %v", deviceWait)
+}

@@ -1,0 +1,186 @@
+package overhead
+
+import (
+	"fmt"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/stats"
+	"tare/internal/store"
+)
+
+// Format is the version of the JSON of a [Result].
+const Format = "tare-result/1"
+
+const confidence = 0.95
+
+// study is what is gathered from a run on the way to its Result.
+type study struct {
+	run  *store.Run
+	plan *bench.Plan
+	// last is each trial's final outcome, or its aborted one if it has no other.
+	last map[string]*bench.Outcome
+	// scenes are the trials of a scene in the plan's order.
+	scenes map[string][]bench.Trial
+	labels map[string]string // by platform
+	result *Result
+}
+
+// Analyze reads a run, finished or not, and works out everything a report
+// shows. It streams the samples: its memory does not grow with their number,
+// but for 24 bytes each. Samples that cannot be read cost the usage of their trial,
+// which a warning says; an outcome that cannot be read is an error.
+func Analyze(r *store.Run) (*Result, error) {
+	s := &study{run: r, plan: r.Plan(), last: map[string]*bench.Outcome{}, scenes: map[string][]bench.Trial{}, labels: map[string]string{}}
+	if err := s.readOutcomes(); err != nil {
+		return nil, fmt.Errorf("analyze run: %w", err)
+	}
+	h, p := r.Header(), s.plan
+	s.result = &Result{
+		Format: Format, Run: h.Run, Experiment: p.Experiment, Title: p.Title, Question: p.Question,
+		Started: h.Started, Seconds: s.seconds(), Seed: p.Seed, Baseline: p.Baseline, Margin: p.Margin,
+		Blocks: p.Blocks, Trials: s.counts(), Skipped: p.Skipped, Image: h.Image,
+		Warnings: append([]string{}, p.Warnings...), HostFacts: hostFacts(r.Host()),
+		Method: fmt.Sprintf("geometric mean of the ratios to %s paired by block, with a 95 %% studentized bootstrap interval (%d resamples; Student's t below 5 blocks)",
+			p.Baseline, stats.Resamples),
+	}
+	s.result.Complete = s.result.Trials.Missing == 0
+	if n := len(r.Torn()); n > 0 {
+		s.warn("the last %d bytes of trials.jsonl are a line that was never finished; its trial counts as missing", n)
+	}
+	s.platforms()
+	s.failures()
+	s.layout()
+	observed := s.samples()
+	s.result.Observer = observed.observer()
+	s.result.Procedure = s.procedure()
+	s.cases(observed)
+	if trial := s.representative(observed); trial != "" {
+		series, err := SeriesOf(r, trial)
+		if err != nil {
+			s.warn("no time series: %v", err)
+		}
+		s.result.Series = series
+	}
+	return s.result, nil
+}
+
+func (s *study) warn(format string, args ...any) {
+	s.result.Warnings = append(s.result.Warnings, fmt.Sprintf(format, args...))
+}
+
+func (s *study) readOutcomes() error {
+	for _, t := range s.plan.Trials {
+		s.scenes[t.Scene] = append(s.scenes[t.Scene], t)
+	}
+	for o, err := range s.run.Outcomes() {
+		if err != nil {
+			return err
+		}
+		s.last[o.Trial] = o
+	}
+	return nil
+}
+
+// done returns the outcomes of a scene's finished launches in block order.
+func (s *study) done(scene string) []*bench.Outcome {
+	var out []*bench.Outcome
+	for _, t := range s.scenes[scene] {
+		if o := s.last[t.ID]; o != nil && o.Status == bench.Done {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+func (s *study) counts() Counts {
+	c := Counts{Planned: len(s.plan.Trials)}
+	for _, t := range s.plan.Trials {
+		o := s.last[t.ID]
+		switch {
+		case o == nil:
+		case o.Status == bench.Done:
+			c.Done++
+		case o.Status == bench.Failed:
+			c.Failed++
+		default:
+			c.Aborted++
+		}
+	}
+	c.Missing = c.Planned - c.Done - c.Failed
+	return c
+}
+
+// seconds is the wall time of all trials with the pauses after them.
+func (s *study) seconds() float64 {
+	var sum time.Duration
+	for _, t := range s.plan.Trials {
+		o := s.last[t.ID]
+		if o == nil || len(o.Phases) == 0 {
+			continue
+		}
+		sum += time.Duration(o.Phases[len(o.Phases)-1].End - o.Phases[0].Start)
+		if o.Phases[len(o.Phases)-1].Name != "cooldown" {
+			sum += s.plan.Scene(t.Scene).Timing.Cooldown
+		}
+	}
+	return sum.Seconds()
+}
+
+func (s *study) platforms() {
+	seen := map[string]bool{}
+	for i := range s.plan.Scenes {
+		name := s.plan.Scenes[i].Platform.String()
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		found := s.run.Header().Platforms[name]
+		p := Platform{Name: name, Version: found.Version, Label: found.Label}
+		for _, t := range s.plan.Trials {
+			o := s.last[t.ID]
+			if o == nil || s.plan.Scene(t.Scene).Platform.String() != name {
+				continue
+			}
+			for _, a := range o.Actors {
+				if a.Role != bench.Subject || a.Version == "" {
+					continue
+				}
+				if p.Version != "" && p.Version != a.Version {
+					s.warn("%s changed from version %s to %s during the run: its figures mix the two", name, p.Version, a.Version)
+				}
+				p.Version, p.Label = a.Version, a.Label
+				if a.Kernel != "" {
+					p.Kernel = a.Kernel
+				}
+			}
+		}
+		s.labels[name] = p.Label
+		s.result.Platforms = append(s.result.Platforms, p)
+	}
+}
+
+func (s *study) failures() {
+	for _, t := range s.plan.Trials {
+		o := s.last[t.ID]
+		if o == nil || o.Status != bench.Failed {
+			continue
+		}
+		f := Failure{Trial: t.ID, Scene: t.Scene, Platform: s.plan.Scene(t.Scene).Platform.String(),
+			Phase: o.Phase, Error: o.Error, Hint: o.Hint}
+		for _, a := range o.Actors {
+			if a.Log != "" && (f.Log == "" || a.Role == bench.Subject) {
+				f.Log = a.Log
+			}
+		}
+		s.result.Failures = append(s.result.Failures, f)
+	}
+}
+
+func (s *study) layout() {
+	for i := range s.plan.Scenes {
+		for _, a := range s.plan.Scenes[i].Actors {
+			s.result.Layout = append(s.result.Layout, Placement{Scene: s.plan.Scenes[i].ID, Actor: a.Name, Role: a.Role, CPUSet: a.CPUSet})
+		}
+	}
+}

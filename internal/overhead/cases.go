@@ -1,0 +1,165 @@
+package overhead
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tare/internal/bench"
+	"tare/internal/stats"
+)
+
+// cases works out every case in the plan's order.
+func (s *study) cases(observed *observed) {
+	at := map[string]int{}
+	var scenes [][]*bench.Scene
+	for i := range s.plan.Scenes {
+		sc := &s.plan.Scenes[i]
+		k, ok := at[sc.Case]
+		if !ok {
+			k = len(scenes)
+			at[sc.Case] = k
+			scenes = append(scenes, nil)
+			s.result.Cases = append(s.result.Cases, Case{
+				Name: sc.Case, Title: sc.Title, Kind: sc.Kind, Workload: workloadOf(sc), Resource: "other", Factors: sc.Factors,
+			})
+		}
+		scenes[k] = append(scenes[k], sc)
+	}
+	for k := range s.result.Cases {
+		c := &s.result.Cases[k]
+		c.Resource = resourceOf(c)
+		s.rows(c, scenes[k])
+		if c.Kind != bench.Startup {
+			for _, sc := range scenes[k] {
+				c.Usage = append(c.Usage, observed.usage(sc, s.labels[sc.Platform.String()]))
+			}
+		}
+		c.Answer = answer(c, s.plan)
+	}
+}
+
+func workloadOf(s *bench.Scene) string {
+	for _, a := range s.Actors {
+		if a.Role == bench.Subject {
+			return a.Workload
+		}
+	}
+	return ""
+}
+
+// resources by workload. The workloads know this too, but a result must be
+// readable without them.
+var resources = map[string]string{
+	"sysbench-cpu": "cpu", "stream": "memory", "fio": "disk", "netperf": "network",
+}
+
+func resourceOf(c *Case) string {
+	if c.Kind == bench.Startup {
+		return "startup"
+	}
+	if r, ok := resources[c.Workload]; ok {
+		return r
+	}
+	return "other"
+}
+
+// rows fills a case's rows: the metrics in their order, of each the platforms.
+func (s *study) rows(c *Case, scenes []*bench.Scene) {
+	var base *bench.Scene
+	for _, sc := range scenes {
+		if sc.Platform.String() == s.plan.Baseline {
+			base = sc
+		}
+	}
+	for _, m := range s.plan.Metrics[c.Name] {
+		var native []Point
+		if base != nil {
+			native = s.points(base, m.Name)
+		}
+		for _, sc := range scenes {
+			row := s.row(sc, m)
+			if sc == base {
+				row.Baseline = true
+			} else {
+				row.Effect = s.effect(&row, base != nil, native)
+			}
+			c.Rows = append(c.Rows, row)
+		}
+	}
+}
+
+func (s *study) points(sc *bench.Scene, metric string) []Point {
+	points := []Point{}
+	for _, o := range s.done(sc.ID) {
+		for _, v := range o.Values {
+			if v.Metric == metric {
+				points = append(points, Point{o.Block, o.Trial, v.Value})
+			}
+		}
+	}
+	return points
+}
+
+func (s *study) row(sc *bench.Scene, m bench.Metric) Row {
+	name := sc.Platform.String()
+	row := Row{Metric: m, Platform: name, Label: s.labels[name], Points: s.points(sc, m.Name), Reproduce: s.reproduce(name)}
+	row.N = len(row.Points)
+	if row.N > 0 {
+		row.Median = stats.Median(values(row.Points))
+	}
+	for _, t := range s.scenes[sc.ID] {
+		switch o := s.last[t.ID]; {
+		case o == nil || o.Status == bench.Aborted:
+			row.Missing++
+		case o.Status == bench.Failed:
+			row.Failed++
+		}
+	}
+	row.Warnings = s.rowWarnings(sc, &row)
+	return row
+}
+
+func values(points []Point) []float64 {
+	out := make([]float64, len(points))
+	for i, p := range points {
+		out[i] = p.Value
+	}
+	return out
+}
+
+// rowWarnings is what one must know of a row's launches.
+func (s *study) rowWarnings(sc *bench.Scene, row *Row) []string {
+	var out []string
+	add := func(format string, args ...any) {
+		if w := fmt.Sprintf(format, args...); !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	launches := len(s.scenes[sc.ID])
+	if row.Failed > 0 {
+		add("%d of %d launches failed", row.Failed, launches)
+	}
+	if row.Missing > 0 {
+		add("%d of %d launches are missing", row.Missing, launches)
+	}
+	done := s.done(sc.ID)
+	if n := len(done) - row.N; n > 0 {
+		add("%d finished launches have no value of %s", n, row.Metric.Name)
+	}
+	for _, o := range done {
+		for _, w := range o.Warnings {
+			add("%s", w)
+		}
+		for _, a := range o.Actors {
+			if len(a.Unenforced) > 0 {
+				add("%s: not enforced: %s", a.Actor, strings.Join(a.Unenforced, "; "))
+			}
+		}
+	}
+	for _, i := range stats.Outliers(values(row.Points)) {
+		p := row.Points[i]
+		add("trial %s (%.4g %s) lies far from the other launches; it is counted", p.Trial, p.Value, row.Metric.Unit)
+	}
+	return out
+}

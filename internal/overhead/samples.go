@@ -1,0 +1,106 @@
+package overhead
+
+import (
+	"errors"
+	"io/fs"
+
+	"tare/internal/bench"
+	"tare/internal/stats"
+)
+
+// observed is what one pass over all samples leaves.
+type observed struct {
+	shares map[string][]*share // by scene, of each finished launch
+	counts map[string]int      // samples by trial
+	levels map[bench.Level]*watched
+}
+
+// watched is what observing one level cost.
+type watched struct {
+	late, took []int64
+	seconds    float64 // that were observed
+	spent      float64 // CPU seconds
+}
+
+// samples reads the samples of every finished trial once.
+func (s *study) samples() *observed {
+	o := &observed{shares: map[string][]*share{}, counts: map[string]int{}, levels: map[bench.Level]*watched{}}
+	for _, t := range s.plan.Trials {
+		out := s.last[t.ID]
+		if out == nil || out.Status != bench.Done {
+			continue
+		}
+		tracks := map[source]*track{}
+		spans := map[bench.Level][2]int64{}
+		err := s.run.Samples(t.ID, func(x *bench.Sample) error {
+			o.counts[t.ID]++
+			o.watch(x, spans)
+			if x.At >= out.Window[0] && x.At <= out.Window[1] {
+				key := source{x.Level, x.Actor, x.Meter}
+				if tracks[key] == nil {
+					tracks[key] = &track{}
+				}
+				tracks[key].add(x)
+			}
+			return nil
+		})
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && s.plan.Scene(t.Scene).Kind == bench.Startup:
+		case err != nil:
+			s.warn("the resource usage of trial %s is left out: %v", t.ID, err)
+			continue
+		}
+		for level, span := range spans {
+			o.levels[level].seconds += float64(span[1]-span[0]) / 1e9
+		}
+		o.shares[t.Scene] = append(o.shares[t.Scene], newShare(out, tracks))
+	}
+	return o
+}
+
+// watch books the cost of a reading. That of the first tick of a trial is left
+// out: it has no interval before it.
+func (o *observed) watch(x *bench.Sample, spans map[bench.Level][2]int64) {
+	w := o.levels[x.Level]
+	if w == nil {
+		w = &watched{}
+		o.levels[x.Level] = w
+	}
+	w.late = append(w.late, x.Late)
+	w.took = append(w.took, x.Took)
+	span, ok := spans[x.Level]
+	if !ok {
+		span = [2]int64{x.At, x.At}
+	}
+	if x.At > span[0] {
+		w.spent += float64(x.CPU) / 1e9
+	}
+	span[1] = max(span[1], x.At)
+	spans[x.Level] = span
+}
+
+func (o *observed) observer() Observer {
+	out := Observer{Levels: []ObserverLevel{}}
+	for _, level := range []bench.Level{bench.Guest, bench.Layer, bench.Host, bench.Power} {
+		w := o.levels[level]
+		if w == nil {
+			continue
+		}
+		late, took := milliseconds(w.late), milliseconds(w.took)
+		l := ObserverLevel{Level: level, Samples: len(late), LateP50: stats.Quantile(late, 0.5),
+			LateP99: stats.Quantile(late, 0.99), TookP99: stats.Quantile(took, 0.99)}
+		if w.seconds > 0 {
+			l.CPU = w.spent / w.seconds
+		}
+		out.Levels = append(out.Levels, l)
+	}
+	return out
+}
+
+func milliseconds(ns []int64) []float64 {
+	out := make([]float64, len(ns))
+	for i, v := range ns {
+		out[i] = float64(v) / 1e6
+	}
+	return out
+}

@@ -1,0 +1,266 @@
+package overhead
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"tare/internal/bench"
+)
+
+// A share is where the resources of one launch went. A field that is not in
+// the map was not measured, and notes say why.
+type share struct {
+	is     map[string]float64     // by the JSON name of the field of Usage
+	parts  map[string]float64     // of the layer's CPU
+	others map[bench.Role]float64 // CPU
+	notes  []string
+	window [2]int64
+	tracks map[source]*track
+}
+
+// The JSON names of the fields of Usage that may be absent.
+const (
+	fGuestCPU, fLayerCPU, fRestCPU, fStealCPU = "guest_cpu", "layer_cpu", "rest_cpu", "steal_cpu"
+	fGuestMem, fLayerMem                      = "guest_mem_bytes", "layer_mem_bytes"
+	fDiskRead, fDiskWrite                     = "disk_read_bytes_per_s", "disk_write_bytes_per_s"
+	fNetRx, fNetTx                            = "net_rx_bytes_per_s", "net_tx_bytes_per_s"
+)
+
+var usageFields = []string{fGuestCPU, fLayerCPU, fRestCPU, fStealCPU, fGuestMem, fLayerMem, fDiskRead, fDiskWrite, fNetRx, fNetTx}
+
+// instance is what one actor used, itself and in its layer.
+type instance struct {
+	guest, layer       float64
+	parts              map[string]float64
+	guestMem, layerMem float64
+	lackCPU, lackLayer bool
+	lackMem, lackLMem  bool
+}
+
+func newShare(o *bench.Outcome, tracks map[source]*track) *share {
+	s := &share{is: map[string]float64{}, parts: map[string]float64{}, others: map[bench.Role]float64{}, window: o.Window, tracks: tracks}
+	host := source{bench.Host, "", "proc"}
+	s.put(fStealCPU, host, bench.ColCPUSteal)
+	s.put(fDiskRead, host, bench.ColDiskRead)
+	s.put(fDiskWrite, host, bench.ColDiskWrite)
+	s.network(o)
+
+	shared := map[string]bool{} // platforms whose shared daemons are counted already
+	var sum instance
+	var rest float64
+	restKnown := true
+	// Subjects come first, so that shared daemons count as theirs.
+	for _, subject := range []bool{true, false} {
+		for i := range o.Actors {
+			a := &o.Actors[i]
+			if (a.Role == bench.Subject) != subject {
+				continue
+			}
+			u := s.instance(a, shared)
+			restKnown = restKnown && !u.lackCPU && !u.lackLayer
+			rest -= u.guest + u.layer
+			if !subject {
+				if !u.lackCPU && !u.lackLayer {
+					s.others[a.Role] += u.guest + u.layer
+				}
+				continue
+			}
+			sum.guest += u.guest
+			sum.layer += u.layer
+			sum.guestMem += u.guestMem
+			sum.layerMem += u.layerMem
+			sum.lackCPU, sum.lackLayer = sum.lackCPU || u.lackCPU, sum.lackLayer || u.lackLayer
+			sum.lackMem, sum.lackLMem = sum.lackMem || u.lackMem, sum.lackLMem || u.lackLMem
+			for p, v := range u.parts {
+				s.parts[p] += v
+			}
+		}
+	}
+	for field, v := range map[string]struct {
+		value float64
+		lack  bool
+	}{
+		fGuestCPU: {sum.guest, sum.lackCPU}, fLayerCPU: {sum.layer, sum.lackLayer},
+		fGuestMem: {sum.guestMem, sum.lackMem}, fLayerMem: {sum.layerMem, sum.lackLMem},
+	} {
+		if !v.lack {
+			s.is[field] = v.value
+		}
+	}
+	if busy, ok := s.rate(host, bench.ColCPUBusy); ok && restKnown {
+		s.rest(busy+rest, busy)
+	}
+	return s
+}
+
+// rest keeps what the host used besides. The counters of host and instances
+// are of different resolution (clock ticks and nanoseconds), so a rest just
+// below zero is none; one far below is impossible and refused.
+func (s *share) rest(rest, busy float64) {
+	switch slack := 0.02 + 0.02*busy; {
+	case rest >= 0:
+		s.is[fRestCPU] = rest
+	case rest >= -slack:
+		s.is[fRestCPU] = 0
+	default:
+		s.note("the instances account for %.2f cores more than the whole host: the rest of the host is not given", -rest)
+	}
+}
+
+func (s *share) note(format string, args ...any) {
+	if n := fmt.Sprintf(format, args...); !slices.Contains(s.notes, n) {
+		s.notes = append(s.notes, n)
+	}
+}
+
+func (s *share) rate(src source, column string) (float64, bool) {
+	v, why := s.tracks[src].rate(column, s.window)
+	if why != "" {
+		s.note("%s meter %s", src, why)
+	}
+	return v, why == ""
+}
+
+func (s *share) level(src source, column string) (float64, bool) {
+	v, why := s.tracks[src].level(column)
+	if why != "" {
+		s.note("%s meter %s", src, why)
+	}
+	return v, why == ""
+}
+
+func (s *share) put(field string, src source, column string) {
+	if v, ok := s.rate(src, column); ok {
+		s.is[field] = v
+	}
+}
+
+// network sums the subjects' traffic, at the host ends of their devices where
+// they have such, else as seen inside.
+func (s *share) network(o *bench.Outcome) {
+	for field, column := range map[string]string{fNetRx: bench.ColNetRx, fNetTx: bench.ColNetTx} {
+		sum, known := 0.0, true
+		for _, a := range o.Actors {
+			if a.Role != bench.Subject {
+				continue
+			}
+			src := source{bench.Layer, a.Actor, "net"}
+			if s.tracks[src] == nil {
+				src = source{bench.Guest, a.Actor, "agent"}
+			}
+			v, ok := s.rate(src, column)
+			sum, known = sum+v, known && ok
+		}
+		if known {
+			s.is[field] = sum
+		}
+	}
+}
+
+// instance works out what an actor used. Daemons that several instances share
+// are read with each, and counted with the first.
+func (s *share) instance(a *bench.ActorOutcome, counted map[string]bool) instance {
+	u := instance{parts: map[string]float64{}}
+	if a.Scope == nil {
+		s.note("%s: it is not recorded where its cost was paid", a.Actor)
+		u.lackCPU, u.lackLayer, u.lackMem, u.lackLMem = true, true, true, true
+		return u
+	}
+	helpers := s.helpers(a, &u, counted)
+	if a.Scope.OwnKernel {
+		s.ownKernel(a, &u, helpers)
+	} else {
+		s.sharedKernel(a, &u, helpers)
+	}
+	for _, p := range slices.Sorted(maps.Keys(u.parts)) {
+		u.layer += u.parts[p]
+	}
+	return u
+}
+
+// helpers fills u.parts with the CPU of the processes that serve the actor and
+// returns their memory.
+func (s *share) helpers(a *bench.ActorOutcome, u *instance, counted map[string]bool) (rss float64) {
+	own, common := partsOf(a.Scope.Helpers), partsOf(a.Scope.Shared)
+	if len(own)+len(common) == 0 {
+		return 0
+	}
+	src := source{bench.Layer, a.Actor, "helpers"}
+	again := counted[a.Platform.Name] && len(common) > 0
+	for _, p := range slices.Concat(own, common) {
+		if again && !slices.Contains(own, p) {
+			continue
+		}
+		v, ok := s.rate(src, bench.CPUOf(p))
+		u.lackLayer = u.lackLayer || !ok
+		if ok {
+			u.parts[p] = v
+		}
+	}
+	rss, ok := s.level(src, bench.ColMemRSS)
+	u.lackLMem = !ok
+	if again {
+		s.note("the memory of daemons shared by several instances cannot be told apart: the layer's memory is not given")
+		u.lackLMem = true
+	}
+	if len(common) > 0 {
+		counted[a.Platform.Name] = true
+	}
+	return rss
+}
+
+// partsOf names the parts of processes as the meter does: a VMM is split by thread.
+func partsOf(processes []bench.Process) []string {
+	var out []string
+	for _, p := range processes {
+		names := []string{p.Part}
+		if p.Part == "vmm" {
+			names = []string{"vcpu", "iothread", "vmm"}
+		}
+		for _, n := range names {
+			if !slices.Contains(out, n) {
+				out = append(out, n)
+			}
+		}
+	}
+	return out
+}
+
+// sharedKernel: the guest is what the kernel charges to the instance's cgroup.
+func (s *share) sharedKernel(a *bench.ActorOutcome, u *instance, rss float64) {
+	src := source{bench.Layer, a.Actor, "cgroup"}
+	var ok bool
+	u.guest, ok = s.rate(src, bench.ColCPUBusy)
+	u.lackCPU = !ok
+	u.guestMem, ok = s.level(src, bench.ColMemUsed)
+	u.lackMem = !ok
+	u.layerMem = rss
+}
+
+// ownKernel: the guest is what its own kernel accounts for; the vCPU threads'
+// time and the VMM's memory beyond that are the layer's.
+func (s *share) ownKernel(a *bench.ActorOutcome, u *instance, rss float64) {
+	src := source{bench.Guest, a.Actor, "agent"}
+	var ok bool
+	u.guest, ok = s.rate(src, bench.ColCPUBusy)
+	u.lackCPU = !ok
+	if vcpu, known := u.parts["vcpu"]; known && ok {
+		if u.parts["vcpu"] = vcpu - u.guest; vcpu < u.guest {
+			u.parts["vcpu"] = 0
+			if u.guest-vcpu > 0.02+0.02*vcpu {
+				s.note("%s: the guest accounts for %.2f cores, its vCPU threads for %.2f only", a.Actor, u.guest, vcpu)
+			}
+		}
+	} else {
+		u.lackLayer = true
+		if !known {
+			s.note("%s: no vCPU threads were read, so the layer is not known", a.Actor)
+		}
+	}
+	u.guestMem, ok = s.level(src, bench.ColMemUsed)
+	u.lackMem = !ok
+	cache, cached := s.level(src, bench.ColMemCache)
+	u.lackLMem = u.lackLMem || !ok || !cached
+	u.layerMem = max(0, rss-u.guestMem-cache)
+}

@@ -1,0 +1,121 @@
+package overhead
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"tare/internal/bench"
+)
+
+// A source is one reader of one trial.
+type source struct {
+	level        bench.Level
+	actor, meter string
+}
+
+// A track follows one source through a trial's measured window without keeping
+// its samples: the columns that count, at the first and the last reading.
+type track struct {
+	columns     []string
+	first, last []float64 // NaN where the column was missing
+	fell        []bool    // the counter went backwards in between
+	firstAt     int64     // the instant of the reading, not the one it was due
+	lastAt      int64
+	n           int
+}
+
+// counts says whether a column is one that the analysis uses.
+func counts(level bench.Level, column string) bool {
+	switch column {
+	case bench.ColCPUBusy, bench.ColMemUsed, bench.ColMemCache, bench.ColMemRSS, bench.ColNetRx, bench.ColNetTx:
+		return true
+	case bench.ColCPUSteal, bench.ColDiskRead, bench.ColDiskWrite:
+		return level == bench.Host
+	}
+	return level == bench.Layer && isPart(column)
+}
+
+// isPart says whether a column is the CPU time of a part that serves an
+// instance, not a mode of the CPU.
+func isPart(column string) bool {
+	switch column {
+	case bench.ColCPUUser, bench.ColCPUSystem, bench.ColCPUNice, bench.ColCPUIdle, bench.ColCPUIOWait,
+		bench.ColCPUIRQ, bench.ColCPUSoftIRQ, bench.ColCPUSteal, bench.ColCPUGuest, bench.ColCPUBusy:
+		return false
+	}
+	return strings.HasPrefix(column, "cpu_") && strings.HasSuffix(column, "_s")
+}
+
+// gauge says whether a column is a level, which may fall.
+func gauge(column string) bool { return strings.HasPrefix(column, "mem_") }
+
+func (t *track) add(s *bench.Sample) {
+	if t.n == 0 {
+		for _, c := range slices.Sorted(maps.Keys(s.Values)) {
+			if counts(s.Level, c) {
+				t.columns = append(t.columns, c)
+			}
+		}
+		t.first, t.last = make([]float64, len(t.columns)), make([]float64, len(t.columns))
+		t.fell = make([]bool, len(t.columns))
+		t.firstAt = s.At + s.Late
+	}
+	for i, c := range t.columns {
+		v, ok := s.Values[c]
+		if !ok {
+			v = math.NaN()
+		}
+		if t.n == 0 {
+			t.first[i] = v
+		} else if v < t.last[i] && !gauge(c) {
+			t.fell[i] = true
+		}
+		t.last[i] = v
+	}
+	t.lastAt = s.At + s.Late
+	t.n++
+}
+
+// A lack says why a quantity could not be measured; "" if it could.
+type lack string
+
+// covering is the share of the window that a source's readings must span.
+const covering = 0.8
+
+// rate is the column's mean rate of change per second over the window.
+func (t *track) rate(column string, window [2]int64) (float64, lack) {
+	if t == nil {
+		return 0, "was not read"
+	}
+	span := t.lastAt - t.firstAt
+	if span <= 0 || float64(span) < covering*float64(window[1]-window[0]) {
+		return 0, "was read over too little of the window"
+	}
+	i := slices.Index(t.columns, column)
+	if i < 0 || math.IsNaN(t.first[i]) || math.IsNaN(t.last[i]) {
+		return 0, lack("lacks " + column)
+	}
+	if t.fell[i] || t.last[i] < t.first[i] {
+		return 0, lack(column + " went backwards")
+	}
+	return (t.last[i] - t.first[i]) / (float64(span) / 1e9), ""
+}
+
+// level is the column at the last reading of the window.
+func (t *track) level(column string) (float64, lack) {
+	if t == nil {
+		return 0, "was not read"
+	}
+	i := slices.Index(t.columns, column)
+	if i < 0 || math.IsNaN(t.last[i]) {
+		return 0, lack("lacks " + column)
+	}
+	return t.last[i], ""
+}
+
+func (s source) String() string {
+	return strings.TrimSpace(cmp.Or(s.actor, string(s.level)) + "'s " + s.meter)
+}

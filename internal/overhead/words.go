@@ -1,0 +1,134 @@
+package overhead
+
+import (
+	"fmt"
+	"strings"
+
+	"tare/internal/bench"
+)
+
+// words says an effect with its direction.
+func words(e *Effect, m bench.Metric, margin float64) string {
+	var text string
+	switch e.Verdict {
+	case Refused:
+		text = "no statement: " + e.Why
+	case Equivalent:
+		text = fmt.Sprintf("no difference within %s %%", trim(100*margin))
+	case Inconclusive:
+		text = fmt.Sprintf("undecided: from %s to %s", change(e.Low, m), change(e.High, m))
+	default:
+		text = fmt.Sprintf("%s (%s)", change(e.Ratio, m), bounds(e, m))
+	}
+	if e.Caution != "" {
+		text += " [" + e.Caution + "]"
+	}
+	return text
+}
+
+// isRate says whether "slower" and "faster" are the words for a metric.
+func isRate(m bench.Metric) bool {
+	return m.Better == bench.HigherIsBetter && (strings.HasSuffix(m.Unit, "/s") || m.Unit == "IOPS")
+}
+
+// factor is the ratio from which on a change is said as "times", not in percent.
+const factor = 2
+
+// change says a ratio: "7.1 % slower", "latency p95 12.0 % higher", "4.8 times as fast".
+func change(ratio float64, m bench.Metric) string {
+	name := strings.ReplaceAll(m.Name, "_", " ") + " "
+	up, down, as := "higher", "lower", "high"
+	if isRate(m) {
+		name, up, down, as = "", "faster", "slower", "fast"
+	}
+	switch {
+	case ratio >= factor:
+		return fmt.Sprintf("%s%s times as %s", name, digits(ratio), as)
+	case ratio >= 1:
+		return fmt.Sprintf("%s%s %% %s", name, digits(100*(ratio-1)), up)
+	}
+	return fmt.Sprintf("%s%s %% %s", name, digits(100*(1-ratio)), down)
+}
+
+// bounds are those of an interval that does not hold 1, in the words of its
+// middle, the smaller first.
+func bounds(e *Effect, m bench.Metric) string {
+	switch {
+	case e.Ratio >= factor && e.Low >= factor:
+		return digits(e.Low) + " to " + digits(e.High)
+	case e.Ratio < 1:
+		return digits(100*(1-e.High)) + " to " + digits(100*(1-e.Low))
+	case e.High < factor:
+		return digits(100*(e.Low-1)) + " to " + digits(100*(e.High-1))
+	}
+	return change(e.Low, m) + " to " + change(e.High, m)
+}
+
+// digits writes a number with one decimal below 100, none above.
+func digits(v float64) string {
+	if v < 99.95 {
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+// trim writes a number with at most one decimal.
+func trim(v float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0") }
+
+// answer is a case in one sentence, by its headline metric.
+func answer(c *Case, p *bench.Plan) string {
+	if len(c.Rows) == 0 {
+		return "Nothing was planned to be measured."
+	}
+	metric := c.Rows[0].Metric
+	for _, r := range c.Rows {
+		if r.Metric.Headline {
+			metric = r.Metric
+			break
+		}
+	}
+	var base *Row
+	var said []string
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		switch {
+		case r.Metric.Name != metric.Name:
+		case r.Baseline:
+			base = r
+		case r.N == 0:
+			said = append(said, fmt.Sprintf("%s: %s", r.Platform, unfinished(r)))
+		case c.Kind == bench.Startup:
+			said = append(said, fmt.Sprintf("%s: %s, %s", r.Platform, amount(r.Median, metric.Unit), r.Effect.Words))
+		default:
+			said = append(said, fmt.Sprintf("%s: %s", r.Platform, r.Effect.Words))
+		}
+	}
+	text := strings.Join(said, "; ") + "."
+	switch {
+	case base == nil:
+		return text
+	case base.N == 0:
+		return fmt.Sprintf("There is nothing to compare with: %s: %s.", p.Baseline, unfinished(base))
+	case len(said) == 0:
+		return fmt.Sprintf("Only %s was measured: %s.", p.Baseline, amount(base.Median, metric.Unit))
+	}
+	return fmt.Sprintf("Against %s (%s): %s", p.Baseline, amount(base.Median, metric.Unit), text)
+}
+
+func unfinished(r *Row) string {
+	if r.Failed > 0 {
+		return fmt.Sprintf("no launch finished, %d failed", r.Failed)
+	}
+	return "no launch finished"
+}
+
+func amount(v float64, unit string) string {
+	digits := 0
+	switch {
+	case v < 10:
+		digits = 2
+	case v < 100:
+		digits = 1
+	}
+	return fmt.Sprintf("%.*f %s", digits, v, unit)
+}

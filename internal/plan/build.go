@@ -1,0 +1,124 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"tare/internal/bench"
+	"tare/internal/spec"
+)
+
+// caseOf names everything of a scene but the platform: cpu[threads=2].
+func caseOf(s spec.Scene) string {
+	if len(s.Factors) == 0 {
+		return s.Name
+	}
+	return s.Name + "[" + levels(s, "=", ",") + "]"
+}
+
+// titleOf is the case for people: "One core, threads 2".
+func titleOf(s spec.Scene) string {
+	if len(s.Factors) == 0 {
+		return s.Title
+	}
+	return s.Title + ", " + levels(s, " ", ", ")
+}
+
+func levels(s spec.Scene, is, and string) string {
+	var all []string
+	for _, f := range s.Factors {
+		all = append(all, f.Name+is+f.Level)
+	}
+	return strings.Join(all, and)
+}
+
+// build writes a scene out for one platform under test: every instance an actor
+// of its own, with its place on the host's CPUs.
+func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
+	name := caseOf(s)
+	out := bench.Scene{
+		ID: name + "/" + on.String(), Kind: kindOf(s), Case: name, Title: titleOf(s), Platform: on, Timing: s.Timing,
+	}
+	for _, f := range s.Factors {
+		if out.Factors == nil {
+			out.Factors = map[string]string{}
+		}
+		out.Factors[f.Name] = f.Level
+	}
+	var shared []bool
+	names := map[string]bool{}
+	for _, a := range s.Actors {
+		for i := range instances(s, a) {
+			b := bench.Actor{
+				Name: numbered(a.Name, i), Role: a.Role, Host: a.Host, Platform: on, Shape: a.Shape,
+				Workload: a.Workload, Params: a.Params, Part: a.Part,
+			}
+			if a.Platform != nil {
+				b.Platform = *a.Platform
+			}
+			if a.Serves != "" {
+				b.Serves = numbered(a.Serves, i)
+			}
+			if names[b.Name] {
+				return out, spec.Errors{a.Places.At("name").Errorf("scene %s has two actors %q: one by count, one by name", s.Name, b.Name)}
+			}
+			names[b.Name] = true
+			out.Actors = append(out.Actors, b)
+			shared = append(shared, a.Shared)
+		}
+	}
+	m.findings.add(name, place(out.Actors, shared, m.Host.CPUs))
+	m.findings.add(name, overcommitted(out.Actors, m.Host.Memory))
+	out.Estimate = m.trialCost(out).Seconds()
+	return out, nil
+}
+
+// overcommitted says when the limits of all actors together exceed the host.
+func overcommitted(actors []bench.Actor, host bench.Bytes) []string {
+	var sum bench.Bytes
+	for _, a := range actors {
+		sum += a.Shape.Memory
+	}
+	if host == 0 || sum <= host {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d instances may use %s of memory together, more than the %s of this host", len(actors), sum, host)}
+}
+
+// instances is how many there are of an actor: one for each instance of the
+// actor it serves, or else its own count.
+func instances(s spec.Scene, a spec.Actor) int {
+	for _, served := range s.Actors {
+		if a.Serves != "" && served.Name == a.Serves {
+			return served.Count
+		}
+	}
+	return a.Count
+}
+
+// numbered names the i-th instance, counted from 0: subject, subject-2, subject-3.
+func numbered(name string, i int) string {
+	if i == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s-%d", name, i+1)
+}
+
+func kindOf(s spec.Scene) bench.SceneKind {
+	subjects, kind := 0, bench.One
+	for _, a := range s.Actors {
+		switch a.Role {
+		case bench.Subject:
+			subjects += a.Count
+		case bench.Neighbour:
+			kind = bench.Beside
+		}
+	}
+	switch {
+	case s.Startup:
+		return bench.Startup
+	case kind == bench.One && subjects > 1:
+		return bench.Alike
+	}
+	return kind
+}

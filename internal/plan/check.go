@@ -1,0 +1,81 @@
+package plan
+
+import (
+	"net/netip"
+
+	"tare/internal/bench"
+	"tare/internal/spec"
+)
+
+// check looks at what only this host can tell, before anything runs: shapes
+// larger than the machine, combinations a workload refuses, an actor on a
+// platform that is not there.
+func (m *maker) check(e *spec.Experiment) error {
+	var errs spec.Errors
+	for _, s := range e.Scenes {
+		for _, a := range s.Actors {
+			errs = append(errs, m.checkShape(a)...)
+			errs = append(errs, m.checkPlatform(a)...)
+			if a.Workload == "" {
+				continue
+			}
+			if s.Startup {
+				errs = append(errs, a.Places.At("").Errorf("%s: a start-up scene runs no workload beside the launch for now%w", a.Name,
+					bench.Hint("let instances that do nothing take up room: idle: 10")))
+			}
+			w := m.Words.Workload(a.Workload)
+			if _, err := w.Steps(a.Part, a.Params, m.setting(s.Timing, a.Shape, w)); err != nil {
+				errs = append(errs, a.Places.Blame(err, "workload"))
+			}
+		}
+	}
+	if len(errs) > 0 {
+		return errs.Sorted()
+	}
+	return nil
+}
+
+func (m *maker) checkShape(a spec.Actor) (errs spec.Errors) {
+	host := m.Host
+	if a.Shape.CPUs > len(host.CPUs) {
+		errs = append(errs, a.Places.At("shape.cpus").Errorf("%d CPUs are more than the %d this host has%w", a.Shape.CPUs, len(host.CPUs),
+			bench.Hint("an instance cannot have more CPUs than the host; several instances may share them")))
+	}
+	if host.Memory > 0 && a.Shape.Memory > host.Memory {
+		errs = append(errs, a.Places.At("shape.memory").Errorf("%s of memory are more than the %s this host has%w", a.Shape.Memory, host.Memory,
+			bench.Hint("a limit above the host's memory limits nothing, and a VM of that size cannot start")))
+	}
+	if host.DiskFree > 0 && a.Shape.Disk > host.DiskFree {
+		errs = append(errs, a.Places.At("shape.disk").Errorf("%s of scratch space are more than the %s free on this host's disk%w", a.Shape.Disk, host.DiskFree,
+			bench.Hint("ask for less, or keep the state directory on a larger disk")))
+	}
+	return errs
+}
+
+// checkPlatform looks at an actor that is not on the platform under test.
+func (m *maker) checkPlatform(a spec.Actor) (errs spec.Errors) {
+	at := a.Places.At("platform")
+	switch {
+	case a.Role == bench.Peer && (a.Platform == nil || a.Platform.Name != "native"):
+		return spec.Errors{at.Errorf("%s: a peer runs natively for now%w", a.Name,
+			bench.Hint("it stands for another machine, in a network namespace of its own; leave its platform out"))}
+	case a.Platform == nil:
+		return nil
+	}
+	if _, ok := m.Available[a.Platform.Name]; !ok {
+		why := m.whyNot(*a.Platform)
+		return spec.Errors{at.Errorf("%s needs %s, which cannot run here: %s: %w%w", a.Name, a.Platform, why.Reason,
+			bench.ErrUnavailable, bench.Hint(why.Hint))}
+	}
+	return nil
+}
+
+// setting is what a workload would be told, with addresses kept for
+// documentation (RFC 5737) in place of those a run allocates.
+func (m *maker) setting(t bench.Timing, s bench.Shape, w bench.Workload) bench.Setting {
+	addr := map[string]netip.Addr{}
+	for i, part := range append([]string{bench.SubjectPart}, w.Parts()...) {
+		addr[part] = netip.AddrFrom4([4]byte{192, 0, 2, byte(i + 1)})
+	}
+	return bench.Setting{Timing: t, Shape: s, LLC: m.Host.LLC, Addr: addr}
+}

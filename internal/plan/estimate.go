@@ -1,0 +1,93 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/spec"
+)
+
+// Estimator is a workload that knows that a trial of it takes something else
+// than warm-up plus measurement: it lays out a file first, or runs until it is
+// through.
+type Estimator interface {
+	// Estimate is the time from the first preparing command to the end of the
+	// measured one.
+	Estimate(p bench.Params, s bench.Setting) time.Duration
+}
+
+// What an instance costs in time besides its workload, from launch to close.
+// These are guesses for people who wait, taken from idle hosts; nothing but the
+// estimate depends on them.
+const (
+	emulatedCost = 20 * time.Second
+	unknownCost  = time.Second
+	trialCost    = 300 * time.Millisecond // directories, clocks, outcomes
+	openCost     = 2 * time.Second        // once for each platform: a daemon, an image
+)
+
+var launchCost = map[string]time.Duration{
+	"native": 200 * time.Millisecond,
+	"lxc":    500 * time.Millisecond,
+	"docker": 1200 * time.Millisecond,
+	"kvm":    4 * time.Second,
+}
+
+// trialCost estimates a trial of the scene. Actors start one after the other.
+func (m *maker) trialCost(s bench.Scene) time.Duration {
+	total := trialCost + s.Timing.Cooldown
+	for _, a := range s.Actors {
+		cost, known := launchCost[a.Platform.Name]
+		switch {
+		case m.Available[a.Platform.Name].Label != "":
+			cost = emulatedCost
+		case !known:
+			cost = unknownCost
+		}
+		total += cost
+	}
+	if s.Kind == bench.Startup {
+		return total
+	}
+	work := s.Timing.Warmup + s.Timing.Measure
+	for _, a := range s.Actors {
+		if a.Role != bench.Subject {
+			continue
+		}
+		w := m.Words.Workload(a.Workload)
+		if e, ok := w.(Estimator); ok {
+			work = max(work, e.Estimate(a.Params, m.setting(s.Timing, a.Shape, w)))
+		}
+	}
+	return total + work
+}
+
+// estimate fills in the plan's duration and warns where it is above the limit.
+func (m *maker) estimate(e *spec.Experiment) {
+	opened := map[string]bool{}
+	var total float64
+	for _, s := range m.plan.Scenes {
+		total += s.Estimate * float64(e.Blocks)
+		for _, a := range s.Actors {
+			opened[a.Platform.Name] = true
+		}
+	}
+	m.plan.Estimate = total + openCost.Seconds()*float64(len(opened))
+	if limit := e.MaxTime.Seconds(); limit > 0 && m.plan.Estimate > limit {
+		m.plan.Warnings = append(m.plan.Warnings, fmt.Sprintf("about %s are needed, more than max_time allows (%s): later blocks will be missing",
+			seconds(m.plan.Estimate), e.MaxTime))
+	}
+}
+
+// seconds writes a duration for people: 45 s, 6 min 20 s, 2 h 5 min.
+func seconds(s float64) string {
+	n := int(s + 0.5)
+	switch {
+	case n < 60:
+		return fmt.Sprintf("%d s", n)
+	case n < 3600:
+		return fmt.Sprintf("%d min %d s", n/60, n%60)
+	}
+	return fmt.Sprintf("%d h %d min", n/3600, n%3600/60)
+}

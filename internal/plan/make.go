@@ -1,0 +1,167 @@
+// Package plan works an experiment out: which scenes on which platforms, on
+// which CPUs, in which order, for how long. It is pure: the same experiment,
+// inputs and seed give the same plan.
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"tare/internal/bench"
+	"tare/internal/spec"
+)
+
+// Inputs are what a plan depends on besides the experiment.
+type Inputs struct {
+	// Seed orders the trials where the experiment names none.
+	Seed uint64
+	Host Host
+	// Available are the platforms that can run here, by name.
+	Available map[string]bench.Availability
+	// Skips say why the other platforms cannot.
+	Skips []bench.Skip
+	Words spec.Vocabulary
+}
+
+// Host is what a plan must know of the machine.
+type Host struct {
+	CPUs     []int // that may be used, ascending; never empty
+	Memory   bench.Bytes
+	LLC      bench.Bytes // last-level cache
+	DiskFree bench.Bytes // under the directory for scratch space; 0 is unknown
+}
+
+// maxTrials bounds a plan.
+const maxTrials = 100_000
+
+// Make plans the experiment. What cannot run here is a [spec.Errors] that
+// points into the specification; a baseline that is not available wraps
+// bench.ErrUnavailable.
+func Make(e *spec.Experiment, in Inputs) (*bench.Plan, error) {
+	if len(in.Host.CPUs) == 0 {
+		return nil, fmt.Errorf("plan %s: no CPU may be used: %w", e.Name, bench.ErrInvalid)
+	}
+	m := &maker{Inputs: in, skipped: map[string]bool{}}
+	if err := m.check(e); err != nil {
+		return nil, err
+	}
+	m.plan = &bench.Plan{
+		Experiment: e.Name, Title: e.Title, Question: e.Question,
+		Seed: in.Seed, Blocks: e.Blocks, Baseline: e.Baseline.String(), Margin: e.Margin,
+		Metrics:  map[string][]bench.Metric{},
+		Warnings: slices.Clone(e.Warnings),
+	}
+	if e.Seed != nil {
+		m.plan.Seed = *e.Seed
+	}
+	for _, s := range e.Scenes {
+		if err := m.scene(s, e.Baseline); err != nil {
+			return nil, err
+		}
+	}
+	m.plan.Skipped = slices.DeleteFunc(m.plan.Skipped, m.used)
+	if n := len(m.plan.Scenes) * e.Blocks; n > maxTrials {
+		return nil, spec.Errors{e.Places.At("scenes").Errorf("%d trials: at most %d can be planned", n, maxTrials)}
+	}
+	m.plan.Trials = order(m.plan.Scenes, e.Blocks, m.plan.Seed)
+	m.plan.Warnings = append(m.plan.Warnings, m.findings.warnings()...)
+	m.estimate(e)
+	return m.plan, nil
+}
+
+type maker struct {
+	Inputs
+	plan     *bench.Plan
+	skipped  map[string]bool // already in plan.Skipped
+	findings findings
+}
+
+// scene adds a scene of the specification on each of its platforms.
+func (m *maker) scene(s spec.Scene, baseline bench.PlatformRef) error {
+	platforms := m.platforms(s.Platforms)
+	if !slices.ContainsFunc(platforms, func(r bench.PlatformRef) bool { return r.String() == baseline.String() }) {
+		why := m.whyNot(baseline)
+		return fmt.Errorf("plan scene %s: the baseline %s cannot run here: %s: %w%w", s.Name, baseline, why.Reason,
+			bench.ErrUnavailable, bench.Hint(why.Hint))
+	}
+	for _, ref := range platforms {
+		built, err := m.build(s, ref)
+		if err != nil {
+			return err
+		}
+		m.plan.Scenes = append(m.plan.Scenes, built)
+	}
+	name := caseOf(s)
+	metrics := bench.StartupMetrics
+	if !s.Startup {
+		a := s.Actors[0]
+		var err error
+		if metrics, err = m.Words.Workload(a.Workload).Metrics(a.Params); err != nil {
+			return spec.Errors{a.Places.Blame(err, "workload")}
+		}
+	}
+	m.plan.Metrics[name] = metrics
+	return nil
+}
+
+// platforms are those of a list that can run here, in the list's order; the
+// real ones, where asked for, first. Each one left out is put down as skipped.
+func (m *maker) platforms(list spec.Platforms) []bench.PlatformRef {
+	var refs []bench.PlatformRef
+	named := map[string]bool{}
+	for _, r := range list.Named {
+		named[r.String()] = true
+	}
+	if list.AllReal {
+		for _, w := range m.Words.Platforms {
+			ref := bench.PlatformRef{Name: w.Name}
+			a, ok := m.Available[w.Name]
+			switch {
+			case named[w.Name]:
+			case ok && a.Label == "":
+				refs = append(refs, ref)
+			case ok:
+				m.skip(bench.Skip{Platform: w.Name, Reason: a.Label + " on this host: runs only when named"})
+			default:
+				m.skip(m.whyNot(ref))
+			}
+		}
+	}
+	for _, r := range list.Named {
+		a, ok := m.Available[r.Name]
+		if !ok {
+			m.skip(m.whyNot(r))
+			continue
+		}
+		if a.Label != "" && !m.skipped["warned "+r.String()] {
+			m.skipped["warned "+r.String()] = true
+			m.plan.Warnings = append(m.plan.Warnings, fmt.Sprintf("%s is %s: its figures say nothing about the real thing", r, a.Label))
+		}
+		refs = append(refs, r)
+	}
+	return refs
+}
+
+// whyNot is the skip of a platform that is not available.
+func (m *maker) whyNot(ref bench.PlatformRef) bench.Skip {
+	for _, s := range m.Skips {
+		if s.Platform == ref.Name {
+			s.Platform = ref.String()
+			return s
+		}
+	}
+	return bench.Skip{Platform: ref.String(), Reason: "not found on this host"}
+}
+
+// used reports whether a platform left out of one scene, being emulated, is
+// named in another.
+func (m *maker) used(s bench.Skip) bool {
+	return slices.ContainsFunc(m.plan.Scenes, func(x bench.Scene) bool { return x.Platform.String() == s.Platform })
+}
+
+func (m *maker) skip(s bench.Skip) {
+	if !m.skipped[s.Platform] {
+		m.skipped[s.Platform] = true
+		m.plan.Skipped = append(m.plan.Skipped, s)
+	}
+}

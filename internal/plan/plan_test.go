@@ -1,0 +1,339 @@
+package plan_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"tare/internal/bench"
+	"tare/internal/plan"
+	"tare/internal/spec"
+	"tare/internal/spec/spectest"
+)
+
+// inputs is a host with n CPUs, 24 GiB, and all but kvm.
+func inputs(n int) plan.Inputs {
+	in := plan.Inputs{
+		Seed: 42,
+		Host: plan.Host{Memory: 24 * bench.GiB, LLC: 32 * bench.MiB, DiskFree: 100 * bench.GiB},
+		Available: map[string]bench.Availability{
+			"native": {Version: "1"}, "docker": {Version: "20.10"}, "lxc": {Version: "5.0"}, "qemu-tcg": {Version: "7.2", Label: "emulated (tcg)"},
+		},
+		Skips: []bench.Skip{{Platform: "kvm", Reason: "no trial boot within 20 s", Hint: "use qemu-tcg"}},
+		Words: spectest.Vocabulary(),
+	}
+	for c := range n {
+		in.Host.CPUs = append(in.Host.CPUs, c)
+	}
+	return in
+}
+
+func read(t *testing.T, text string) *spec.Experiment {
+	t.Helper()
+	e, err := spec.Parse("x.yaml", []byte(text), nil, spectest.Vocabulary())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func planned(t *testing.T, text string, in plan.Inputs) *bench.Plan {
+	t.Helper()
+	p, err := plan.Make(read(t, text), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+const four = `
+name: four
+title: Four kinds
+question: What does it cost?
+platforms: [all-real, "docker[net=host]"]
+seed: 7
+scenes:
+  - {name: cpu, title: One core, workload: spin, vary: {limit: [1, 2]}}
+  - {name: alike, workload: spin, params: {threads: 4}, alike: 4}
+  - {name: net, workload: talk, alike: 2}
+  - {name: victim, workload: spin, beside: {workload: spin, platform: lxc, placement: shared}, idle: 1}
+  - {name: up, startup: true, platforms: [native, qemu-tcg]}
+`
+
+func TestMake(t *testing.T) {
+	p := planned(t, four, inputs(2))
+	if p.Seed != 7 || p.Blocks != 3 || p.Baseline != "native" || p.Margin != 0.03 || p.Title != "Four kinds" {
+		t.Errorf("head %+v", p)
+	}
+	var ids []string
+	for _, s := range p.Scenes {
+		ids = append(ids, fmt.Sprintf("%s %s %q %v", s.ID, s.Kind, s.Title, s.Factors))
+	}
+	var want []string
+	for _, c := range []string{`cpu[limit=1]/%s one "One core, limit 1" map[limit:1]`, `cpu[limit=2]/%s one "One core, limit 2" map[limit:2]`,
+		`alike/%s alike "alike" map[]`, `net/%s alike "net" map[]`, `victim/%s beside "victim" map[]`} {
+		for _, on := range []string{"native", "docker", "lxc", "docker[net=host]"} {
+			want = append(want, fmt.Sprintf(c, on))
+		}
+	}
+	want = append(want, `up/native startup "up" map[]`, `up/qemu-tcg startup "up" map[]`)
+	if d := cmp.Diff(want, ids); d != "" {
+		t.Error(d)
+	}
+	wantSkipped := []bench.Skip{
+		{Platform: "kvm", Reason: "no trial boot within 20 s", Hint: "use qemu-tcg"},
+	}
+	if d := cmp.Diff(wantSkipped, p.Skipped); d != "" {
+		t.Error(d)
+	}
+	only := planned(t, "name: x\nscenes: [{name: a, workload: spin}]", inputs(2)).Skipped
+	wantSkipped = append(wantSkipped, bench.Skip{Platform: "qemu-tcg", Reason: "emulated (tcg) on this host: runs only when named"})
+	if d := cmp.Diff(wantSkipped, only); d != "" {
+		t.Error(d)
+	}
+	if len(p.Metrics) != 6 || p.Metrics["up"][0].Name != "ready" || p.Metrics["cpu[limit=1]"][0].Name != "rate" {
+		t.Errorf("metrics %v", p.Metrics)
+	}
+	var actors []string
+	for _, id := range []string{"alike/docker", "net/docker", "victim/docker"} {
+		for _, a := range p.Scene(id).Actors {
+			actors = append(actors, fmt.Sprintf("%s %s %s %s %s>%s %v", a.Name, a.Role, a.Platform, a.Workload, a.Part, a.Serves, a.CPUSet))
+		}
+	}
+	wantActors := []string{
+		"subject subject docker spin main> [1]", "subject-2 subject docker spin main> [0]",
+		"subject-3 subject docker spin main> [1]", "subject-4 subject docker spin main> [0]",
+		"subject subject docker talk main> [1]", "subject-2 subject docker talk main> [0]",
+		"peer peer native talk server>subject [1]", "peer-2 peer native talk server>subject-2 [0]",
+		"subject subject docker spin main> [1]", "neighbour neighbour lxc spin main> [1]", "idle idle docker  > [0]",
+	}
+	if d := cmp.Diff(wantActors, actors); d != "" {
+		t.Error(d)
+	}
+	wantWarnings := []string{
+		"alike: CPU 0 is shared by subject-2, subject-4 and the observer",
+		"alike: CPU 1 is shared by subject and subject-3",
+		"net: CPU 0 is shared by subject-2, peer-2 and the observer",
+		"net: CPU 1 is shared by subject and peer",
+		"victim: CPU 0 is shared by idle and the observer",
+	}
+	warnings := slices.DeleteFunc(slices.Clone(p.Warnings), func(w string) bool { return strings.HasPrefix(w, "qemu-tcg is emulated (tcg)") })
+	if d := cmp.Diff(wantWarnings, warnings); d != "" || len(p.Warnings) != len(warnings)+1 {
+		t.Error(d, p.Warnings)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	with := func(rest string) string { return "name: x\nplatforms: native, docker\n" + rest }
+	for text, want := range map[string]string{
+		with("shape: {cpus: 3}\nscenes: [{name: a, workload: spin}]"):                                                 "x.yaml:3:15: 3 CPUs are more than the 2 this host has",
+		with("scenes:\n- name: a\n  workload: spin\n  vary: {shape.memory: [1GiB, 64GiB]}"):                           "x.yaml:6:31: 64 GiB of memory are more than the 24 GiB this host has",
+		with("scenes: [{name: a, workload: spin, shape: {disk: 1TiB}}]"):                                              "x.yaml:3:50: 1 TiB of scratch space are more than the 100 GiB free",
+		with("scenes:\n- name: a\n  workload: spin\n  params: {threads: 2}"):                                          "x.yaml:6:21: threads: 2 threads on 1 CPUs",
+		with("scenes:\n- name: a\n  workload: spin\n  beside: {workload: spin, platform: kvm}"):                       "x.yaml:6:38: neighbour needs kvm, which cannot run here: no trial boot",
+		with("scenes:\n- name: a\n  workload: talk\n  peer: {platform: docker}"):                                      "x.yaml:6:20: peer: a peer runs natively",
+		with("scenes:\n- name: a\n  startup: true\n  beside: {workload: spin}"):                                       "x.yaml:6:11: neighbour: a start-up scene runs no workload",
+		with("scenes:\n- name: a\n  actors: [{workload: spin, count: 2, load: each}, {name: subject-2, role: idle}]"): "x.yaml:5:59: scene a has two actors \"subject-2\"",
+	} {
+		_, err := plan.Make(read(t, text), inputs(2))
+		var list spec.Errors
+		if !errors.As(err, &list) || len(list) != 1 || !strings.HasPrefix(err.Error(), want) || !errors.Is(err, bench.ErrInvalid) {
+			t.Errorf("%s\ngot  %v\nwant %s", text, err, want)
+		}
+	}
+	_, err := plan.Make(read(t, "name: x\nplatforms: kvm, native\nbaseline: kvm\nscenes: [{name: a, workload: spin}]"), inputs(2))
+	if !errors.Is(err, bench.ErrUnavailable) || errors.Is(err, bench.ErrInvalid) || bench.HintOf(err) != "use qemu-tcg" {
+		t.Errorf("baseline that cannot run: %v", err)
+	}
+	in := inputs(0)
+	if _, err := plan.Make(read(t, four), in); !errors.Is(err, bench.ErrInvalid) {
+		t.Errorf("no CPU: %v", err)
+	}
+}
+
+// TestOrder holds what a plan promises about the order of trials.
+func TestOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		seed := rapid.Uint64().Draw(t, "seed")
+		blocks := rapid.IntRange(1, 12).Draw(t, "blocks")
+		levels := rapid.IntRange(1, 9).Draw(t, "levels")
+		var numbers []string
+		for i := range levels {
+			numbers = append(numbers, fmt.Sprint(i+1))
+		}
+		text := fmt.Sprintf("name: x\nseed: %d\nblocks: %d\nscenes: [{name: a, workload: spin, vary: {limit: [%s]}}]", seed, blocks, strings.Join(numbers, ","))
+		plans := [2]*bench.Plan{}
+		for i := range plans {
+			e, err := spec.Parse("x", []byte(text), nil, spectest.Vocabulary())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if plans[i], err = plan.Make(e, inputs(2)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if d := cmp.Diff(plans[0], plans[1]); d != "" {
+			t.Fatalf("one seed, two plans:\n%s", d)
+		}
+		p := plans[0]
+		n := len(p.Scenes)
+		if len(p.Trials) != n*blocks {
+			t.Fatalf("%d trials of %d scenes in %d blocks", len(p.Trials), n, blocks)
+		}
+		ids := map[string]bool{}
+		for b := range blocks {
+			seen := map[string]bool{}
+			for _, trial := range p.Trials[b*n : (b+1)*n] {
+				if trial.Block != b+1 {
+					t.Fatalf("trial %s is in block %d, not %d", trial.ID, trial.Block, b+1)
+				}
+				seen[trial.Scene], ids[trial.ID] = true, true
+			}
+			if len(seen) != n {
+				t.Fatalf("block %d has %d of %d scenes", b+1, len(seen), n)
+			}
+		}
+		if len(ids) != len(p.Trials) {
+			t.Fatal("two trials with one id")
+		}
+	})
+}
+
+// TestOrderIsDocumented pins the order of a seed, which others can reproduce.
+func TestOrderIsDocumented(t *testing.T) {
+	text := "name: x\nblocks: 2\nplatforms: native\nscenes: [{name: a, workload: spin, vary: {limit: [1,2,3,4,5,6]}}]"
+	order := func(seed uint64) string {
+		in := inputs(2)
+		in.Seed = seed
+		var b strings.Builder
+		for _, trial := range planned(t, text, in).Trials {
+			b.WriteString(strings.TrimSuffix(strings.TrimPrefix(trial.Scene, "a[limit="), "]/native"))
+		}
+		return b.String()
+	}
+	if got, want := order(1), "253416213645"; got != want {
+		t.Errorf("seed 1: %s, want %s", got, want)
+	}
+	different := map[string]bool{}
+	for seed := range uint64(50) {
+		different[order(seed)] = true
+	}
+	if len(different) < 48 {
+		t.Errorf("50 seeds gave %d orders", len(different))
+	}
+}
+
+// TestPlacement: no two actors share a CPU, nor one with the observer, where
+// the host has enough; and a set always has the shape's size.
+func TestPlacement(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		hostCPUs := rapid.IntRange(1, 24).Draw(t, "host")
+		size := func(name string) int { return rapid.IntRange(1, min(4, hostCPUs)).Draw(t, name) }
+		alike, idle, beside := rapid.IntRange(2, 4).Draw(t, "alike"), rapid.IntRange(1, 4).Draw(t, "idle"), rapid.IntRange(1, 3).Draw(t, "beside")
+		subject, neighbour, peer := size("subject"), size("neighbour"), size("peer")
+		text := fmt.Sprintf(`
+name: x
+shape: {memory: 64MiB}
+scenes:
+  - name: a
+    workload: talk
+    params: {message: 12}
+    alike: %d
+    shape: {cpus: %d}
+    idle: %d
+    beside: {workload: scan, count: %d, shape: {cpus: %d}}
+    peer: {shape: {cpus: %d}}
+`, alike, subject, idle, beside, neighbour, peer)
+		e, err := spec.Parse("x", []byte(text), nil, spectest.Vocabulary())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := plan.Make(e, inputs(hostCPUs))
+		if err != nil {
+			t.Fatal(err)
+		}
+		users := map[int]int{0: 1}
+		for _, a := range p.Scenes[0].Actors {
+			if len(a.CPUSet) != a.Shape.CPUs || !slices.IsSorted(a.CPUSet) || len(slices.Compact(slices.Clone(a.CPUSet))) != a.Shape.CPUs {
+				t.Fatalf("%s has %v for %d CPUs", a.Name, a.CPUSet, a.Shape.CPUs)
+			}
+			for _, c := range a.CPUSet {
+				if c < 0 || c >= hostCPUs {
+					t.Fatalf("%s on CPU %d of %d", a.Name, c, hostCPUs)
+				}
+				users[c]++
+			}
+		}
+		crowded := false
+		for _, n := range users {
+			crowded = crowded || n > 1
+		}
+		wanted := 1 + alike*subject + idle*subject + beside*neighbour + alike*peer
+		if crowded != (wanted > hostCPUs) {
+			t.Fatalf("%d CPUs wanted of %d: crowded is %v: %v", wanted, hostCPUs, crowded, p.Scenes[0].Actors)
+		}
+		if said := strings.Contains(strings.Join(p.Warnings, "\n"), "shared by"); said != crowded {
+			t.Fatalf("crowded is %v, warnings %q", crowded, p.Warnings)
+		}
+	})
+}
+
+func TestMemoryWarning(t *testing.T) {
+	p := planned(t, "name: x\nshape: {memory: 10GiB}\nscenes: [{name: a, workload: scan, alike: 4, load: each}]", inputs(8))
+	if len(p.Warnings) != 1 || p.Warnings[0] != "a: 4 instances may use 40 GiB of memory together, more than the 24 GiB of this host" {
+		t.Errorf("%q", p.Warnings)
+	}
+}
+
+func TestEstimate(t *testing.T) {
+	p := planned(t, "name: x\nplatforms: native, docker\nmax_time: 10s\ntiming: {warmup: 1s, measure: 3s, cooldown: 500ms}\nscenes: [{name: a, workload: scan}]", inputs(8))
+	if got := p.Scene("a/native").Estimate; got < 4.9 || got > 5.1 {
+		t.Errorf("a native trial: %.2f s", got)
+	}
+	if p.Estimate < 3*(5+6)+4-0.1 || p.Estimate > 3*(5+6)+4+0.1 {
+		t.Errorf("plan: %.2f s", p.Estimate)
+	}
+	if len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "more than max_time allows (10s)") {
+		t.Errorf("%q", p.Warnings)
+	}
+}
+
+// TestRender compares with testdata/four.txt; UPDATE=1 writes it.
+func TestRender(t *testing.T) {
+	var b bytes.Buffer
+	if err := plan.Render(&b, planned(t, four, inputs(4))); err != nil {
+		t.Fatal(err)
+	}
+	const golden = "testdata/four.txt"
+	if os.Getenv("UPDATE") == "1" {
+		if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), b.String()); d != "" {
+		t.Error(d)
+	}
+	broken := &bench.Plan{Trials: []bench.Trial{{ID: "b01-t01", Scene: "none"}}}
+	if err := plan.Render(&b, broken); !errors.Is(err, bench.ErrInvalid) {
+		t.Errorf("a trial without a scene: %v", err)
+	}
+}
+
+func TestCPUList(t *testing.T) {
+	for want, cpus := range map[string][]int{"": nil, "3": {3}, "0-2,5": {0, 1, 2, 5}, "1,3": {1, 3}} {
+		if got := plan.CPUList(cpus); got != want {
+			t.Errorf("%v: %q", cpus, got)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package plan
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"tare/internal/bench"
+)
+
+// Render writes the plan for people: the trials in order and what they take.
+func Render(w io.Writer, p *bench.Plan) error {
+	platforms, cases := map[string]bool{}, map[string]bool{}
+	for _, s := range p.Scenes {
+		platforms[s.Platform.String()], cases[s.Case] = true, true
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", p.Experiment, p.Title)
+	if p.Question != "" {
+		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(p.Question))
+	}
+	fmt.Fprintf(&b, "%s: %s, %s, %s\n", counted(len(p.Trials), "trial"), counted(len(cases), "case"),
+		counted(len(platforms), "platform"), counted(p.Blocks, "block"))
+	fmt.Fprintf(&b, "about %s; seed %d; compared with %s, margin %g%%\n\n", seconds(p.Estimate), p.Seed, p.Baseline, p.Margin*100)
+
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "TRIAL\tBLOCK\tCASE\tPLATFORM\tCPUS\tSECONDS")
+	for _, t := range p.Trials {
+		s := p.Scene(t.Scene)
+		if s == nil {
+			return fmt.Errorf("plan: trial %s names scene %q, which is not in it: %w", t.ID, t.Scene, bench.ErrInvalid)
+		}
+		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%.1f\n", t.ID, t.Block, s.Case, s.Platform, seats(s.Actors), s.Estimate)
+	}
+	if err := table.Flush(); err != nil {
+		return fmt.Errorf("write plan: %w", err)
+	}
+	if len(p.Skipped) > 0 {
+		b.WriteString("\nleft out:\n")
+	}
+	for _, s := range p.Skipped {
+		fmt.Fprintf(&b, "  %s: %s\n", s.Platform, s.Reason)
+		if s.Hint != "" {
+			fmt.Fprintf(&b, "    hint: %s\n", s.Hint)
+		}
+	}
+	if len(p.Warnings) > 0 {
+		b.WriteString("\nmind:\n")
+	}
+	for _, warning := range p.Warnings {
+		fmt.Fprintf(&b, "  %s\n", warning)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// seats says where each actor sits, instances of one actor with the same seat together.
+func seats(actors []bench.Actor) string {
+	const most = 4
+	var all []string
+	for i, a := range actors {
+		if i == most && len(actors) > most+1 {
+			all = append(all, fmt.Sprintf("and %d more", len(actors)-most))
+			break
+		}
+		all = append(all, a.Name+" "+CPUList(a.CPUSet))
+	}
+	return strings.Join(all, ", ")
+}
+
+// CPUList writes CPUs as the kernel does: 0-2,5.
+func CPUList(cpus []int) string {
+	var parts []string
+	for i := 0; i < len(cpus); {
+		j := i
+		for j+1 < len(cpus) && cpus[j+1] == cpus[j]+1 {
+			j++
+		}
+		if i == j {
+			parts = append(parts, fmt.Sprint(cpus[i]))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d-%d", cpus[i], cpus[j]))
+		}
+		i = j + 1
+	}
+	return strings.Join(parts, ",")
+}
+
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

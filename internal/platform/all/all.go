@@ -1,0 +1,23 @@
+// Package all lists the drivers there are.
+package all
+
+import (
+	"tare/internal/bench"
+	"tare/internal/platform/docker"
+	"tare/internal/platform/lxc"
+	"tare/internal/platform/native"
+	"tare/internal/platform/qemu"
+)
+
+// Platforms returns every driver in the order people expect: the baseline
+// first, then the lightest isolation to the heaviest. What must outlive a run
+// (a daemon's data, verdicts about this host) is kept in the state directory.
+func Platforms(state string) []bench.Platform {
+	return []bench.Platform{
+		native.New(),
+		lxc.New(),
+		docker.New(state),
+		qemu.KVM(state),
+		qemu.TCG(),
+	}
+}

@@ -1,0 +1,64 @@
+package docker
+
+import (
+	"strconv"
+
+	"tare/internal/bench"
+	"tare/internal/cgroup"
+)
+
+// Where things lie inside a container.
+const agentInside = "/.tare-agent"
+
+// daemonArgs are the arguments of dockerd. Its configuration file is given so
+// that the user's is not read.
+func daemonArgs(p paths) []string {
+	return []string{
+		"--config-file", p.config(),
+		"--data-root", p.data,
+		"--exec-root", p.exec(),
+		"--host", p.host(),
+		"--pidfile", p.pid(),
+		"--exec-opt", "native.cgroupdriver=cgroupfs",
+		"--log-level", "warn",
+	}
+}
+
+// runArgs are the arguments of docker for one container. Its standard streams
+// carry the agent's protocol, so they are not also written to a log file.
+func runArgs(host, image, agent, parent, scratch string, l bench.Launch) []string {
+	s := l.Shape
+	args := []string{
+		"--host", host, "run", "--interactive", "--rm=false",
+		"--name", l.ID,
+		"--log-driver", "none",
+		"--cgroup-parent", parent,
+		"--cpuset-cpus", cgroup.CPUList(l.CPUSet),
+		"--memory", bytes(s.Memory), "--memory-swap", bytes(s.Memory),
+	}
+	if s.MemorySoft > 0 {
+		args = append(args, "--memory-reservation", bytes(s.MemorySoft))
+	}
+	if s.CPUQuota > 0 {
+		args = append(args, "--cpus", strconv.FormatFloat(s.CPUQuota, 'f', -1, 64))
+	}
+	if s.CPUWeight > 0 {
+		args = append(args, "--cpu-shares", strconv.Itoa(cgroup.SharesOf(s.CPUWeight)))
+	}
+	if s.Pids > 0 {
+		args = append(args, "--pids-limit", strconv.Itoa(s.Pids))
+	}
+	args = append(args, "--network", l.Options["net"], "--mount", bind(agent, agentInside)+",readonly")
+	if l.Options["storage"] == "volume" {
+		args = append(args, "--mount", bind(scratch, bench.ScratchDir))
+	}
+	return append(args, image, agentInside, "serve")
+}
+
+// bind is a --mount value. Its fields are CSV (mount(8) of the docker manual),
+// so one with a comma or a quote is quoted.
+func bind(from, to string) string {
+	return "type=bind," + csvField("source="+from) + ",target=" + to
+}
+
+func bytes(b bench.Bytes) string { return strconv.FormatInt(int64(b), 10) + "b" }

@@ -1,0 +1,183 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/moby/moby/client"
+
+	"tare/internal/bench"
+	"tare/internal/platform/launch"
+)
+
+// How long the daemon may take to answer after its start, and to end after
+// SIGTERM. On an idle machine it takes one and two seconds.
+const (
+	upWithin   = 60 * time.Second
+	downWithin = 15 * time.Second
+)
+
+// daemon is a dockerd of ours.
+type daemon struct {
+	paths paths
+	cmd   *exec.Cmd
+	api   *client.Client
+	done  chan struct{}
+	err   error // of Wait, once done is closed
+}
+
+// newDaemon writes the daemon's configuration, an empty one.
+func newDaemon(p paths) (*daemon, error) {
+	path, err := launch.Program("dockerd")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, install)
+	}
+	if err := os.WriteFile(p.config(), []byte("{}\n"), 0o600); err != nil {
+		return nil, err
+	}
+	api, err := client.New(client.WithHost(p.host()))
+	if err != nil {
+		return nil, err
+	}
+	return &daemon{paths: p, cmd: exec.Command(path, daemonArgs(p)...), api: api, done: make(chan struct{})}, nil
+}
+
+// start starts dockerd inside the lab. It inherits the lock.
+func (d *daemon) start(mark, netns string, lock *os.File) error {
+	log, err := os.OpenFile(d.paths.log(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	d.cmd.Env = []string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), bench.ProcessMark + "=" + mark}
+	d.cmd.Stdout, d.cmd.Stderr = log, log
+	d.cmd.ExtraFiles = []*os.File{lock}
+	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	err = launch.Apart(netns, func() error {
+		// A dockerd that sees a system's containerd uses that one, whose
+		// shims are then born outside of the lab.
+		if err := launch.Hide("/run/containerd"); err != nil {
+			return err
+		}
+		return d.cmd.Start()
+	})
+	if err != nil {
+		return fmt.Errorf("start docker's daemon: %w", err)
+	}
+	go func() {
+		d.err = d.cmd.Wait()
+		close(d.done)
+	}()
+	return nil
+}
+
+func (d *daemon) awaitUp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, upWithin)
+	defer cancel()
+	for {
+		_, err := d.api.Ping(ctx, client.PingOptions{})
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-d.done:
+			return d.dead()
+		case <-ctx.Done():
+			return fmt.Errorf("docker's daemon does not answer: %w: %s", err, d.lastWords())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// check returns an error if the daemon has ended.
+func (d *daemon) check() error {
+	select {
+	case <-d.done:
+		return d.dead()
+	default:
+		return nil
+	}
+}
+
+// explain adds to err, which came from an operation that needs the daemon,
+// that the daemon is dead, if it is.
+func (d *daemon) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	if dead := d.check(); dead != nil {
+		return fmt.Errorf("%w: %w", err, dead)
+	}
+	return err
+}
+
+func (d *daemon) dead() error {
+	state := "exit status 0"
+	if d.err != nil {
+		state = d.err.Error()
+	}
+	return fmt.Errorf("docker's daemon died (%s): %s%w", state, d.lastWords(), bench.Hint(
+		"its last words are in the error; if it dies at every start, remove "+d.paths.data+" and try again"))
+}
+
+// lastWords are the daemon's last complaints, on one line. Its shims write
+// into the same log, and at a level of their own.
+func (d *daemon) lastWords() string { return complaints(launch.Tail(d.paths.log())) }
+
+func complaints(log string) string {
+	var lines []string
+	for line := range strings.Lines(log) {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.Contains(line, " level=info ") && !strings.Contains(line, " level=debug ") {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines[max(0, len(lines)-5):], " | ")
+}
+
+// stop ends the daemon, by force if it does not end by itself.
+func (d *daemon) stop(ctx context.Context) error {
+	d.api.Close()
+	if d.check() != nil {
+		return nil
+	}
+	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("stop docker's daemon: %w", err)
+	}
+	select {
+	case <-d.done:
+		return nil
+	case <-ctx.Done():
+	case <-time.After(downWithin):
+	}
+	if err := d.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("kill docker's daemon: %w", err)
+	}
+	select {
+	case <-d.done:
+		return nil
+	case <-time.After(downWithin):
+		return fmt.Errorf("kill docker's daemon (process %d): still there after %v", d.cmd.Process.Pid, downWithin)
+	}
+}
+
+// processes are the daemon and its containerd.
+func (d *daemon) processes() ([]bench.Process, error) {
+	list := []bench.Process{{PID: d.cmd.Process.Pid, Part: "daemon"}}
+	children, err := launch.Children(d.cmd.Process.Pid)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range children {
+		if c.Name == "containerd" {
+			list = append(list, bench.Process{PID: c.PID, Part: "containerd"})
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,94 @@
+// Package docker runs instances as Docker containers, by the docker command
+// and a daemon of ours: the dockerd installed on the host, started inside the
+// lab with its own socket, data root and configuration. A user's daemon is
+// never spoken to.
+package docker
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"sync"
+
+	"tare/internal/bench"
+	"tare/internal/platform/launch"
+)
+
+// Platform is docker.
+type Platform struct {
+	// state is the directory kept between runs, for the data root.
+	state string
+}
+
+// New returns the platform. Images stay imported between runs in the directory
+// docker below state, which lies on the disk under test.
+func New(state string) *Platform { return &Platform{state: state} }
+
+// Name returns "docker".
+func (*Platform) Name() string { return "docker" }
+
+// Summary is one line for people.
+func (*Platform) Summary() string { return "Docker containers, by a daemon of Tare's own" }
+
+// Options are the switches of this platform.
+func (*Platform) Options() []bench.Option {
+	return []bench.Option{
+		{Name: "net", Values: []string{"bridge", "host", "none"}, Default: "bridge",
+			Doc: "bridge: docker0 with NAT, as by default; host: the lab's own network; none: loopback only"},
+		{Name: "storage", Values: []string{"layer", "volume"}, Default: "layer",
+			Doc: "where /scratch lies: in the container's own writable layer, or in a directory of the host"},
+	}
+}
+
+const install = bench.Hint("install Docker Engine, such as: apt-get install docker.io")
+
+// programs take part in running a container; each has a --version.
+var programs = []string{"dockerd", "docker", "containerd", "runc"}
+
+// Check asks the installed programs for their versions; it starts no daemon.
+func (*Platform) Check(ctx context.Context) (bench.Availability, error) {
+	a := bench.Availability{Programs: map[string]string{}}
+	if os.Geteuid() != 0 {
+		return a, fmt.Errorf("docker: a daemon needs root: %w%w", bench.ErrUnavailable, bench.Hint("run as root"))
+	}
+	versions, errs := make([]string, len(programs)), make([]error, len(programs))
+	var all sync.WaitGroup
+	for i, name := range programs {
+		all.Go(func() { versions[i], errs[i] = version(ctx, name) })
+	}
+	all.Wait()
+	for i, name := range programs {
+		if errs[i] != nil {
+			return a, fmt.Errorf("docker: %w: %w%w", errs[i], bench.ErrUnavailable, install)
+		}
+		a.Programs[name] = versions[i]
+	}
+	a.Version = a.Programs["dockerd"]
+	return a, nil
+}
+
+func version(ctx context.Context, name string) (string, error) {
+	path, err := launch.Program(name)
+	if err != nil {
+		return "", err
+	}
+	out, err := exec.CommandContext(ctx, path, "--version").Output()
+	if err != nil {
+		return "", fmt.Errorf("%s --version: %w", name, err)
+	}
+	return parseVersion(string(out))
+}
+
+var versionWord = regexp.MustCompile(`\bv?([0-9]+\.[0-9]+[0-9A-Za-z.+~:-]*)`)
+
+// parseVersion finds the version in what one of the programs prints for
+// --version.
+func parseVersion(text string) (string, error) {
+	m := versionWord.FindStringSubmatch(text)
+	if m == nil {
+		return "", fmt.Errorf("no version in %q", text)
+	}
+	return m[1], nil
+}

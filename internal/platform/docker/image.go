@@ -1,0 +1,130 @@
+package docker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/moby/moby/client"
+
+	"tare/internal/bench"
+)
+
+// repository is the name under which golden images are imported.
+const repository = "tare"
+
+// tag is the name of the golden image with the digest, which reads "sha256:HEX".
+func tag(digest string) (string, error) {
+	algorithm, hex, ok := strings.Cut(digest, ":")
+	if !ok || algorithm != "sha256" || len(hex) < 12 || strings.Trim(hex, "0123456789abcdef") != "" {
+		return "", fmt.Errorf("image digest %q: not of the form sha256:HEX", digest)
+	}
+	return repository + ":" + hex[:12], nil
+}
+
+// provide imports the golden image unless an earlier run has, and returns its
+// name. Golden images of other digests are removed when it imports.
+func (d *daemon) provide(ctx context.Context, image bench.Image) (string, error) {
+	name, err := tag(image.Digest())
+	if err != nil {
+		return "", err
+	}
+	_, err = d.api.ImageInspect(ctx, name)
+	if err == nil {
+		return name, nil
+	}
+	if !cerrdefs.IsNotFound(err) {
+		return "", fmt.Errorf("look for image %s: %w", name, d.explain(err))
+	}
+	if err := d.removeImages(ctx); err != nil {
+		return "", err
+	}
+	path, err := image.Tar(ctx)
+	if err != nil {
+		return "", err
+	}
+	if err := d.importTar(ctx, path, name); err != nil {
+		return "", fmt.Errorf("import image %s: %w", name, d.explain(err))
+	}
+	return name, nil
+}
+
+func (d *daemon) importTar(ctx context.Context, path, name string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	progress, err := d.api.ImageImport(ctx, client.ImageImportSource{Source: f, SourceName: "-"}, name, client.ImageImportOptions{})
+	if err != nil {
+		return err
+	}
+	defer progress.Close()
+	if err := importError(progress); err != nil {
+		return err
+	}
+	_, err = d.api.ImageInspect(ctx, name)
+	return err
+}
+
+// importError reads the progress of an import to its end: a stream of JSON
+// objects, one of which may carry an error.
+func importError(progress io.Reader) error {
+	for dec := json.NewDecoder(progress); ; {
+		var step struct {
+			Error string `json:"error"`
+		}
+		err := dec.Decode(&step)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("progress of the import: %w", err)
+		}
+		if step.Error != "" {
+			return errors.New(step.Error)
+		}
+	}
+}
+
+func (d *daemon) removeImages(ctx context.Context) error {
+	images, err := d.api.ImageList(ctx, client.ImageListOptions{All: true})
+	if err != nil {
+		return fmt.Errorf("list images: %w", d.explain(err))
+	}
+	for _, im := range images.Items {
+		_, err := d.api.ImageRemove(ctx, im.ID, client.ImageRemoveOptions{Force: true, PruneChildren: true})
+		if err != nil && !cerrdefs.IsNotFound(err) {
+			return fmt.Errorf("remove image %s: %w", im.ID, d.explain(err))
+		}
+	}
+	return nil
+}
+
+// removeContainers removes what a run that was killed has left in the data root.
+func (d *daemon) removeContainers(ctx context.Context) error {
+	list, err := d.api.ContainerList(ctx, client.ContainerListOptions{All: true})
+	if err != nil {
+		return fmt.Errorf("list containers: %w", d.explain(err))
+	}
+	for _, c := range list.Items {
+		if err := d.removeContainer(ctx, c.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeContainer kills and removes the container. One that is not there is no error.
+func (d *daemon) removeContainer(ctx context.Context, id string) error {
+	_, err := d.api.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+	if err != nil && !cerrdefs.IsNotFound(err) {
+		return fmt.Errorf("remove container %s: %w", id, d.explain(err))
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"tare/internal/bench"
+	"tare/internal/cgroup"
+	"tare/internal/platform/launch"
+)
+
+// instance is one container and the docker command in its foreground.
+type instance struct {
+	engine     *engine
+	launch     bench.Launch
+	run        *launch.Process
+	command    []string
+	unenforced []string
+	undo       launch.Undo
+
+	mu    sync.Mutex
+	found container.InspectResponse // once it runs
+}
+
+func (i *instance) words() string { return filepath.Join(i.launch.Dir, "docker.log") }
+
+// group is the container's parent cgroup.
+func (i *instance) group() string { return i.engine.env.Run + "/" + i.launch.ID }
+
+func (i *instance) scratch() string { return filepath.Join(i.launch.Dir, "scratch") }
+
+// prepare makes the container's parent cgroup. Weight and soft limit are held
+// by it, for that is where instances of all platforms are siblings; its CPU set
+// has a bad one refused at once.
+func (i *instance) prepare() error {
+	e, l := i.engine, i.launch
+	remove := func(ctx context.Context) error { return cgroup.Remove(ctx, i.group()) }
+	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.group(), remove); err != nil {
+		return err
+	}
+	_, missing, err := e.cgroups.Create(i.group(), cgroup.Limits{
+		CPUSet: l.CPUSet, Weight: l.Shape.CPUWeight, MemorySoft: l.Shape.MemorySoft,
+	})
+	if err != nil {
+		return err
+	}
+	i.unenforced = append(slices.Concat(missing, e.unenforced), "disk size")
+	if l.Options["storage"] == "volume" {
+		return os.Mkdir(i.scratch(), 0o777)
+	}
+	return nil
+}
+
+// args are those of docker run.
+func (i *instance) args() []string {
+	e := i.engine
+	return runArgs(e.daemon.paths.host(), e.image, e.env.AgentPath, "/"+bench.CgroupRoot+"/"+i.group(), i.scratch(), i.launch)
+}
+
+// start issues docker run.
+func (i *instance) start() (err error) {
+	gone := func(context.Context) error { return nil } // stopped by then
+	if err := i.undo.Register(i.engine.env.Ledger, bench.KindProcess, i.launch.ID, gone); err != nil {
+		return err
+	}
+	i.command = append([]string{"docker"}, i.args()...)
+	if i.run, err = launch.Start(i.engine.command(i.args(), i.launch.ID), i.words()); err != nil {
+		return err
+	}
+	i.undo.Add(i.end)
+	return nil
+}
+
+func (i *instance) Stream() io.ReadWriteCloser { return i.run.Stream() }
+func (i *instance) Launched() int64            { return i.run.Launched() }
+func (i *instance) Command() []string          { return i.command }
+func (i *instance) Unenforced() []string       { return i.unenforced }
+
+// inspect asks the daemon about the container, until it runs.
+func (i *instance) inspect() (container.InspectResponse, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.found.State != nil {
+		return i.found, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
+	defer cancel()
+	res, err := i.engine.daemon.api.ContainerInspect(ctx, i.launch.ID, client.ContainerInspectOptions{})
+	if err != nil {
+		return res.Container, fmt.Errorf("inspect container %s: %w", i.launch.ID, i.engine.daemon.explain(err))
+	}
+	if res.Container.State == nil || res.Container.State.Pid == 0 {
+		return res.Container, fmt.Errorf("inspect container %s: it is not running", i.launch.ID)
+	}
+	i.found = res.Container
+	return i.found, nil
+}
+
+// answerWithin bounds a question to the daemon.
+const answerWithin = 10 * time.Second
+
+// Addr is the container's own address, or the lab's with net=host.
+func (i *instance) Addr() netip.Addr {
+	switch i.launch.Options["net"] {
+	case "host":
+		return i.engine.labAddr
+	case "bridge":
+		c, err := i.inspect()
+		if err == nil && c.NetworkSettings != nil && c.NetworkSettings.Networks["bridge"] != nil {
+			return c.NetworkSettings.Networks["bridge"].IPAddress
+		}
+	}
+	return netip.Addr{}
+}
+
+// Scope finds the container's cgroups, its shim, the docker command that
+// relays its streams, and its network device.
+func (i *instance) Scope() (bench.Scope, error) {
+	var s bench.Scope
+	c, err := i.inspect()
+	if err != nil {
+		return s, err
+	}
+	pid := c.State.Pid
+	fail := func(err error) (bench.Scope, error) {
+		return bench.Scope{}, fmt.Errorf("scope of container %s: %w", i.launch.ID, err)
+	}
+	if s.Cgroups, err = i.engine.cgroups.Of(pid); err != nil {
+		return fail(err)
+	}
+	shim, err := launch.Parent(pid)
+	if err != nil {
+		return fail(err)
+	}
+	s.Helpers = []bench.Process{{PID: shim, Part: "shim"}, {PID: i.run.PID(), Part: "client"}}
+	if s.Shared, err = i.engine.daemon.processes(); err != nil {
+		return fail(err)
+	}
+	net := i.launch.Options["net"]
+	if net != "host" {
+		s.NetNS = fmt.Sprintf("/proc/%d/ns/net", pid)
+	}
+	if net == "bridge" {
+		dev, err := launch.HostEnd(pid, "eth0", i.engine.env.Lab.NetNS())
+		if err != nil {
+			return fail(err)
+		}
+		s.NetDevs = []string{dev}
+	}
+	return s, nil
+}
+
+// Log is the last the docker command and the daemon have printed.
+func (i *instance) Log() string {
+	var b strings.Builder
+	if !i.run.Running() {
+		fmt.Fprintf(&b, "docker run ended: %s\n", i.run.State())
+	}
+	b.WriteString(launch.Tail(i.words()))
+	if err := i.engine.daemon.check(); err != nil {
+		fmt.Fprintln(&b, err)
+	} else if words := i.engine.daemon.lastWords(); words != "" {
+		fmt.Fprintf(&b, "daemon: %s\n", words)
+	}
+	return b.String()
+}
+
+// Close removes the container.
+func (i *instance) Close(ctx context.Context) error {
+	if err := i.undo.Run(ctx); err != nil {
+		return fmt.Errorf("close container %s: %w", i.launch.ID, err)
+	}
+	return nil
+}
+
+// End-of-life times: how long the daemon may take to remove a container, and
+// the docker command to end once its container is gone.
+const (
+	removeWithin = 20 * time.Second
+	clientGrace  = 2 * time.Second
+)
+
+// end kills and removes the container and waits for the docker command. If the
+// command was still about to create the container, it is removed again after.
+func (i *instance) end(ctx context.Context) error {
+	err := i.remove(ctx)
+	stopped := i.run.Stop(ctx, clientGrace)
+	if err == nil {
+		err = i.remove(ctx)
+	}
+	return errors.Join(err, stopped)
+}
+
+func (i *instance) remove(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, removeWithin)
+	defer cancel()
+	return i.engine.daemon.removeContainer(ctx, i.launch.ID)
+}

@@ -1,0 +1,194 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+
+	"tare/internal/bench"
+)
+
+// Child is a process with the name of its program, at most 15 bytes.
+type Child struct {
+	PID  int
+	Name string
+}
+
+// Children returns the direct children of the process.
+func Children(pid int) ([]Child, error) {
+	paths, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return nil, err
+	}
+	var list []Child
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it ended meanwhile
+		}
+		child, parent, err := parseStat(string(text))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if parent == pid {
+			list = append(list, child)
+		}
+	}
+	return list, nil
+}
+
+// Parent returns the process's parent.
+func Parent(pid int) (int, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	_, parent, err := parseStat(string(text))
+	return parent, err
+}
+
+// parseStat reads the first four fields of proc_pid_stat(5). The program's
+// name stands in parentheses and may contain any character, these too.
+func parseStat(text string) (c Child, parent int, err error) {
+	open, shut := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
+	if open < 0 || shut < open {
+		return Child{}, 0, fmt.Errorf("process state %q: no name in parentheses", text)
+	}
+	c.Name = text[open+1 : shut]
+	c.PID, err = strconv.Atoi(strings.TrimSpace(text[:open]))
+	fields := strings.Fields(text[shut+1:])
+	if err != nil || len(fields) < 2 {
+		return Child{}, 0, fmt.Errorf("process state %q: no process or parent id", text)
+	}
+	if parent, err = strconv.Atoi(fields[1]); err != nil {
+		return Child{}, 0, fmt.Errorf("process state %q: bad parent id %q", text, fields[1])
+	}
+	return c, parent, nil
+}
+
+// HostEnd returns the name of the network device in the namespace at path lab
+// that is the other end of the process's device dev.
+func HostEnd(pid int, dev, lab string) (name string, err error) {
+	done := make(chan struct{})
+	go onOwnThread(func() { name, err = hostEnd(pid, dev, lab); close(done) })
+	<-done
+	if err != nil {
+		return "", fmt.Errorf("host end of %s of process %d: %w", dev, pid, err)
+	}
+	return name, nil
+}
+
+func hostEnd(pid int, dev, lab string) (string, error) {
+	inside, err := netns.GetFromPid(pid)
+	if err != nil {
+		return "", err
+	}
+	defer inside.Close()
+	link, err := linkIn(inside, func(h *netlink.Handle) (netlink.Link, error) { return h.LinkByName(dev) })
+	if err != nil {
+		return "", err
+	}
+	outside, err := netns.GetFromPath(lab)
+	if err != nil {
+		return "", err
+	}
+	defer outside.Close()
+	link, err = linkIn(outside, func(h *netlink.Handle) (netlink.Link, error) {
+		return h.LinkByIndex(link.Attrs().ParentIndex)
+	})
+	if err != nil {
+		return "", err
+	}
+	return link.Attrs().Name, nil
+}
+
+func linkIn(ns netns.NsHandle, find func(*netlink.Handle) (netlink.Link, error)) (netlink.Link, error) {
+	h, err := netlink.NewHandleAt(ns)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	return find(h)
+}
+
+// keptWords is how much of a log [Tail] returns.
+const keptWords = 4 << 10
+
+// Tail returns the last 4 KiB of the file; a file that is not there is empty.
+func Tail(path string) string {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return string(text[max(0, len(text)-keptWords):])
+}
+
+// Program returns the path of an installed program. It also looks where
+// administrators' programs live, which a user's PATH may leave out. The error
+// is that of exec.LookPath.
+func Program(name string) (string, error) {
+	return lookPath(name, SearchPath(os.Getenv("PATH")))
+}
+
+// SearchPath completes the value of PATH with the directories of administrators' programs.
+func SearchPath(path string) string {
+	dirs := filepath.SplitList(path)
+	have := map[string]bool{}
+	for _, d := range dirs {
+		have[d] = true
+	}
+	for _, d := range []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"} {
+		if !have[d] {
+			dirs = append(dirs, d)
+		}
+	}
+	return strings.Join(dirs, string(filepath.ListSeparator))
+}
+
+func lookPath(name, path string) (string, error) {
+	for _, dir := range filepath.SplitList(path) {
+		full := filepath.Join(dir, name)
+		if info, err := os.Stat(full); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 && filepath.IsAbs(full) {
+			return full, nil
+		}
+	}
+	return "", fmt.Errorf("%s is not installed", name)
+}
+
+// BridgeAddr returns the address of the lab's bridge: that of an instance in
+// the lab's own network.
+func BridgeAddr(lab bench.Lab) (addr netip.Addr, err error) {
+	err = lab.Do(func() error {
+		dev, err := net.InterfaceByName(lab.Bridge())
+		if err != nil {
+			return err
+		}
+		list, err := dev.Addrs()
+		if err != nil {
+			return err
+		}
+		for _, a := range list {
+			if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().Is4() {
+				addr = p.Addr()
+				return nil
+			}
+		}
+		return errors.New("it has none")
+	})
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("address of bridge %s: %w", lab.Bridge(), err)
+	}
+	return addr, nil
+}

@@ -1,0 +1,130 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"tare/internal/clock"
+)
+
+// Process is a program in the foreground whose standard input and output lead
+// to the agent inside the instance.
+type Process struct {
+	cmd      *exec.Cmd
+	stream   stream
+	launched int64
+	done     chan struct{}
+	err      error // of Wait, once done is closed
+}
+
+// Start starts cmd in a session of its own, with its standard error in the
+// file words, and stamps the moment right before. A signal from the user's
+// terminal does not reach it. Ending cmd is the caller's business: see [Process.Stop].
+func Start(cmd *exec.Cmd, words string) (*Process, error) {
+	stderr, err := os.OpenFile(words, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
+	}
+	defer stderr.Close()
+	childIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
+	}
+	defer childIn.Close()
+	out, childOut, err := os.Pipe()
+	if err != nil {
+		in.Close()
+		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
+	}
+	defer childOut.Close()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, childOut, stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	p := &Process{cmd: cmd, stream: stream{out: out, in: in}, done: make(chan struct{}), launched: clock.Now()}
+	if err := cmd.Start(); err != nil {
+		p.stream.Close()
+		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
+	}
+	go func() {
+		p.err = cmd.Wait()
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// Stream leads to the program's standard input and from its standard output.
+func (p *Process) Stream() io.ReadWriteCloser { return p.stream }
+
+// Launched is when the program was started, in nanoseconds of CLOCK_MONOTONIC.
+func (p *Process) Launched() int64 { return p.launched }
+
+// PID is the program's process id.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Done is closed when the program has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Running reports whether the program has not ended yet.
+func (p *Process) Running() bool {
+	select {
+	case <-p.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// State says in words how the program ended, or that it runs.
+func (p *Process) State() string {
+	if p.Running() {
+		return "running"
+	}
+	if p.err != nil {
+		return p.err.Error()
+	}
+	return "exit status 0"
+}
+
+// Stop closes the stream and returns when the program has ended. It is killed
+// if it has not by itself within grace, or once ctx is done.
+func (p *Process) Stop(ctx context.Context, grace time.Duration) error {
+	p.stream.Close()
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+		return nil
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return p.Kill()
+}
+
+// reaping is how long a killed process may take to end; longer means that the
+// kernel holds it.
+const reaping = 10 * time.Second
+
+// Kill kills the program and returns when it has ended.
+func (p *Process) Kill() error {
+	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("kill %s (process %d): %w", p.cmd.Path, p.PID(), err)
+	}
+	select {
+	case <-p.done:
+		return nil
+	case <-time.After(reaping):
+		return fmt.Errorf("kill %s (process %d): still there after %v", p.cmd.Path, p.PID(), reaping)
+	}
+}
+
+// stream joins the two pipes.
+type stream struct{ out, in *os.File }
+
+func (s stream) Read(p []byte) (int, error)  { return s.out.Read(p) }
+func (s stream) Write(p []byte) (int, error) { return s.in.Write(p) }
+func (s stream) Close() error                { return errors.Join(s.in.Close(), s.out.Close()) }

@@ -1,0 +1,124 @@
+package lxc
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"tare/internal/bench"
+	"tare/internal/cgroup"
+)
+
+// agentInside is where the agent lies inside a container.
+const agentInside = "/.tare-agent"
+
+// container is all a configuration is made of.
+type container struct {
+	launch bench.Launch
+	image  string // the golden root, the lower layer
+	agent  string
+	group  string // the cgroup it is made in, relative to each hierarchy
+	bridge string
+	lease  bench.Lease // with net=veth
+	v2     bool
+}
+
+func (c container) upper() string   { return filepath.Join(c.launch.Dir, "upper") }
+func (c container) scratch() string { return filepath.Join(c.launch.Dir, "scratch") }
+func (c container) log() string     { return filepath.Join(c.launch.Dir, "lxc.log") }
+func (c container) words() string   { return filepath.Join(c.launch.Dir, "lxc.err") }
+
+// file is where lxc looks for the configuration of a container of this name,
+// with the launch's directory as the lxc path.
+func (c container) file() string { return filepath.Join(c.launch.Dir, c.launch.ID, "config") }
+
+// args are the arguments of lxc-execute.
+func (c container) args() []string {
+	return []string{
+		"--name", c.launch.ID, "--lxcpath", c.launch.Dir,
+		"--logfile", c.log(), "--logpriority", "WARN",
+		"--", agentInside, "serve",
+	}
+}
+
+// checkPaths refuses paths that a configuration or an overlay mount cannot name.
+func (c container) checkPaths() error {
+	for _, p := range []string{c.image, c.agent, c.launch.Dir} {
+		if strings.ContainsAny(p, " \t\n:,\\\"#") || !filepath.IsAbs(p) {
+			return fmt.Errorf("path %q: LXC cannot name it: %w%w", p, bench.ErrInvalid,
+				bench.Hint("use an absolute path without blanks, colons, commas, quotes and backslashes"))
+		}
+	}
+	return nil
+}
+
+// config is the container's configuration, lxc.container.conf(5), and what of
+// the shape it leaves unenforced: limits for which has finds no control file.
+func (c container) config(has func(controller, file string) bool) (text string, unenforced []string) {
+	var b strings.Builder
+	set := func(key, value string) { fmt.Fprintf(&b, "%s = %s\n", key, value) }
+	set("lxc.include", shared)
+	set("lxc.uts.name", c.launch.ID)
+	set("lxc.rootfs.path", "overlay:"+c.image+":"+c.upper())
+	set("lxc.mount.entry", c.agent+" "+agentInside[1:]+" none bind,ro,create=file 0 0")
+	set("lxc.mount.entry", c.scratch()+" "+bench.ScratchDir[1:]+" none bind,create=dir 0 0")
+	set("lxc.cgroup.dir", c.group)
+	version := "lxc.cgroup."
+	if c.v2 {
+		version = "lxc.cgroup2."
+	}
+	for _, l := range limits(c.launch.Shape, c.launch.CPUSet, c.v2) {
+		if has(l.controller, l.file) {
+			set(version+l.file, l.value)
+		} else {
+			unenforced = append(unenforced, l.what)
+		}
+	}
+	switch c.launch.Options["net"] {
+	case "veth":
+		set("lxc.net.0.type", "veth")
+		set("lxc.net.0.link", c.bridge)
+		set("lxc.net.0.flags", "up")
+		set("lxc.net.0.hwaddr", c.lease.MAC)
+		set("lxc.net.0.ipv4.address", c.lease.Addr.String())
+		set("lxc.net.0.ipv4.gateway", c.lease.Gateway.String())
+	case "host":
+		set("lxc.net.0.type", "none")
+	case "none":
+		set("lxc.net.0.type", "empty")
+	}
+	return b.String(), unenforced
+}
+
+// limit is one control file's value.
+type limit struct{ what, controller, file, value string }
+
+// period is the length of the CFS bandwidth period in microseconds.
+const period = 100_000
+
+// limits are the shape's limits on the container's own cgroup. Weight and soft
+// memory limit are held by the group above, see [instance].
+func limits(s bench.Shape, cpus []int, v2 bool) []limit {
+	list := []limit{{"cpu set", "cpuset", "cpuset.cpus", cgroup.CPUList(cpus)}}
+	quota := strconv.FormatInt(max(int64(s.CPUQuota*period+0.5), 1000), 10)
+	memory := strconv.FormatInt(int64(s.Memory), 10)
+	if v2 {
+		if s.CPUQuota > 0 {
+			list = append(list, limit{"cpu quota", "cpu", "cpu.max", quota + " " + strconv.Itoa(period)})
+		}
+		list = append(list, limit{"memory limit", "memory", "memory.max", memory},
+			limit{"swap limit", "memory", "memory.swap.max", "0"})
+	} else {
+		if s.CPUQuota > 0 {
+			list = append(list, limit{"cpu quota", "cpu", "cpu.cfs_period_us", strconv.Itoa(period)},
+				limit{"cpu quota", "cpu", "cpu.cfs_quota_us", quota})
+		}
+		list = append(list, limit{"memory limit", "memory", "memory.limit_in_bytes", memory},
+			limit{"swap limit", "memory", "memory.memsw.limit_in_bytes", memory})
+	}
+	if s.Pids > 0 {
+		list = append(list, limit{"pids limit", "pids", "pids.max", strconv.Itoa(s.Pids)})
+	}
+	return list
+}

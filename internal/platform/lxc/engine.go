@@ -1,0 +1,83 @@
+package lxc
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+
+	"tare/internal/bench"
+	"tare/internal/cgroup"
+	"tare/internal/platform/launch"
+)
+
+// engine holds what the containers of a run share: no process, only paths.
+type engine struct {
+	env     bench.Env
+	program string // lxc-execute
+	image   string
+	cgroups *cgroup.FS
+	labAddr netip.Addr
+}
+
+// Open looks for the image and the programs; LXC has no daemon.
+func (Platform) Open(ctx context.Context, env bench.Env) (bench.Engine, error) {
+	e := &engine{env: env}
+	if err := e.open(ctx); err != nil {
+		return nil, fmt.Errorf("open lxc: %w", err)
+	}
+	return e, nil
+}
+
+func (e *engine) open(ctx context.Context) (err error) {
+	if e.program, err = launch.Program("lxc-execute"); err != nil {
+		return fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, install)
+	}
+	if e.cgroups, err = cgroup.Detect(); err != nil {
+		return err
+	}
+	if e.labAddr, err = launch.BridgeAddr(e.env.Lab); err != nil {
+		return err
+	}
+	if e.image, err = e.env.Image.Root(ctx); err != nil {
+		return err
+	}
+	if _, err := os.Stat(e.image); err != nil {
+		return fmt.Errorf("golden image: %w%w", err, bench.Hint("build it again: tare image build"))
+	}
+	return nil
+}
+
+// Start runs one container.
+func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
+	i := e.instance(l)
+	err := ctx.Err()
+	if err == nil {
+		err = i.prepare()
+	}
+	if err == nil {
+		err = i.start()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", l.ID, i.undo.Fail(ctx, err))
+	}
+	return i, nil
+}
+
+func (e *engine) instance(l bench.Launch) *instance {
+	return &instance{engine: e, container: container{
+		launch: l, image: e.image, agent: e.env.AgentPath, group: bench.CgroupRoot + "/" + e.env.Run + "/" + l.ID,
+		bridge: e.env.Lab.Bridge(), v2: e.cgroups.Mode() == "v2",
+	}}
+}
+
+// command is lxc-execute for the container.
+func (e *engine) command(c container) *exec.Cmd {
+	cmd := exec.Command(e.program, c.args()...)
+	cmd.Env = []string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), bench.ProcessMark + "=" + c.launch.ID}
+	return cmd
+}
+
+// Close has nothing to do: nothing is shared.
+func (e *engine) Close(context.Context) error { return nil }

@@ -1,0 +1,217 @@
+package lxc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/bench"
+	"tare/internal/cgroup"
+	"tare/internal/platform/launch"
+)
+
+// instance is one container and its monitor, which is lxc-execute itself. They
+// are side by side in a cgroup of the instance, which holds weight and soft
+// limit, for that is where instances of all platforms are siblings.
+type instance struct {
+	engine     *engine
+	container  container
+	monitor    *launch.Process
+	command    []string
+	group      *cgroup.Group
+	unenforced []string
+	undo       launch.Undo
+}
+
+// prepare makes all that lxc-execute needs.
+func (i *instance) prepare() error {
+	e, c := i.engine, &i.container
+	if err := c.checkPaths(); err != nil {
+		return err
+	}
+	if err := i.makeGroup(); err != nil {
+		return err
+	}
+	if c.launch.Options["net"] == "veth" {
+		var err error
+		if c.lease, err = e.env.Lab.Allocate(); err != nil {
+			return err
+		}
+	}
+	// The caller removes the directory and what is in it.
+	for _, dir := range []string{c.upper(), c.scratch(), filepath.Dir(c.file())} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	text, unenforced := c.config(i.controls)
+	i.unenforced = append(append(i.unenforced, unenforced...), "disk size")
+	return os.WriteFile(c.file(), []byte(text), 0o644)
+}
+
+// makeGroup makes the group in which lxc makes those of the container and of
+// its monitor.
+func (i *instance) makeGroup() error {
+	name := i.engine.env.Run + "/" + i.container.launch.ID
+	remove := func(ctx context.Context) error { return cgroup.Remove(ctx, name) }
+	if err := i.undo.Register(i.engine.env.Ledger, bench.KindCgroup, name, remove); err != nil {
+		return err
+	}
+	s := i.container.launch.Shape
+	g, unenforced, err := i.engine.cgroups.Create(name, cgroup.Limits{
+		CPUSet: i.container.launch.CPUSet, Weight: s.CPUWeight, MemorySoft: s.MemorySoft,
+	})
+	if err != nil {
+		return err
+	}
+	i.unenforced = unenforced
+	i.group = g
+	if dir := g.Dirs()["cpuset"]; dir != "" {
+		// A v1 cpuset takes no process before it has CPUs, and lxc fills in
+		// its own ones only where they copy their parent's.
+		if err := os.WriteFile(filepath.Join(dir, "cgroup.clone_children"), []byte("1"), 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// controls reports whether the controller has the control file.
+func (i *instance) controls(controller, file string) bool {
+	dirs := i.group.Dirs()
+	dir := dirs[controller]
+	if i.container.v2 {
+		dir = dirs[cgroup.Unified]
+	}
+	if dir == "" {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(dir, file))
+	return err == nil
+}
+
+// start runs lxc-execute where it sees the lab's devices, and where the lock
+// files it leaves behind vanish with it.
+func (i *instance) start() error {
+	e, c := i.engine, i.container
+	gone := func(context.Context) error { return nil } // stopped by then
+	if err := i.undo.Register(e.env.Ledger, bench.KindProcess, c.launch.ID, gone); err != nil {
+		return err
+	}
+	i.command = append([]string{"lxc-execute"}, c.args()...)
+	err := launch.Apart(e.env.Lab.NetNS(), func() (err error) {
+		if err = launch.FreshSysfs(); err != nil {
+			return err
+		}
+		if err = launch.Hide("/run/lxc"); err != nil {
+			return err
+		}
+		i.monitor, err = launch.Start(e.command(c), c.words())
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	i.undo.Add(i.end)
+	return nil
+}
+
+func (i *instance) Stream() io.ReadWriteCloser { return i.monitor.Stream() }
+func (i *instance) Launched() int64            { return i.monitor.Launched() }
+func (i *instance) Command() []string          { return i.command }
+func (i *instance) Unenforced() []string       { return i.unenforced }
+
+// Addr is the container's own address, or the lab's with net=host.
+func (i *instance) Addr() netip.Addr {
+	if i.container.launch.Options["net"] == "host" {
+		return i.engine.labAddr
+	}
+	return i.container.lease.Addr.Addr()
+}
+
+// payload finds the container's first process and its cgroups: the child of
+// the monitor that lxc has put into the payload's group.
+func (i *instance) payload() (pid int, cgroups map[string]string, err error) {
+	children, err := launch.Children(i.monitor.PID())
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, c := range children {
+		cgroups, err := i.engine.cgroups.Of(c.PID)
+		if err != nil {
+			continue // it ended meanwhile
+		}
+		for _, dir := range cgroups {
+			if strings.HasPrefix(filepath.Base(dir), "lxc.payload.") {
+				return c.PID, cgroups, nil
+			}
+		}
+	}
+	return 0, nil, errors.New("no process in it")
+}
+
+// Scope finds the container's cgroups, its monitor and its network device.
+func (i *instance) Scope() (bench.Scope, error) {
+	s := bench.Scope{Helpers: []bench.Process{{PID: i.monitor.PID(), Part: "monitor"}}}
+	fail := func(err error) (bench.Scope, error) {
+		return bench.Scope{}, fmt.Errorf("scope of container %s: %w", i.container.launch.ID, err)
+	}
+	pid, cgroups, err := i.payload()
+	if err != nil {
+		return fail(err)
+	}
+	s.Cgroups = cgroups
+	net := i.container.launch.Options["net"]
+	if net != "host" {
+		s.NetNS = fmt.Sprintf("/proc/%d/ns/net", pid)
+	}
+	if net == "veth" {
+		dev, err := launch.HostEnd(pid, "eth0", i.engine.env.Lab.NetNS())
+		if err != nil {
+			return fail(err)
+		}
+		s.NetDevs = []string{dev}
+	}
+	return s, nil
+}
+
+// Log is the last lxc-execute has printed and written into its log.
+func (i *instance) Log() string {
+	var b strings.Builder
+	if !i.monitor.Running() {
+		fmt.Fprintf(&b, "lxc-execute ended: %s\n", i.monitor.State())
+	}
+	b.WriteString(launch.Tail(i.container.words()))
+	b.WriteString(launch.Tail(i.container.log()))
+	return b.String()
+}
+
+// Close ends the container.
+func (i *instance) Close(ctx context.Context) error {
+	if err := i.undo.Run(ctx); err != nil {
+		return fmt.Errorf("close container %s: %w", i.container.launch.ID, err)
+	}
+	return nil
+}
+
+// grace is how long the monitor may take to clean up after its container.
+const grace = 3 * time.Second
+
+// end kills the container as lxc-stop --kill does, by its first process, and
+// waits for the monitor. What is left after that ends with the cgroup.
+func (i *instance) end(ctx context.Context) error {
+	if pid, _, err := i.payload(); err == nil {
+		if err := unix.Kill(pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
+			return fmt.Errorf("kill process %d: %w", pid, err)
+		}
+	}
+	return i.monitor.Stop(ctx, grace)
+}

@@ -1,0 +1,77 @@
+// Package lxc runs instances as system-less application containers, by
+// lxc-execute in the foreground: its standard streams reach the agent as they
+// are, through no terminal.
+package lxc
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+
+	"tare/internal/bench"
+	"tare/internal/platform/launch"
+)
+
+// Platform is lxc.
+type Platform struct{}
+
+// New returns the platform.
+func New() Platform { return Platform{} }
+
+// Name returns "lxc".
+func (Platform) Name() string { return "lxc" }
+
+// Summary is one line for people.
+func (Platform) Summary() string { return "LXC application containers, by lxc-execute" }
+
+// Options are the switches of this platform.
+func (Platform) Options() []bench.Option {
+	return []bench.Option{
+		{Name: "net", Values: []string{"veth", "host", "none"}, Default: "veth",
+			Doc: "veth: an address on the lab's bridge; host: the lab's own network; none: loopback only"},
+	}
+}
+
+const install = bench.Hint("install LXC, such as: apt-get install lxc")
+
+// shared is what every container's configuration includes, as those made by
+// lxc-create do: capabilities, devices, system call filter.
+const shared = "/usr/share/lxc/config/common.conf"
+
+// Check asks lxc-execute for its version.
+func (Platform) Check(ctx context.Context) (bench.Availability, error) {
+	a := bench.Availability{Programs: map[string]string{}}
+	if os.Geteuid() != 0 {
+		return a, fmt.Errorf("lxc: containers with a bridge need root: %w%w", bench.ErrUnavailable, bench.Hint("run as root"))
+	}
+	path, err := launch.Program("lxc-execute")
+	if err != nil {
+		return a, fmt.Errorf("lxc: %w: %w%w", err, bench.ErrUnavailable, install)
+	}
+	if _, err := os.Stat(shared); err != nil {
+		return a, fmt.Errorf("lxc: shared configuration: %w: %w%w", err, bench.ErrUnavailable, install)
+	}
+	out, err := exec.CommandContext(ctx, path, "--version").Output()
+	if err != nil {
+		return a, fmt.Errorf("lxc: lxc-execute --version: %w: %w", err, bench.ErrUnavailable)
+	}
+	if a.Version, err = parseVersion(string(out)); err != nil {
+		return a, fmt.Errorf("lxc: lxc-execute --version: %w: %w", err, bench.ErrUnavailable)
+	}
+	a.Programs["lxc-execute"] = a.Version
+	return a, nil
+}
+
+var versionForm = regexp.MustCompile(`^[0-9]+\.[0-9]+[0-9A-Za-z.+~-]*$`)
+
+// parseVersion reads what lxc-execute prints for --version.
+func parseVersion(text string) (string, error) {
+	v := strings.TrimSpace(text)
+	if !versionForm.MatchString(v) {
+		return "", fmt.Errorf("no version in %q", text)
+	}
+	return v, nil
+}

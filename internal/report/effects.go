@@ -1,0 +1,155 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+
+	"tare/internal/overhead"
+)
+
+// The picture beside a row: ratios to the baseline on a logarithmic axis that
+// all rows of a metric share.
+const (
+	plotWidth  = 300.0
+	plotHeight = 30.0
+	plotPad    = 10.0
+)
+
+// metricView is a metric of a case with a row for each platform.
+type metricView struct {
+	Name, Unit, Better string
+	Headline           bool
+	Axis               template.HTML
+	Rows               []rowView
+}
+
+// rowView is one platform's row.
+type rowView struct {
+	overhead.Row
+	Name    string
+	Value   string
+	Plot    template.HTML
+	Verdict string // class of the verdict's colour
+	Word    string
+	Detail  string
+}
+
+// metricsOf groups the rows of a case by metric, in their order. The axis is
+// made for what was measured for real; an emulated platform that lies beyond
+// it is drawn at its edge with an arrow.
+func metricsOf(c overhead.Case, margin float64) []metricView {
+	var views []metricView
+	for i := 0; i < len(c.Rows); {
+		j := i
+		var ratios []float64
+		for ; j < len(c.Rows) && c.Rows[j].Metric.Name == c.Rows[i].Metric.Name; j++ {
+			if c.Rows[j].Label == "" {
+				ratios = append(ratios, ratiosOf(c.Rows[j])...)
+			}
+		}
+		m := c.Rows[i].Metric
+		s := ratioScale(ratios, margin, plotPad, plotWidth-plotPad)
+		v := metricView{
+			Name: m.Name, Unit: m.Unit, Better: string(m.Better) + " is better", Headline: m.Headline, Axis: axis(s),
+		}
+		for _, row := range c.Rows[i:j] {
+			v.Rows = append(v.Rows, viewRow(row, s, margin))
+		}
+		views = append(views, v)
+		i = j
+	}
+	return views
+}
+
+// ratiosOf is everything a row's picture must hold.
+func ratiosOf(row overhead.Row) []float64 {
+	var rs []float64
+	if row.Baseline && row.Median > 0 {
+		for _, p := range row.Points {
+			rs = append(rs, p.Value/row.Median)
+		}
+	}
+	if e := row.Effect; e != nil {
+		for _, p := range e.Ratios {
+			rs = append(rs, p.Value)
+		}
+		if e.Verdict != overhead.Refused {
+			rs = append(rs, e.Low, e.High)
+		}
+	}
+	return rs
+}
+
+func viewRow(row overhead.Row, s logScale, margin float64) rowView {
+	v := rowView{Row: row, Name: labelled(row.Platform, row.Label), Value: quantity(row.Median, row.Metric.Unit)}
+	v.Plot = plotRow(row, s, margin)
+	e := row.Effect
+	switch {
+	case row.Baseline:
+		v.Word, v.Verdict, v.Detail = "baseline", "none", "its own launches around their median"
+	case e == nil:
+		v.Word, v.Verdict = "nothing to compare with", "none"
+	case e.Verdict == overhead.Refused:
+		v.Word, v.Verdict, v.Detail = "refused", "none", e.Why
+	default:
+		v.Word, v.Detail = e.Words, fmt.Sprintf("ratio %.3f (%.3f to %.3f), %s", e.Ratio, e.Low, e.High, e.Verdict)
+		switch {
+		case e.Verdict == overhead.Equivalent:
+			v.Verdict = "same"
+		case e.Verdict != overhead.Differs:
+			v.Verdict = "open"
+		case e.Cost > 0:
+			v.Verdict = "worse"
+		default:
+			v.Verdict = "better"
+		}
+		if e.Why != "" {
+			v.Detail += ": " + e.Why
+		}
+	}
+	return v
+}
+
+// plotRow draws every block's ratio as a point, the interval as a bar and the
+// estimate as a mark, over the margin of equivalence.
+func plotRow(row overhead.Row, s logScale, margin float64) template.HTML {
+	d := newDrawing(plotWidth, plotHeight, "plot", "ratios to the baseline of "+row.Platform+", "+row.Metric.Name)
+	mid := plotHeight / 2
+	d.rect("band", s.at(1-margin), 0, s.at(1+margin)-s.at(1-margin), plotHeight, "")
+	d.line("one", s.at(1), 0, s.at(1), plotHeight)
+	e := row.Effect
+	if e != nil && e.Verdict != overhead.Refused {
+		what := fmt.Sprintf("ratio %.3f, 95 %% interval %.3f to %.3f", e.Ratio, e.Low, e.High)
+		switch {
+		case e.Ratio < s.low:
+			d.text("beyond", 1, mid+5, "◂ "+number(e.Ratio)+"×")
+			return d.html()
+		case e.Ratio > s.high:
+			d.text("beyond end", plotWidth-1, mid+5, number(e.Ratio)+"× ▸")
+			return d.html()
+		}
+		d.rect("interval", s.at(e.Low), mid-3, s.at(e.High)-s.at(e.Low), 6, what)
+		d.rect("estimate", s.at(e.Ratio)-1.5, mid-7, 3, 14, what)
+	}
+	points, scale := []overhead.Point(nil), 1.0
+	switch {
+	case row.Baseline && row.Median > 0:
+		points, scale = row.Points, 1/row.Median
+	case e != nil:
+		points = e.Ratios
+	}
+	for _, p := range points {
+		d.circle("point", s.at(p.Value*scale), mid, 2.6, fmt.Sprintf("block %d, trial %s: %.3f", p.Block, p.Trial, p.Value*scale))
+	}
+	return d.html()
+}
+
+// axis is the scale under the rows of a metric.
+func axis(s logScale) template.HTML {
+	d := newDrawing(plotWidth, 18, "plot", "axis of ratios to the baseline")
+	for _, t := range s.ticks(34) {
+		d.line("tick", s.at(t), 0, s.at(t), 4)
+		d.text("tick", s.at(t), 15, number(t)+"×")
+	}
+	return d.html()
+}

@@ -1,0 +1,130 @@
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+
+	"tare/internal/overhead"
+)
+
+var (
+	//go:embed page.html
+	pageText string
+	//go:embed style.css
+	styleText string
+)
+
+// page is what the template shows.
+type page struct {
+	*overhead.Result
+	Style   template.CSS
+	Cases   []caseView
+	Panels  []panelView
+	Facts   []overhead.Fact
+	Caveats []string
+	Phases  []phaseRow
+	Where   []placeView
+	Minutes string
+	Again   []againView
+}
+
+// againView is the command that measures one platform's rows of a case again.
+type againView struct{ Case, Platform, Command string }
+
+type caseView struct {
+	overhead.Case
+	Headline []metricView
+	Further  []metricView
+	Usage    []usageView
+}
+
+type phaseRow struct {
+	Platform string
+	Cells    []string
+	Overhead string
+	N        int
+}
+
+// placeView says where the actors of like scenes ran.
+type placeView struct {
+	Actor, Role, CPUs, Scenes string
+}
+
+// phaseNames are a trial's phases in order.
+var phaseNames = []string{"setup", "launch", "prepare", "warmup", "measure", "collect", "close"}
+
+// HTML writes the result as one page that needs nothing else.
+func HTML(w io.Writer, r *overhead.Result) error {
+	t, err := template.New("page").Funcs(template.FuncMap{
+		"plural": plural, "percent": percent, "labelled": labelled, "number": number,
+		"times100": func(f float64) float64 { return 100 * f },
+		"join":     strings.Join, "phases": func() []string { return phaseNames },
+	}).Parse(pageText)
+	if err != nil {
+		return fmt.Errorf("report template: %w", err)
+	}
+	p := page{Result: r, Style: template.CSS(styleText), Panels: panelsOf(r.Series), Facts: r.HostFacts,
+		Minutes: fmt.Sprintf("%.1f", r.Seconds/60), Where: placesOf(r.Layout)}
+	for _, c := range r.Cases {
+		v := caseView{Case: c, Usage: usageOf(c)}
+		for _, m := range metricsOf(c, r.Margin) {
+			if m.Headline {
+				v.Headline = append(v.Headline, m)
+			} else {
+				v.Further = append(v.Further, m)
+			}
+		}
+		if len(v.Headline) == 0 {
+			v.Headline, v.Further = v.Further, nil
+		}
+		p.Cases = append(p.Cases, v)
+		for _, row := range c.Rows {
+			a := againView{c.Title, labelled(row.Platform, row.Label), row.Reproduce}
+			if !slices.Contains(p.Again, a) {
+				p.Again = append(p.Again, a)
+			}
+		}
+	}
+	for _, f := range r.HostFacts {
+		if f.Caveat != "" && !slices.Contains(p.Caveats, f.Caveat) {
+			p.Caveats = append(p.Caveats, f.Caveat)
+		}
+	}
+	for _, row := range r.Procedure {
+		v := phaseRow{Platform: row.Platform, Overhead: fmt.Sprintf("%.2f", row.Overhead), N: row.N}
+		for _, name := range phaseNames {
+			cell := "–"
+			if s, ok := row.Phases[name]; ok {
+				cell = fmt.Sprintf("%.2f", s)
+			}
+			v.Cells = append(v.Cells, cell)
+		}
+		p.Phases = append(p.Phases, v)
+	}
+	if err := t.Execute(w, p); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
+}
+
+// placesOf gathers actors that ran on the same CPUs in the same role.
+func placesOf(layout []overhead.Placement) []placeView {
+	var views []placeView
+	index := map[string]int{}
+	for _, l := range layout {
+		cpus := strings.Trim(strings.ReplaceAll(fmt.Sprint(l.CPUSet), " ", ", "), "[]")
+		key := l.Actor + "|" + string(l.Role) + "|" + cpus
+		i, ok := index[key]
+		if !ok {
+			index[key] = len(views)
+			views = append(views, placeView{l.Actor, string(l.Role), cpus, l.Scene})
+			continue
+		}
+		views[i].Scenes += ", " + l.Scene
+	}
+	return views
+}

@@ -1,0 +1,86 @@
+// Package report shows the result of a run as text, HTML, JSON or CSV. It
+// renders; every number and every word about a number comes with the result.
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"tare/internal/bench"
+	"tare/internal/overhead"
+)
+
+// JSON writes the whole result.
+func JSON(w io.Writer, r *overhead.Result) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(r)
+}
+
+// number writes v with four significant digits, and thousands set apart.
+func number(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "–"
+	}
+	a := math.Abs(v)
+	switch {
+	case a == 0:
+		return "0"
+	case a >= 1000:
+		return thousands(strconv.FormatFloat(v, 'f', 0, 64))
+	case a >= 1e-3:
+		s := strconv.FormatFloat(v, 'f', max(0, 3-int(math.Floor(math.Log10(a)))), 64)
+		if strings.ContainsRune(s, '.') {
+			s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+		}
+		return s
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
+// thousands puts a narrow space between groups of three digits.
+func thousands(s string) string {
+	sign := ""
+	if strings.HasPrefix(s, "-") {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "\u202f" + s[i:]
+	}
+	return sign + s
+}
+
+// quantity writes a value with its unit, sizes with binary multiples.
+func quantity(v float64, unit string) string {
+	switch unit {
+	case "bytes":
+		return bench.Bytes(v).String()
+	case "bytes/s":
+		return bench.Bytes(v).String() + "/s"
+	}
+	return number(v) + " " + unit
+}
+
+// percent writes a fraction as a signed percentage.
+func percent(f float64) string { return fmt.Sprintf("%+.1f %%", 100*f) }
+
+// plural writes n with the noun.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// labelled is a platform's name wearing its label, wherever it is shown.
+func labelled(name, label string) string {
+	if label == "" {
+		return name
+	}
+	return name + " (" + label + ")"
+}

@@ -1,0 +1,247 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"tare/internal/bench"
+)
+
+// decoder turns the tree into an experiment and collects what is wrong on the
+// way. Its readers leave the target as it is when the node is nil (not said).
+type decoder struct {
+	words Vocabulary
+	errs  Errors
+}
+
+// fault returns err as one of ours; an error without a place is about the file.
+func fault(src *source, err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return Place{src: src}.Error(err)
+}
+
+func (d *decoder) fail(at Place, format string, args ...any) {
+	d.errs = append(d.errs, at.Errorf(format, args...))
+}
+
+// fields returns a mapping's values by key, and reports keys that have no
+// meaning there and keys without a value.
+func (d *decoder) fields(n *node, what string, keys []string) map[string]*node {
+	found := map[string]*node{}
+	if n == nil {
+		return found
+	}
+	if n.kind != mapping {
+		d.fail(n.place, "%s is written as a mapping, found %s%w", what, n.kindName(),
+			bench.Hint("keys: "+strings.Join(keys, ", ")))
+		return found
+	}
+	known := map[string]bool{}
+	for _, k := range keys {
+		known[k] = true
+	}
+	for _, e := range n.entries {
+		switch {
+		case !known[e.key]:
+			d.fail(e.place, "%w", unknown("key of "+what, e.key, keys))
+		case e.value.kind == null:
+			d.fail(e.place, "%q has no value%w", e.key, bench.Hint("write one, or leave the key out"))
+		default:
+			found[e.key] = e.value
+		}
+	}
+	return found
+}
+
+// list returns the items of a sequence; a single value counts as a list of one.
+func (d *decoder) list(n *node) []*node {
+	switch {
+	case n == nil:
+		return nil
+	case n.kind == sequence:
+		return n.items
+	}
+	return []*node{n}
+}
+
+// scalar reports whether n was said and is a single value.
+func (d *decoder) scalar(n *node, want string) bool {
+	if n == nil {
+		return false
+	}
+	if n.kind != scalar {
+		d.fail(n.place, "expected %s, found %s", want, n.kindName())
+		return false
+	}
+	return true
+}
+
+func (d *decoder) text(n *node, into *string) {
+	if d.scalar(n, "text") {
+		*into = n.text
+	}
+}
+
+var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,39}$`)
+
+func (d *decoder) name(n *node, into *string) {
+	if !d.scalar(n, "a name") {
+		return
+	}
+	if !nameForm.MatchString(n.text) {
+		d.fail(n.place, "%q is not a name%w", n.text, bench.Hint("lower-case letters, digits, - _ and ., at most 40"))
+		return
+	}
+	*into = n.text
+}
+
+// word reads one of several words.
+func (d *decoder) word(n *node, what string, words []string, into *string) {
+	if !d.scalar(n, "one of "+strings.Join(words, ", ")) {
+		return
+	}
+	for _, w := range words {
+		if n.text == w {
+			*into = w
+			return
+		}
+	}
+	d.fail(n.place, "%w", unknown(what, n.text, words))
+}
+
+func (d *decoder) boolean(n *node, into *bool) {
+	if n == nil {
+		return
+	}
+	v, ok := n.value.(bool)
+	if !ok {
+		d.fail(n.place, "expected true or false, found %s", n.kindName())
+		return
+	}
+	*into = v
+}
+
+// integer reads a whole number within the bounds.
+func (d *decoder) integer(n *node, lo, hi int, into *int) {
+	if !d.scalar(n, "a whole number") {
+		return
+	}
+	v, err := strconv.Atoi(n.text)
+	switch {
+	case err != nil:
+		d.fail(n.place, "%q is not a whole number", n.text)
+	case v < lo:
+		d.fail(n.place, "%d is too few: at least %d", v, lo)
+	case v > hi:
+		d.fail(n.place, "%d is too many: at most %d", v, hi)
+	default:
+		*into = v
+	}
+}
+
+func (d *decoder) seed(n *node, into **uint64) {
+	if !d.scalar(n, "a whole number") {
+		return
+	}
+	v, err := strconv.ParseUint(n.text, 10, 64)
+	if err != nil {
+		d.fail(n.place, "%q is not a seed%w", n.text, bench.Hint("a whole number from 0 to 18446744073709551615"))
+		return
+	}
+	*into = &v
+}
+
+// number reads a number above zero.
+func (d *decoder) number(n *node, into *float64) {
+	if !d.scalar(n, "a number") {
+		return
+	}
+	v, err := strconv.ParseFloat(n.text, 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		d.fail(n.place, "%q is not a number", n.text)
+		return
+	}
+	if v <= 0 {
+		d.fail(n.place, "%s must be above zero", n.text)
+		return
+	}
+	*into = v
+}
+
+// percent reads "3%" or 0.03, from zero to below one.
+func (d *decoder) percent(n *node, into *float64) {
+	const form bench.Hint = "write it like 3% (or 0.03)"
+	if !d.scalar(n, "a percentage") {
+		return
+	}
+	digits, isPercent := strings.CutSuffix(n.text, "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+	if isPercent {
+		v /= 100
+	}
+	switch {
+	case err != nil || math.IsNaN(v):
+		d.fail(n.place, "%q is not a percentage%w", n.text, form)
+	case v < 0:
+		d.fail(n.place, "%s must not be negative%w", n.text, form)
+	case v >= 1:
+		d.fail(n.place, "%s is too much: a margin lies below 100%%%w", n.text, form)
+	default:
+		*into = v
+	}
+}
+
+// size reads an amount of memory or storage above zero.
+func (d *decoder) size(n *node, into *bench.Bytes) {
+	if !d.scalar(n, "a size such as 512MiB") {
+		return
+	}
+	v, err := bench.ParseBytes(n.text)
+	switch {
+	case err != nil:
+		d.errs = append(d.errs, n.place.Error(err))
+	case v <= 0:
+		d.fail(n.place, "%s must be above zero", n.text)
+	case v < bench.MiB:
+		d.fail(n.place, "%s is less than 1 MiB%w", n.text, bench.Hint("a unit may be missing: write 512MiB or 1GiB"))
+	default:
+		*into = v
+	}
+}
+
+// duration reads a time of at least lo.
+func (d *decoder) duration(n *node, lo time.Duration, into *time.Duration) {
+	const form bench.Hint = "write a number and a unit, such as 500ms, 5s or 10m"
+	if !d.scalar(n, "a time such as 5s") {
+		return
+	}
+	v, err := time.ParseDuration(n.text)
+	if err != nil {
+		if _, bare := strconv.ParseFloat(n.text, 64); bare == nil {
+			d.fail(n.place, "%s lacks a unit%w", n.text, bench.Hint(fmt.Sprintf("write %ss for seconds, %sms for milliseconds", n.text, n.text)))
+			return
+		}
+		d.fail(n.place, "%q is not a time%w", n.text, form)
+		return
+	}
+	switch {
+	case v < 0:
+		d.fail(n.place, "%s: a time must not be negative", n.text)
+	case v == 0 && lo > 0:
+		d.fail(n.place, "%s must be above zero", n.text)
+	case v < lo:
+		d.fail(n.place, "%s is too short: at least %s", n.text, lo)
+	case v > 1000*time.Hour:
+		d.fail(n.place, "%s is too long: at most 1000 hours", n.text)
+	default:
+		*into = v
+	}
+}

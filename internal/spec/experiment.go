@@ -1,0 +1,138 @@
+// Package spec reads an experiment from one YAML file. It knows no platform
+// and no workload: the words that may be used come in a [Vocabulary].
+//
+// A file is read into a tree whose every value knows its place; --set changes
+// the tree, and each level of a factor is a changed copy of its scene. So one
+// reader serves all three, and an error points at the words that caused it,
+// wherever they were said. The format is described in docs/SPEC.md.
+package spec
+
+import (
+	"time"
+
+	"tare/internal/bench"
+)
+
+// Vocabulary is what a specification may speak of.
+type Vocabulary struct {
+	Platforms []PlatformWord
+	Workloads []bench.Workload
+	// Fill checks a workload's parameters, fills in the defaults and gives every
+	// value its canonical form. An error that has the method ParamName() string
+	// is reported where that parameter was written.
+	Fill func(w bench.Workload, p bench.Params) (bench.Params, error)
+}
+
+// PlatformWord is a platform as it can be named.
+type PlatformWord struct {
+	Name    string
+	Options []bench.Option
+}
+
+// Workload returns the workload with the name, or nil.
+func (v Vocabulary) Workload(name string) bench.Workload {
+	for _, w := range v.Workloads {
+		if w.Name() == name {
+			return w
+		}
+	}
+	return nil
+}
+
+func (v Vocabulary) platform(name string) *PlatformWord {
+	for i := range v.Platforms {
+		if v.Platforms[i].Name == name {
+			return &v.Platforms[i]
+		}
+	}
+	return nil
+}
+
+// Platforms are those of an experiment or a scene.
+type Platforms struct {
+	// AllReal: every platform that is real on the host, as far as not named.
+	AllReal bool
+	Named   []bench.PlatformRef
+}
+
+// Experiment is a specification, checked as far as is possible without the host.
+type Experiment struct {
+	Name      string
+	Title     string
+	Question  string
+	Platforms Platforms
+	Baseline  bench.PlatformRef
+	Blocks    int
+	Seed      *uint64 // nil: the planner's to choose
+	Margin    float64 // of equivalence, a fraction
+	MaxTime   time.Duration
+	Scenes    []Scene // with their factors crossed
+	Warnings  []string
+	Places    Places
+}
+
+// Scene is what one trial sets up, but for the platform under test.
+type Scene struct {
+	Name      string
+	Title     string
+	Startup   bool
+	Platforms Platforms
+	Timing    bench.Timing
+	Factors   []Factor
+	Actors    []Actor // the subjects first
+	Places    Places
+}
+
+// Factor is one factor's level in a scene.
+type Factor struct {
+	Name  string // such as "threads" or "shape.memory"
+	Level string
+}
+
+// Actor is one or several like instances of a scene.
+type Actor struct {
+	Name string
+	Role bench.Role
+	Host string
+	// Platform is nil where it is the platform under test.
+	Platform *bench.PlatformRef
+	Shape    bench.Shape
+	// Workload is empty for an idle actor and the subject of a start-up scene.
+	Workload string
+	// Params are each instance's own: a load that several split is divided already.
+	Params bench.Params
+	Part   string
+	// Serves names the actor whose workload this one is a part of. One such
+	// actor is there for every instance of the one it serves.
+	Serves string
+	// Count is how many there are; 1 for an actor that serves another.
+	Count int
+	// Shared: on the CPUs of the subject instead of CPUs of its own.
+	Shared bool
+	Places Places
+}
+
+// Parse reads an experiment. The file name is for messages; each argument of
+// set is a "path=value" that replaces a value, such as timing.measure=10s or
+// scenes.cpu.params.threads=4. An error is of type [Errors].
+func Parse(file string, text []byte, set []string, v Vocabulary) (*Experiment, error) {
+	src := newSource(file, text)
+	root, err := readTree(src, text)
+	if err != nil {
+		return nil, Errors{fault(src, err)}
+	}
+	d := &decoder{words: v}
+	for _, arg := range set {
+		changed, err := apply(root, arg)
+		if err != nil {
+			d.errs = append(d.errs, fault(src, err))
+			continue
+		}
+		root = changed
+	}
+	e := d.experiment(root)
+	if len(d.errs) > 0 {
+		return nil, d.errs.Sorted()
+	}
+	return e, nil
+}

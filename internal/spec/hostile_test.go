@@ -1,0 +1,36 @@
+package spec_test
+
+import (
+	"strings"
+	"testing"
+
+	"tare/internal/spec"
+	"tare/internal/spec/spectest"
+)
+
+// TestHostileText feeds what would exhaust a careless reader.
+func TestHostileText(t *testing.T) {
+	var bombs strings.Builder
+	bombs.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
+	for i := 1; i < 9; i++ {
+		a, b := string(rune('0'+i-1)), string(rune('0'+i))
+		bombs.WriteString("a" + b + ": &a" + b + " [" + strings.TrimSuffix(strings.Repeat("*a"+a+", ", 10), ", ") + "]\n")
+	}
+	for name, text := range map[string]string{
+		"nested brackets": "a: " + strings.Repeat("[", 5_000) + strings.Repeat("]", 5_000),
+		"open brackets":   "a: " + strings.Repeat("[", 10_000),
+		"nested keys":     strings.Repeat("{a: ", 5_000),
+		"many keys":       "a: {" + strings.Repeat("x: 1, ", 9_000) + "}",
+		"too long":        "a: " + strings.Repeat("x", 100_000),
+		"alias bomb":      bombs.String(),
+		"not UTF-8":       "a: \xff\xfe",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := spec.Parse("x.yaml", []byte(text), nil, spectest.Vocabulary()); err == nil {
+				t.Error("was read")
+			} else if len(err.Error()) > 1<<10 {
+				t.Errorf("an error of %d bytes", len(err.Error()))
+			}
+		})
+	}
+}

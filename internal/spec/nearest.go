@@ -1,0 +1,62 @@
+package spec
+
+import (
+	"fmt"
+	"strings"
+
+	"tare/internal/bench"
+)
+
+// unknown says that a word is not among those that are, and names the nearest.
+func unknown(what, word string, words []string) error {
+	if n := nearest(word, words); n != "" {
+		return fmt.Errorf("unknown %s %q; did you mean %q?%w", what, word, n, oneOf(words))
+	}
+	return fmt.Errorf("unknown %s %q%w", what, word, oneOf(words))
+}
+
+// oneOf is the advice to take one of the words.
+func oneOf(words []string) bench.Hint {
+	if len(words) == 0 {
+		return "there is none to choose from"
+	}
+	return bench.Hint("one of: " + strings.Join(words, ", "))
+}
+
+// nearest returns the word closest to w, or "" when none is close: at most one
+// slip of the keyboard for every three letters.
+func nearest(w string, words []string) string {
+	best, at := "", max(1, len(w)/3)+1
+	for _, c := range words {
+		if d := slips(strings.ToLower(w), strings.ToLower(c)); d < at {
+			best, at = c, d
+		}
+	}
+	return best
+}
+
+// slips counts the letters to insert, delete, replace or swap with their
+// neighbour to make b of a (optimal string alignment distance).
+func slips(a, b string) int {
+	s, t := []rune(a), []rune(b)
+	before, last := make([]int, len(t)+1), make([]int, len(t)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(s); i++ {
+		row := make([]int, len(t)+1)
+		row[0] = i
+		for j := 1; j <= len(t); j++ {
+			replace := last[j-1]
+			if s[i-1] != t[j-1] {
+				replace++
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, replace)
+			if i > 1 && j > 1 && s[i-1] == t[j-2] && s[i-2] == t[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(t)]
+}

@@ -1,0 +1,188 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tare/internal/bench"
+)
+
+// allReal stands for every platform that is real on the host.
+const allReal = "all-real"
+
+// platforms reads a list of platforms: "native, docker[net=host]" or
+// [native, docker: {net: host}]. Options at their default are left out of the
+// references, so that one variant has one name.
+func (d *decoder) platforms(n *node, into *Platforms) {
+	if n == nil {
+		return
+	}
+	if n.kind == mapping {
+		d.fail(n.place, "platforms are a list, found a mapping%w", bench.Hint("such as: platforms: native, docker[net=host]"))
+		return
+	}
+	var p Platforms
+	seen := map[string]bool{}
+	add := func(at Place, ref bench.PlatformRef, ok bool) {
+		switch name := ref.String(); {
+		case !ok:
+		case seen[name]:
+			d.fail(at, "%s is named twice", name)
+		case name == allReal:
+			seen[name], p.AllReal = true, true
+		default:
+			seen[name] = true
+			p.Named = append(p.Named, ref)
+		}
+	}
+	for _, item := range d.list(n) {
+		if item.kind != scalar {
+			ref, ok := d.platformMap(item)
+			add(item.place, ref, ok)
+			continue
+		}
+		for _, w := range splitList(item.text) {
+			at := item.place.within(item.text, w)
+			ref, ok := d.platformWord(at, item.text[w.from:w.to], allReal)
+			add(at, ref, ok)
+		}
+	}
+	if len(p.Named) == 0 && !p.AllReal && len(d.errs) == 0 {
+		d.fail(n.place, "no platform is named")
+	}
+	*into = p
+}
+
+// platform reads one reference.
+func (d *decoder) platform(n *node) (bench.PlatformRef, bool) {
+	if n.kind == scalar {
+		return d.platformWord(n.place, n.text)
+	}
+	return d.platformMap(n)
+}
+
+// platformMap reads {docker: {net: host}}.
+func (d *decoder) platformMap(n *node) (bench.PlatformRef, bool) {
+	if n.kind != mapping || len(n.entries) != 1 {
+		d.fail(n.place, "expected a platform, found %s%w", n.kindName(), bench.Hint("such as docker[net=host] or docker: {net: host}"))
+		return bench.PlatformRef{}, false
+	}
+	e := n.entries[0]
+	word, ok := d.platformName(e.place, e.key)
+	if !ok {
+		return bench.PlatformRef{}, false
+	}
+	if e.value.kind != mapping {
+		d.fail(e.value.place, "options of %s are a mapping, found %s", e.key, e.value.kindName())
+		return bench.PlatformRef{}, false
+	}
+	ref := bench.PlatformRef{Name: word.Name}
+	for _, o := range e.value.entries {
+		if !d.scalar(o.value, "a word") || !d.option(o.place, word, &ref, o.key, o.value.text) {
+			return ref, false
+		}
+	}
+	return ref, true
+}
+
+// platformWord reads docker[net=host,storage=volume]; extra words pass as they are.
+func (d *decoder) platformWord(at Place, text string, extra ...string) (bench.PlatformRef, bool) {
+	name, rest, bracket := strings.Cut(text, "[")
+	name = strings.TrimSpace(name)
+	if !bracket && slices.Contains(extra, name) {
+		return bench.PlatformRef{Name: name}, true
+	}
+	word, ok := d.platformName(at, name, extra...)
+	if !ok {
+		return bench.PlatformRef{}, false
+	}
+	ref := bench.PlatformRef{Name: word.Name}
+	if !bracket {
+		return ref, true
+	}
+	options, closed := strings.CutSuffix(strings.TrimSpace(rest), "]")
+	if !closed {
+		d.fail(at, "%q: the bracket is not closed", text)
+		return ref, false
+	}
+	for _, kv := range strings.Split(options, ",") {
+		key, value, ok := strings.Cut(kv, "=")
+		if !ok {
+			d.fail(at, "%q: option %q is not of the form name=value", text, kv)
+			return ref, false
+		}
+		if !d.option(at, word, &ref, strings.TrimSpace(key), strings.TrimSpace(value)) {
+			return ref, false
+		}
+	}
+	return ref, true
+}
+
+func (d *decoder) platformName(at Place, name string, extra ...string) (*PlatformWord, bool) {
+	if word := d.words.platform(name); word != nil {
+		return word, true
+	}
+	var names []string
+	for _, w := range d.words.Platforms {
+		names = append(names, w.Name)
+	}
+	d.fail(at, "%w", unknown("platform", name, append(names, extra...)))
+	return nil, false
+}
+
+func (d *decoder) option(at Place, word *PlatformWord, ref *bench.PlatformRef, key, value string) bool {
+	i := slices.IndexFunc(word.Options, func(o bench.Option) bool { return o.Name == key })
+	if i < 0 {
+		var names []string
+		for _, o := range word.Options {
+			names = append(names, o.Name)
+		}
+		d.fail(at, "%w", unknown("option of "+word.Name, key, names))
+		return false
+	}
+	o := word.Options[i]
+	if len(o.Values) > 0 && !slices.Contains(o.Values, value) {
+		d.fail(at, "%w", unknown(fmt.Sprintf("value of %s's option %s", word.Name, key), value, o.Values))
+		return false
+	}
+	if _, twice := ref.Options[key]; twice {
+		d.fail(at, "option %s of %s is given twice", key, word.Name)
+		return false
+	}
+	if value == o.Default {
+		return true
+	}
+	if ref.Options == nil {
+		ref.Options = map[string]string{}
+	}
+	ref.Options[key] = value
+	return true
+}
+
+// span is a stretch of a text, in bytes.
+type span struct{ from, to int }
+
+// splitList splits at the commas outside brackets and leaves out the blanks.
+func splitList(text string) []span {
+	var words []span
+	add := func(from, to int) {
+		word := text[from:to]
+		from += len(word) - len(strings.TrimLeft(word, " "))
+		words = append(words, span{from, max(from, from+len(strings.TrimSpace(word)))})
+	}
+	depth, from := 0, 0
+	for i, r := range text {
+		switch {
+		case r == '[':
+			depth++
+		case r == ']':
+			depth--
+		case r == ',' && depth == 0:
+			add(from, i)
+			from = i + 1
+		}
+	}
+	add(from, len(text))
+	return words
+}

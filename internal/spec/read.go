@@ -1,0 +1,209 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tare/internal/bench"
+)
+
+var experimentKeys = []string{"name", "title", "question", "platforms", "baseline", "shape", "timing",
+	"blocks", "seed", "margin", "max_time", "conditions", "scenes"}
+
+// experiment reads the whole tree.
+func (d *decoder) experiment(n *node) *Experiment {
+	f := d.fields(n, "an experiment", experimentKeys)
+	e := &Experiment{
+		Platforms: Platforms{AllReal: true},
+		Blocks:    defaultBlocks,
+		Margin:    defaultMargin,
+		Places:    Places{"": n.place},
+	}
+	for key, value := range f {
+		e.Places[key] = value.place
+	}
+	if n.kind != mapping {
+		return e
+	}
+	d.name(f["name"], &e.Name)
+	d.text(f["title"], &e.Title)
+	d.text(f["question"], &e.Question)
+	d.platforms(f["platforms"], &e.Platforms)
+	d.integer(f["blocks"], 1, 1000, &e.Blocks)
+	d.seed(f["seed"], &e.Seed)
+	d.percent(f["margin"], &e.Margin)
+	d.duration(f["max_time"], time.Second, &e.MaxTime)
+	d.conditions(f["conditions"])
+	e.Baseline = d.baseline(f["baseline"], e)
+
+	base := Scene{
+		Platforms: e.Platforms,
+		Timing:    defaultTiming,
+		Places:    Places{},
+	}
+	shape := defaultShape
+	d.readTiming(f["timing"], &base.Timing, base.Places)
+	d.readShape(f["shape"], &shape, base.Places)
+
+	if f["name"] == nil {
+		d.fail(n.place, "the experiment needs a name%w", bench.Hint("such as: name: mine"))
+	}
+	if e.Title == "" {
+		e.Title = e.Name
+	}
+	d.scenes(n, f["scenes"], e, base, shape)
+	if e.Blocks < 3 {
+		e.Warnings = append(e.Warnings, fmt.Sprintf("%d block(s): effects are given from 3 blocks on, so none will be", e.Blocks))
+	}
+	return e
+}
+
+// baseline reads what the others are compared with: native where it takes
+// part, else the first platform named.
+func (d *decoder) baseline(n *node, e *Experiment) bench.PlatformRef {
+	native := bench.PlatformRef{Name: "native"}
+	if n == nil {
+		if !e.Platforms.Has(native) && len(e.Platforms.Named) > 0 {
+			return e.Platforms.Named[0]
+		}
+		return native
+	}
+	ref, ok := d.platform(n)
+	if ok && !e.Platforms.Has(ref) {
+		d.fail(n.place, "the baseline %s is not among the platforms%w", ref, bench.Hint("add it to platforms"))
+	}
+	return ref
+}
+
+// Has reports whether the platform is among them, or can be.
+func (p Platforms) Has(ref bench.PlatformRef) bool {
+	return p.AllReal && len(ref.Options) == 0 ||
+		slices.ContainsFunc(p.Named, func(r bench.PlatformRef) bool { return r.String() == ref.String() })
+}
+
+func (d *decoder) conditions(n *node) {
+	if n == nil {
+		return
+	}
+	if n.kind != mapping {
+		d.fail(n.place, "conditions are written as a mapping, found %s", n.kindName())
+		return
+	}
+	for _, e := range n.entries {
+		d.fail(e.place, "condition %q cannot be set%w", e.key,
+			bench.Hint("conditions of the host are recorded with every run; none can be set yet: leave the key out"))
+	}
+}
+
+// maxScenes bounds an experiment's scenes, factors crossed.
+const maxScenes = 1000
+
+func (d *decoder) scenes(root, list *node, e *Experiment, base Scene, shape bench.Shape) {
+	if list == nil {
+		d.fail(root.place, "the experiment has no scenes%w", bench.Hint("such as: scenes: [{name: cpu, workload: sysbench-cpu}]"))
+		return
+	}
+	if list.kind != sequence || len(list.items) == 0 {
+		d.fail(list.place, "scenes are a list of at least one scene, found %s", list.kindName())
+		return
+	}
+	first := map[string]Place{}
+	for _, item := range list.items {
+		if name := item.get("name"); name != nil {
+			if at, twice := first[name.text]; twice {
+				d.fail(name.place, "scene %q is there already, at %s", name.text, at)
+			}
+			first[name.text] = name.place
+		}
+		for _, v := range d.cross(item) {
+			if len(e.Scenes) == maxScenes {
+				d.fail(item.place, "too many scenes: at most %d, factors crossed", maxScenes)
+				return
+			}
+			e.Scenes = append(e.Scenes, d.scene(v, e, base, shape))
+		}
+	}
+}
+
+// variant is a scene with one level of each of its factors put in.
+type variant struct {
+	tree    *node
+	factors []Factor
+}
+
+// varied are the keys of a scene a factor may lie in.
+var varied = []string{"params", "shape", "timing", "alike", "load", "placement", "idle", "beside", "peer", "actors"}
+
+// cross makes a scene of every combination of its factors' levels, the last
+// factor changing fastest.
+func (d *decoder) cross(n *node) []variant {
+	all := []variant{{tree: n}}
+	vary := n.get("vary")
+	if vary == nil {
+		return all
+	}
+	if vary.kind != mapping {
+		d.fail(vary.place, "vary is written as a mapping, found %s%w", vary.kindName(), bench.Hint("such as: vary: {threads: [1, 2]}"))
+		return all
+	}
+	for _, e := range vary.entries {
+		path := strings.Split(e.key, ".")
+		if len(path) == 1 && !slices.Contains(varied, e.key) {
+			path = []string{"params", e.key}
+		}
+		if !slices.Contains(varied, path[0]) {
+			d.fail(e.place, "%w", unknown("factor", path[0], varied))
+			continue
+		}
+		if n.lookup(path) != nil {
+			d.fail(e.place, "%s is both set and varied%w", e.key, bench.Hint("take it out of one of the two"))
+			continue
+		}
+		levels := d.levels(e)
+		var next []variant
+		for _, v := range all {
+			for _, level := range levels {
+				tree, err := v.tree.with(path, level.value, e.place)
+				if err != nil {
+					d.fail(e.place, "%s: %w", e.key, err)
+					return all
+				}
+				next = append(next, variant{tree, append(slices.Clone(v.factors), Factor{strings.TrimPrefix(e.key, "params."), level.key})})
+			}
+			if len(next) > maxScenes {
+				d.fail(e.place, "too many combinations: at most %d scenes, factors crossed", maxScenes)
+				return all
+			}
+		}
+		all = next
+	}
+	return all
+}
+
+// levels returns a factor's levels, each with its text as key.
+func (d *decoder) levels(factor entry) []entry {
+	var levels []entry
+	if factor.value.kind != sequence || len(factor.value.items) == 0 {
+		d.fail(factor.place, "%s is varied over a list, found %s%w", factor.key, factor.value.kindName(), bench.Hint("such as: [1, 2, 4]"))
+		return []entry{{value: factor.value}}
+	}
+	for _, item := range factor.value.items {
+		text := item.text
+		if item.kind != scalar {
+			j, err := item.json()
+			if err != nil {
+				d.errs = append(d.errs, item.place.Error(err))
+				continue
+			}
+			text = j
+		}
+		if slices.ContainsFunc(levels, func(l entry) bool { return l.key == text }) {
+			d.fail(item.place, "%s is there twice", text)
+			continue
+		}
+		levels = append(levels, entry{key: text, place: item.place, value: item})
+	}
+	return levels
+}

@@ -1,0 +1,186 @@
+package spec
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"tare/internal/bench"
+)
+
+// subjectKeys are the short form's: they speak of the subject and what stands
+// beside it, and are written out as actors here. sceneKeys go with either form.
+var (
+	sceneKeys   = []string{"name", "title", "host", "platforms", "shape", "timing", "vary", "startup", "conditions", "actors"}
+	subjectKeys = []string{"workload", "params", "alike", "load", "placement", "beside", "idle", "peer"}
+	peerKeys    = []string{"platform", "shape", "host"}
+	besideKeys  = []string{"workload", "params", "platform", "shape", "count", "load", "placement", "host"}
+)
+
+const maxCount = 1000 // instances of one actor
+
+// local is the one host there is.
+const local = "local"
+
+// scene reads one variant of a scene.
+func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape) Scene {
+	f := d.fields(v.tree, "a scene", slices.Concat(sceneKeys, subjectKeys))
+	s := base
+	s.Factors = v.factors
+	s.Places = maps.Clone(base.Places)
+	s.Places[""] = v.tree.place
+	for key, value := range f {
+		s.Places[key] = value.place
+	}
+	if v.tree.kind != mapping {
+		return s
+	}
+	if f["name"] == nil {
+		d.fail(v.tree.place, "the scene needs a name")
+	}
+	d.name(f["name"], &s.Name)
+	s.Title = s.Name
+	d.text(f["title"], &s.Title)
+	d.boolean(f["startup"], &s.Startup)
+	d.conditions(f["conditions"])
+	d.readTiming(f["timing"], &s.Timing, s.Places)
+	if f["platforms"] != nil {
+		d.platforms(f["platforms"], &s.Platforms)
+		if !s.Platforms.Has(e.Baseline) {
+			d.fail(f["platforms"].place, "the baseline %s is not among the scene's platforms%w", e.Baseline,
+				bench.Hint("a scene without it has nothing to be compared with"))
+		}
+	}
+	// Shape and host of the scene are those of its actors where they do not say otherwise.
+	like := Actor{Host: local, Shape: shape, Count: 1, Places: maps.Clone(s.Places)}
+	d.word(f["host"], "host", []string{local}, &like.Host)
+	peer := like // the other end is the same in every scene: the experiment's shape
+	d.readShape(f["shape"], &like.Shape, like.Places)
+
+	var peerNode *node
+	if f["actors"] != nil {
+		for _, key := range subjectKeys {
+			if f[key] != nil {
+				d.fail(f[key].place, "%s cannot be given beside actors%w", key, bench.Hint("write it in the actor it is about"))
+			}
+		}
+		s.Actors = d.actors(f["actors"], s, like)
+	} else {
+		s.Actors = d.short(f, s, like)
+		peerNode = f["peer"]
+	}
+	s.Actors = append(s.Actors, d.peers(peerNode, s, peer)...)
+	return s
+}
+
+// short writes the short form out as actors.
+func (d *decoder) short(f map[string]*node, s Scene, like Actor) []Actor {
+	subject := like
+	subject.Name, subject.Role = "subject", bench.Subject
+	fewest := 2
+	if slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.Name == "alike" }) {
+		fewest = 1
+	}
+	if f["alike"] != nil {
+		d.integer(f["alike"], fewest, maxCount, &subject.Count)
+		subject.Places["count"] = f["alike"].place
+	} else {
+		for _, key := range []string{"load", "placement"} {
+			if f[key] != nil {
+				d.fail(f[key].place, "%s is about several alike%w", key, bench.Hint("say how many: alike: 4"))
+			}
+		}
+	}
+	d.subject(f, s, &subject)
+	d.placement(f["placement"], &subject)
+	d.share(f["load"], &subject)
+	actors := []Actor{subject}
+
+	if f["beside"] != nil {
+		actors = append(actors, d.beside(f["beside"], like))
+	}
+	if f["idle"] != nil {
+		idle := like
+		idle.Name, idle.Role = "idle", bench.Idle
+		d.integer(f["idle"], 1, maxCount, &idle.Count)
+		idle.Places = maps.Clone(like.Places)
+		idle.Places["count"] = f["idle"].place
+		actors = append(actors, idle)
+	}
+	return actors
+}
+
+// subject reads the workload of an actor that is measured.
+func (d *decoder) subject(f map[string]*node, s Scene, a *Actor) {
+	if s.Startup {
+		for _, key := range []string{"workload", "params", "load"} {
+			if f[key] != nil {
+				d.fail(f[key].place, "a start-up scene has no %s: the launch is what is measured", key)
+			}
+		}
+		return
+	}
+	if f["workload"] == nil {
+		d.fail(a.Places.At(""), "scene %q has nothing to measure%w", s.Name, bench.Hint("give it a workload, or startup: true"))
+		return
+	}
+	d.workload(f, a)
+}
+
+// beside reads the neighbour of the short form.
+func (d *decoder) beside(n *node, like Actor) Actor {
+	a := like
+	a.Name, a.Role = "neighbour", bench.Neighbour
+	a.Places = maps.Clone(like.Places)
+	a.Places[""] = n.place
+	f := d.fields(n, "beside", besideKeys)
+	d.actor(f, &a)
+	if f["workload"] == nil && n.kind == mapping {
+		d.fail(n.place, "a neighbour needs a workload%w", bench.Hint("for instances that do nothing write idle: 2"))
+	}
+	return a
+}
+
+// peers adds an actor for every part of a workload that nobody plays yet.
+func (d *decoder) peers(n *node, s Scene, like Actor) []Actor {
+	like.Role, like.Platform = bench.Peer, &bench.PlatformRef{Name: "native"}
+	f := d.fields(n, "peer", peerKeys)
+	if n != nil {
+		like.Places[""] = n.place
+	}
+	d.actor(f, &like)
+	var added []Actor
+	for _, a := range s.Actors {
+		if a.Workload == "" || a.Part != bench.SubjectPart {
+			continue
+		}
+		parts := d.words.Workload(a.Workload).Parts()
+		for _, part := range parts {
+			if slices.ContainsFunc(s.Actors, func(b Actor) bool { return b.Serves == a.Name && b.Part == part }) {
+				continue
+			}
+			p := like
+			p.Name = peerName(a, part, parts)
+			p.Workload, p.Params, p.Part, p.Serves = a.Workload, a.Params, part, a.Name
+			added = append(added, p)
+		}
+	}
+	if n != nil && len(added) == 0 && len(d.errs) == 0 {
+		d.fail(n.place, "scene %q has no other end that a peer could play", s.Name)
+	}
+	return added
+}
+
+// peerName is "peer" for the one other end of the subject, else it says whose
+// and which: "neighbour-peer", "peer-worker".
+func peerName(of Actor, part string, parts []string) string {
+	var words []string
+	if of.Name != "subject" {
+		words = append(words, of.Name)
+	}
+	words = append(words, "peer")
+	if len(parts) > 1 {
+		words = append(words, part)
+	}
+	return strings.Join(words, "-")
+}

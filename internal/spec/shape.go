@@ -1,0 +1,62 @@
+package spec
+
+import (
+	"time"
+
+	"tare/internal/bench"
+)
+
+var (
+	shapeKeys  = []string{"cpus", "memory", "disk", "cpu_quota", "cpu_weight", "memory_soft", "pids"}
+	timingKeys = []string{"warmup", "measure", "cooldown", "deadline"}
+)
+
+// What holds where nothing is said.
+var (
+	defaultShape  = bench.Shape{CPUs: 1, Memory: bench.GiB, Disk: bench.GiB}
+	defaultTiming = bench.Timing{Warmup: time.Second, Measure: 5 * time.Second, Cooldown: 500 * time.Millisecond}
+)
+
+const (
+	defaultBlocks = 3
+	defaultMargin = 0.03
+)
+
+// readShape changes what is said of the shape; places are noted below "shape".
+func (d *decoder) readShape(n *node, s *bench.Shape, places Places) {
+	f := d.fields(n, "shape", shapeKeys)
+	d.integer(f["cpus"], 1, 4096, &s.CPUs)
+	d.size(f["memory"], &s.Memory)
+	d.size(f["disk"], &s.Disk)
+	d.number(f["cpu_quota"], &s.CPUQuota)
+	d.integer(f["cpu_weight"], 1, 10000, &s.CPUWeight)
+	d.size(f["memory_soft"], &s.MemorySoft)
+	d.integer(f["pids"], 1, 1<<22, &s.Pids)
+	for key, value := range f {
+		places["shape."+key] = value.place
+	}
+	if n != nil {
+		if s.MemorySoft > s.Memory {
+			d.fail(places.At("shape.memory_soft"), "the soft limit %s is above the hard limit %s", s.MemorySoft, s.Memory)
+		}
+		if s.CPUQuota > float64(s.CPUs) {
+			d.fail(places.At("shape.cpu_quota"), "a quota of %g CPUs is above the %d the instance has", s.CPUQuota, s.CPUs)
+		}
+	}
+}
+
+// readTiming changes what is said of the timing; places are noted below "timing".
+func (d *decoder) readTiming(n *node, t *bench.Timing, places Places) {
+	f := d.fields(n, "timing", timingKeys)
+	d.duration(f["warmup"], 0, &t.Warmup)
+	d.duration(f["measure"], 100*time.Millisecond, &t.Measure)
+	d.duration(f["cooldown"], 0, &t.Cooldown)
+	d.duration(f["deadline"], time.Second, &t.Deadline)
+	for key, value := range f {
+		places["timing."+key] = value.place
+	}
+	if n != nil && t.Deadline > 0 && t.Deadline <= t.Warmup+t.Measure {
+		d.fail(places.At("timing.deadline"), "the deadline %s would end every run: warm-up and measurement alone take %s",
+			t.Deadline, t.Warmup+t.Measure)
+	}
+}

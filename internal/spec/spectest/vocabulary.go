@@ -1,0 +1,130 @@
+// Package spectest has a small vocabulary for the tests of spec and plan: words
+// only, nothing that could run.
+package spectest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/spec"
+)
+
+// Vocabulary returns five platforms and four workloads.
+func Vocabulary() spec.Vocabulary {
+	return spec.Vocabulary{
+		Platforms: []spec.PlatformWord{
+			{Name: "native"},
+			{Name: "docker", Options: []bench.Option{
+				{Name: "net", Values: []string{"bridge", "host"}, Default: "bridge"},
+				{Name: "storage", Values: []string{"layer", "volume"}, Default: "layer"},
+			}},
+			{Name: "lxc"},
+			{Name: "kvm"},
+			{Name: "qemu-tcg"},
+		},
+		Workloads: []bench.Workload{
+			Work{Word: "spin", Known: []bench.Param{
+				{Name: "threads", Kind: bench.KindInt, Default: "1", Min: 1, Load: true},
+				{Name: "limit", Kind: bench.KindInt, Default: "10000", Min: 1},
+			}},
+			Work{Word: "scan", Known: []bench.Param{{Name: "repeats", Kind: bench.KindInt, Default: "3", Min: 1}}},
+			Work{Word: "talk", Others: []string{"server"}, Known: []bench.Param{
+				{Name: "test", Kind: bench.KindWord, Words: []string{"stream", "rr"}, Default: "stream"},
+				{Name: "message", Kind: bench.KindSize, Default: "16384", Min: 1, Load: true},
+			}},
+			Work{Word: "own", Known: []bench.Param{
+				{Name: "argv", Kind: bench.KindJSON, Required: true},
+				{Name: "wait", Kind: bench.KindDuration, Default: "0s"},
+			}},
+		},
+		Fill: Fill,
+	}
+}
+
+// Work is a workload that is only a word with parameters.
+type Work struct {
+	Word   string
+	Known  []bench.Param
+	Others []string
+}
+
+func (w Work) Name() string          { return w.Word }
+func (w Work) Summary() string       { return "for tests" }
+func (w Work) Resource() string      { return "other" }
+func (w Work) Params() []bench.Param { return w.Known }
+func (w Work) Parts() []string       { return w.Others }
+func (w Work) Programs() []string    { return []string{"true"} }
+
+func (w Work) Metrics(bench.Params) ([]bench.Metric, error) {
+	return []bench.Metric{{Name: "rate", Unit: "1/s", Better: bench.HigherIsBetter, Combine: bench.Sum, Headline: true}}, nil
+}
+
+// Steps refuses more threads than CPUs, and a part whose server has no address.
+func (w Work) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, error) {
+	if n, err := strconv.Atoi(p["threads"]); err == nil && n > s.Shape.CPUs {
+		return bench.Part{}, &ParamError{Param: "threads", Text: fmt.Sprintf("%d threads on %d CPUs", n, s.Shape.CPUs)}
+	}
+	for _, other := range w.Others {
+		if !s.Addr[other].IsValid() {
+			return bench.Part{}, fmt.Errorf("no address for %s: %w", other, bench.ErrInvalid)
+		}
+	}
+	return bench.Part{Main: bench.Command{Argv: []string{"true"}}}, nil
+}
+
+func (w Work) Parse(bench.Params, bench.Setting, bench.Output) ([]bench.Value, error) {
+	return nil, fmt.Errorf("%s never ran", w.Word)
+}
+
+// ParamError is about one parameter.
+type ParamError struct{ Param, Text string }
+
+func (e *ParamError) Error() string     { return e.Param + ": " + e.Text }
+func (e *ParamError) ParamName() string { return e.Param }
+func (e *ParamError) Unwrap() error     { return bench.ErrInvalid }
+
+// Fill checks kinds and bounds as far as the tests need it.
+func Fill(w bench.Workload, given bench.Params) (bench.Params, error) {
+	out := maps.Clone(given)
+	for _, p := range w.Params() {
+		text, said := given[p.Name]
+		switch {
+		case !said && p.Required:
+			return nil, &ParamError{p.Name, "is required"}
+		case !said:
+			text = p.Default
+		}
+		var value float64
+		var err error
+		switch p.Kind {
+		case bench.KindInt:
+			var n int
+			n, err = strconv.Atoi(text)
+			value = float64(n)
+		case bench.KindSize:
+			var b bench.Bytes
+			b, err = bench.ParseBytes(text)
+			value, text = float64(b), strconv.FormatInt(int64(b), 10)
+		case bench.KindDuration:
+			var t time.Duration
+			t, err = time.ParseDuration(text)
+			text = t.String()
+		case bench.KindWord:
+			if !slices.Contains(p.Words, text) {
+				err = fmt.Errorf("%q is none of %v", text, p.Words)
+			}
+		}
+		if err != nil {
+			return nil, &ParamError{p.Name, err.Error()}
+		}
+		if value < p.Min {
+			return nil, &ParamError{p.Name, "too small"}
+		}
+		out[p.Name] = text
+	}
+	return out, nil
+}

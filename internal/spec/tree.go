@@ -1,0 +1,270 @@
+package spec
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"tare/internal/bench"
+)
+
+// Limits of a file. A specification is written by hand; these only keep a
+// hostile one from filling the memory.
+const (
+	maxText  = 64 << 10
+	maxNodes = 20_000 // aliases expanded
+	maxDepth = 200
+)
+
+type kind int
+
+const (
+	scalar kind = iota
+	null
+	mapping
+	sequence
+)
+
+// node is the YAML reduced to what a specification needs: every value with its
+// place. Nodes are shared between trees and never changed once built.
+type node struct {
+	kind    kind
+	text    string // of a scalar, as written, quotes taken off
+	value   any    // of a scalar, as YAML types it: string, int64, uint64, float64, bool
+	entries []entry
+	items   []*node
+	place   Place
+}
+
+type entry struct {
+	key   string
+	place Place
+	value *node
+}
+
+// get returns the value of a mapping's key, or nil.
+func (n *node) get(key string) *node {
+	if i := slices.IndexFunc(n.entries, func(e entry) bool { return e.key == key }); i >= 0 {
+		return n.entries[i].value
+	}
+	return nil
+}
+
+// kindName is what people call it.
+func (n *node) kindName() string {
+	switch n.kind {
+	case null:
+		return "nothing"
+	case mapping:
+		return "a mapping"
+	case sequence:
+		return "a list"
+	}
+	return fmt.Sprintf("%q", n.text)
+}
+
+// json writes the value as JSON text, keys in the order of the file.
+func (n *node) json() (string, error) {
+	parts := []string{}
+	switch n.kind {
+	case null:
+		return "null", nil
+	case sequence:
+		for _, item := range n.items {
+			t, err := item.json()
+			if err != nil {
+				return "", err
+			}
+			parts = append(parts, t)
+		}
+		return "[" + strings.Join(parts, ",") + "]", nil
+	case mapping:
+		for _, e := range n.entries {
+			t, err := e.value.json()
+			if err != nil {
+				return "", err
+			}
+			k, err := json.Marshal(e.key)
+			if err != nil {
+				return "", fmt.Errorf("key %q: %w", e.key, err)
+			}
+			parts = append(parts, string(k)+":"+t)
+		}
+		return "{" + strings.Join(parts, ",") + "}", nil
+	}
+	t, err := json.Marshal(n.value)
+	if err != nil {
+		return "", n.place.Errorf("%q: %w", n.text, err)
+	}
+	return string(t), nil
+}
+
+// readTree reads YAML text. Every error it returns is an *Error.
+func readTree(src *source, text []byte) (root *node, err error) {
+	whole := Place{src: src}
+	if len(text) > maxText {
+		return nil, whole.Errorf("%d bytes is too long: at most %d are read", len(text), maxText)
+	}
+	if !utf8.Valid(text) {
+		return nil, whole.Errorf("not UTF-8 text")
+	}
+	// The YAML library is not ours: whatever input breaks it is bad input.
+	defer func() {
+		if r := recover(); r != nil {
+			root, err = nil, whole.Errorf("cannot be read as YAML: %v", r)
+		}
+	}()
+	file, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		return nil, syntaxError(src, err)
+	}
+	docs := slices.DeleteFunc(file.Docs, func(d *ast.DocumentNode) bool { return d.Body == nil })
+	if len(docs) == 0 {
+		return nil, whole.Errorf("empty: nothing to run%w", bench.Hint("start from a built-in experiment: tare list experiments"))
+	}
+	if len(docs) > 1 {
+		at := placeOf(src, docs[1].Body)
+		return nil, at.Errorf("a second document: one file holds one experiment")
+	}
+	b := builder{src: src, anchors: map[string]*node{}}
+	return b.build(docs[0].Body, 0)
+}
+
+// syntaxError gives the library's finding our form.
+func syntaxError(src *source, err error) *Error {
+	var found yaml.Error
+	if !errors.As(err, &found) || found.GetToken() == nil || found.GetToken().Position == nil {
+		return Place{src: src}.Errorf("not YAML: %w", err)
+	}
+	pos := found.GetToken().Position
+	at := Place{src: src, line: pos.Line, column: pos.Column, width: 1}
+	hint := bench.Hint("")
+	if at.line <= len(src.lines) {
+		switch line := src.lines[at.line-1]; {
+		case strings.Contains(line, "platforms:") && strings.Contains(line, "["):
+			hint = "inside [ ] write a platform with options as docker: {net: host}, or drop the outer brackets: platforms: native, docker[net=host]"
+		case strings.HasPrefix(strings.TrimLeft(line, " "), "\t"):
+			hint = "indent with spaces, not tabs"
+		}
+	}
+	return at.Errorf("not YAML: %s%w", strings.TrimSpace(found.GetMessage()), hint)
+}
+
+type builder struct {
+	src     *source
+	anchors map[string]*node
+	nodes   int
+}
+
+func placeOf(src *source, n ast.Node) Place {
+	t := n.GetToken()
+	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
+		t = m.Values[0].Key.GetToken() // a block mapping's own token is its first colon
+	}
+	if t == nil || t.Position == nil {
+		return Place{src: src}
+	}
+	width := utf8.RuneCountInString(strings.TrimSpace(t.Origin))
+	return Place{src: src, line: t.Position.Line, column: t.Position.Column, width: width}
+}
+
+func (b *builder) build(n ast.Node, depth int) (*node, error) {
+	at := placeOf(b.src, n)
+	if b.nodes++; b.nodes > maxNodes || depth > maxDepth {
+		return nil, at.Errorf("too much here: at most %d values, nested %d deep", maxNodes, maxDepth)
+	}
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		return b.mapping(at, n.Values, depth)
+	case *ast.MappingValueNode:
+		return b.mapping(placeOf(b.src, n.Key), []*ast.MappingValueNode{n}, depth)
+	case *ast.SequenceNode:
+		out := &node{kind: sequence, place: at}
+		for _, v := range n.Values {
+			item, err := b.build(v, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			out.items = append(out.items, item)
+		}
+		return out, nil
+	case *ast.NullNode:
+		return &node{kind: null, text: "null", place: at}, nil
+	case *ast.StringNode:
+		return &node{text: n.Value, value: n.Value, place: at}, nil
+	case *ast.LiteralNode:
+		return &node{text: n.Value.Value, value: n.Value.Value, place: at}, nil
+	case *ast.AnchorNode:
+		inner, err := b.build(n.Value, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		b.anchors[n.Name.GetToken().Value] = inner
+		return inner, nil
+	case *ast.AliasNode:
+		name := n.Value.GetToken().Value
+		target, ok := b.anchors[name]
+		if !ok {
+			return nil, at.Errorf("*%s: no &%s before it", name, name)
+		}
+		if b.nodes += target.size(); b.nodes > maxNodes {
+			return nil, at.Errorf("too much here: at most %d values, aliases expanded", maxNodes)
+		}
+		return target, nil
+	case *ast.IntegerNode:
+		return &node{text: n.Token.Value, value: n.Value, place: at}, nil
+	case *ast.FloatNode:
+		return &node{text: n.Token.Value, value: n.Value, place: at}, nil
+	case *ast.BoolNode:
+		return &node{text: n.Token.Value, value: n.Value, place: at}, nil
+	}
+	if _, merge := n.(*ast.MergeKeyNode); merge {
+		return nil, at.Errorf("<< is not used in specifications%w", bench.Hint("name a whole value with &name and repeat it with *name"))
+	}
+	return nil, at.Errorf("a %s is not used in specifications", strings.ToLower(n.Type().String()))
+}
+
+func (b *builder) mapping(at Place, values []*ast.MappingValueNode, depth int) (*node, error) {
+	out := &node{kind: mapping, place: at}
+	for _, v := range values {
+		at := placeOf(b.src, v.Key)
+		key, err := b.build(v.Key, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if key.kind != scalar {
+			return nil, at.Errorf("a key must be a word, not %s", key.kindName())
+		}
+		if out.get(key.text) != nil {
+			return nil, at.Errorf("%q is given twice", key.text)
+		}
+		value, err := b.build(v.Value, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if value.kind == null {
+			value = &node{kind: null, text: "null", place: at}
+		}
+		out.entries = append(out.entries, entry{key: key.text, place: at, value: value})
+	}
+	return out, nil
+}
+
+// size counts the values in and below n.
+func (n *node) size() int {
+	total := 1
+	for _, i := range n.items {
+		total += i.size()
+	}
+	for _, e := range n.entries {
+		total += e.value.size()
+	}
+	return total
+}

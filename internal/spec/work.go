@@ -1,0 +1,140 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"tare/internal/bench"
+)
+
+// workload reads an actor's workload with its parameters.
+func (d *decoder) workload(f map[string]*node, a *Actor) {
+	var names []string
+	for _, w := range d.words.Workloads {
+		names = append(names, w.Name())
+	}
+	var name string
+	d.word(f["workload"], "workload", names, &name)
+	if name == "" {
+		return
+	}
+	a.Places["workload"] = f["workload"].place
+	a.Workload, a.Part = name, bench.SubjectPart
+	w := d.words.Workload(name)
+	params, ok := d.params(f["params"], w, a.Places)
+	if ok {
+		a.Params = d.fill(w, params, a.Places)
+	}
+}
+
+// params reads parameters as text: scalars as written, anything as JSON for a
+// parameter of that kind.
+func (d *decoder) params(n *node, w bench.Workload, places Places) (bench.Params, bool) {
+	out := bench.Params{}
+	kinds := map[string]bench.ParamKind{}
+	var names []string
+	for _, p := range w.Params() {
+		kinds[p.Name] = p.Kind
+		names = append(names, p.Name)
+	}
+	if n == nil {
+		return out, true
+	}
+	if n.kind != mapping {
+		d.fail(n.place, "params are written as a mapping, found %s", n.kindName())
+		return nil, false
+	}
+	before := len(d.errs)
+	for _, e := range n.entries {
+		kind, known := kinds[e.key]
+		places["params."+e.key] = e.value.place
+		switch {
+		case !known:
+			d.fail(e.place, "%w", unknown("parameter of "+w.Name(), e.key, names))
+		case e.value.kind == null:
+			d.fail(e.place, "%q has no value%w", e.key, bench.Hint("write one, or leave the parameter out"))
+		case kind == bench.KindJSON:
+			text, err := e.value.json()
+			if err != nil {
+				d.errs = append(d.errs, fault(nil, err))
+			}
+			out[e.key] = text
+		case d.scalar(e.value, "a "+string(kind)):
+			out[e.key] = e.value.text
+		}
+	}
+	return out, len(d.errs) == before
+}
+
+// fill has the parameters checked and completed.
+func (d *decoder) fill(w bench.Workload, p bench.Params, places Places) bench.Params {
+	filled, err := d.words.Fill(w, p)
+	if err != nil {
+		d.errs = append(d.errs, places.Blame(err, "workload"))
+		return p
+	}
+	return filled
+}
+
+// Blame returns err at the parameter it names, or else at the path.
+func (p Places) Blame(err error, path string) *Error {
+	var named interface{ ParamName() string }
+	if errors.As(err, &named) {
+		if at, ok := p["params."+named.ParamName()]; ok {
+			return at.Error(err)
+		}
+	}
+	return p.At(path).Error(err)
+}
+
+// share divides the load of an actor's workload among its instances (as
+// tesfatsion2018 section 4.3 does), unless each is to bear all of it.
+func (d *decoder) share(n *node, a *Actor) {
+	how := "split"
+	d.word(n, "load", []string{"split", "each"}, &how)
+	if how == "each" || a.Count < 2 || a.Workload == "" || a.Params == nil || a.Role == bench.Neighbour && n == nil {
+		return
+	}
+	w := d.words.Workload(a.Workload)
+	i := slices.IndexFunc(w.Params(), func(p bench.Param) bool { return p.Load })
+	if i < 0 {
+		d.fail(a.Places.At("count"), "%s has no parameter that carries the load, so it cannot be split among %d%w", w.Name(), a.Count,
+			bench.Hint("write load: each, and every instance does all of it"))
+		return
+	}
+	load := w.Params()[i]
+	part, err := divide(load, a.Params[load.Name], a.Count)
+	if err != nil {
+		at, ok := a.Places["params."+load.Name]
+		if !ok {
+			at = a.Places.At("count")
+		}
+		d.fail(at, "%s %s: %w", load.Name, a.Params[load.Name], err)
+		return
+	}
+	params := maps.Clone(a.Params)
+	params[load.Name] = part
+	a.Params = d.fill(w, params, a.Places)
+}
+
+// divide returns one n-th of a load in canonical form.
+func divide(p bench.Param, text string, n int) (string, error) {
+	if p.Kind == bench.KindFloat {
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil || v <= 0 {
+			return "", fmt.Errorf("cannot be split among %d", n)
+		}
+		return strconv.FormatFloat(v/float64(n), 'g', -1, 64), nil
+	}
+	v, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || v <= 0 {
+		return "", fmt.Errorf("cannot be split among %d", n)
+	}
+	if v%int64(n) != 0 {
+		return "", fmt.Errorf("cannot be split equally among %d%w", n, bench.Hint(fmt.Sprintf("take a multiple of %d, or write load: each", n)))
+	}
+	return strconv.FormatInt(v/int64(n), 10), nil
+}

@@ -1,0 +1,115 @@
+package workload
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"tare/internal/bench"
+)
+
+// fioReport is what is read of fio's json+ report.
+type fioReport struct {
+	Jobs []fioJob `json:"jobs"`
+}
+
+type fioJob struct {
+	Error   int               `json:"error"`
+	Options map[string]string `json:"job options"`
+	Read    fioDirection      `json:"read"`
+	Write   fioDirection      `json:"write"`
+}
+
+type fioDirection struct {
+	Bytes   float64 `json:"bw_bytes"` // per second
+	IOPS    float64 `json:"iops"`
+	Total   int64   `json:"total_ios"`
+	Latency struct {
+		Percentile map[string]float64 `json:"percentile"` // nanoseconds
+	} `json:"clat_ns"`
+}
+
+func (w fio) Parse(p bench.Params, _ bench.Setting, out bench.Output) ([]bench.Value, error) {
+	if err := finished("fio", out); err != nil {
+		return nil, err
+	}
+	job, err := fioResult(out.Stdout)
+	if err != nil {
+		return nil, fmt.Errorf("fio: %w", err)
+	}
+	if job.Error != 0 {
+		return nil, fmt.Errorf("fio: error %d: %s", job.Error, lastWords(out))
+	}
+	for option, want := range map[string]string{"direct": "1", "ioengine": "libaio"} {
+		if got := job.Options[option]; got != want {
+			return nil, fmt.Errorf("fio: it ran with %s=%q, not %q", option, got, want)
+		}
+	}
+	reads, writes := []string{"read", "randread", "randrw"}, []string{"write", "randwrite", "randrw"}
+	mixed := p["rw"] == "randrw"
+	var values []bench.Value
+	var iops, moved float64
+	for _, d := range []struct {
+		name  string
+		modes []string
+		from  fioDirection
+	}{{"read", reads, job.Read}, {"write", writes, job.Write}} {
+		if !slices.Contains(d.modes, p["rw"]) {
+			continue
+		}
+		prefix := ""
+		if mixed {
+			prefix = d.name + "_"
+		}
+		got, err := d.from.values(prefix, mixed)
+		if err != nil {
+			return nil, fmt.Errorf("fio: %ss: %w", d.name, err)
+		}
+		values = append(values, got...)
+		iops += d.from.IOPS
+		moved += d.from.Bytes
+	}
+	total := []bench.Value{{Metric: "iops", Value: iops}, {Metric: "bandwidth", Value: moved / 1e6}}
+	return append(total, values...), nil
+}
+
+// fioResult finds the report in what fio printed: notes may stand before it.
+func fioResult(stdout []byte) (fioJob, error) {
+	start := bytes.IndexByte(stdout, '{')
+	if start < 0 {
+		return fioJob{}, fmt.Errorf("no report in %s", excerpt(stdout))
+	}
+	var report fioReport
+	if err := json.NewDecoder(bytes.NewReader(stdout[start:])).Decode(&report); err != nil {
+		return fioJob{}, fmt.Errorf("report: %w in %s", err, excerpt(stdout[start:]))
+	}
+	if len(report.Jobs) != 1 {
+		return fioJob{}, fmt.Errorf("report: %d groups of jobs, not 1, in %s", len(report.Jobs), excerpt(stdout[start:]))
+	}
+	return report.Jobs[0], nil
+}
+
+// values are the direction's latencies and, if rates is set, its rates too.
+func (d fioDirection) values(prefix string, rates bool) ([]bench.Value, error) {
+	if d.Total <= 0 || !(d.IOPS > 0) || !(d.Bytes > 0) {
+		return nil, fmt.Errorf("none finished (%d in all, %v per second, %v bytes per second)", d.Total, d.IOPS, d.Bytes)
+	}
+	var values []bench.Value
+	if rates {
+		values = append(values, bench.Value{Metric: prefix + "iops", Value: d.IOPS},
+			bench.Value{Metric: prefix + "bandwidth", Value: d.Bytes / 1e6})
+	}
+	for _, q := range []struct{ key, metric string }{{"95.000000", "latency_p95"}, {"99.000000", "latency_p99"}} {
+		ns, ok := d.Latency.Percentile[q.key]
+		if !ok {
+			return nil, fmt.Errorf("percentile %s: %w among %v", q.key, errMissing, d.Latency.Percentile)
+		}
+		if !(ns > 0) || math.IsInf(ns, 0) {
+			return nil, fmt.Errorf("percentile %s: %v ns is not above zero", q.key, ns)
+		}
+		values = append(values, bench.Value{Metric: prefix + q.metric, Value: ns / 1e3})
+	}
+	return values, nil
+}

@@ -1,0 +1,127 @@
+package workload
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+
+	"tare/internal/bench"
+)
+
+func TestFioSteps(t *testing.T) {
+	w := fio{}
+	steps, err := w.Steps(bench.SubjectPart, fill(t, w, bench.Params{"rw": "randrw", "jobs": "2"}), setting())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, option := range []string{"--direct=1", "--ioengine=libaio", "--bs=4096", "--numjobs=2", "--size=268435456",
+		"--ramp_time=2000ms", "--runtime=5000ms", "--time_based", "--rwmixread=50", "--output-format=json+"} {
+		if !slices.Contains(steps.Main.Argv, option) {
+			t.Errorf("no %s in %v", option, steps.Main.Argv)
+		}
+	}
+	if steps.Ramp != setting().Timing.Warmup {
+		t.Errorf("the window opens after %v", steps.Ramp)
+	}
+	if len(steps.Prepare) != 1 || !slices.Contains(steps.Prepare[0].Argv, "--rw=write") {
+		t.Errorf("the files are not laid out: %+v", steps.Prepare)
+	}
+}
+
+func TestFioStepsRefuses(t *testing.T) {
+	w := fio{}
+	for _, c := range []struct {
+		given bench.Params
+		param string
+		says  string
+	}{
+		{bench.Params{"size": "3GiB"}, "size", "do not fit a disk of 2 GiB"},
+		{bench.Params{"size": "1GiB", "jobs": "2"}, "size", "2 files of 1 GiB"},
+		{bench.Params{"jobs": "9000000000000000000"}, "size", "do not fit"},
+		{bench.Params{"bs": "2MiB", "size": "1MiB"}, "bs", "do not fit files of 1 MiB"},
+	} {
+		_, err := w.Steps(bench.SubjectPart, fill(t, w, c.given), setting())
+		wantError(t, err, c.says)
+		var pe *ParamError
+		if !errors.As(err, &pe) || pe.Param != c.param {
+			t.Errorf("%v: not a ParamError of %s", err, c.param)
+		}
+	}
+}
+
+func TestFioParse(t *testing.T) {
+	w := fio{}
+	for _, c := range []struct {
+		rw   string
+		want map[string]float64
+	}{
+		{"read", map[string]float64{"iops": 22150.566289, "bandwidth": 90.728719, "latency_p95": 35.584, "latency_p99": 43.776}},
+		{"randread", map[string]float64{"iops": 21970.019987, "latency_p99": 44.288}},
+		{"randwrite", map[string]float64{"iops": 15375.664894, "bandwidth": 62.978723, "latency_p95": 63.744}},
+		{"randrw", map[string]float64{"iops": 8905.396402 + 8858.094604, "read_iops": 8905.396402, "write_iops": 8858.094604,
+			"read_bandwidth": 36.476503, "read_latency_p95": 49.408, "write_latency_p99": 61.184}},
+	} {
+		t.Run(c.rw, func(t *testing.T) {
+			p := fill(t, w, bench.Params{"rw": c.rw})
+			values, err := w.Parse(p, setting(), bench.Output{Stdout: captured(t, "fio-"+c.rw+".json")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkValues(t, w, p, values)
+			for metric, want := range c.want {
+				if got := value(t, values, metric); got != want {
+					t.Errorf("%s is %v, want %v", metric, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestFioParseRefuses(t *testing.T) {
+	w := fio{}
+	good := captured(t, "fio-read.json")
+	nospace := captured(t, "fio-nospace.json")
+	for _, c := range []struct {
+		name string
+		rw   string
+		out  bench.Output
+		says []string
+	}{
+		{"no space", "write", bench.Output{Exit: 1, Stdout: nospace, Stderr: captured(t, "fio-nospace.err")},
+			[]string{"exit status 1", "No space left on device"}},
+		{"an error in the report alone", "write", bench.Output{Stdout: nospace, Stderr: captured(t, "fio-nospace.err")},
+			[]string{"error 28", "No space left on device"}},
+		{"no directory", "read", bench.Output{Exit: 1, Stderr: captured(t, "fio-nodir.txt")}, []string{"No such file or directory"}},
+		{"bad option", "read", bench.Output{Exit: 1, Stderr: captured(t, "fio-badoption.txt")}, []string{"Did you mean size?"}},
+		{"no report", "read", bench.Output{Stdout: []byte("hello")}, []string{`no report in "hello"`}},
+		{"cut off", "read", bench.Output{Stdout: good[:3000]}, []string{"unexpected EOF"}},
+		{"the other direction", "write", bench.Output{Stdout: good}, []string{"writes: none finished"}},
+		{"through the page cache", "read", bench.Output{Stdout: bytes.Replace(good, []byte(`"direct" : "1"`), []byte(`"direct" : "0"`), 1)},
+			[]string{`direct="0"`}},
+		{"no percentile", "read", bench.Output{Stdout: bytes.ReplaceAll(good, []byte(`"99.000000"`), []byte(`"98.000000"`))},
+			[]string{"percentile 99.000000: not found"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := w.Parse(fill(t, w, bench.Params{"rw": c.rw}), setting(), c.out)
+			wantError(t, err, c.says...)
+		})
+	}
+}
+
+func FuzzFioParse(f *testing.F) {
+	for _, rw := range []string{"read", "randread", "randwrite", "randrw"} {
+		f.Add(rw, captured(f, "fio-"+rw+".json"))
+	}
+	f.Add("write", captured(f, "fio-nospace.json"))
+	f.Fuzz(func(t *testing.T, rw string, stdout []byte) {
+		w := fio{}
+		p, err := Fill(w, bench.Params{"rw": rw})
+		if err != nil {
+			t.Skip("not an access pattern")
+		}
+		if values, err := w.Parse(p, setting(), bench.Output{Stdout: stdout}); err == nil {
+			checkValues(t, w, p, values)
+		}
+	})
+}

@@ -1,0 +1,113 @@
+package workload
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"tare/internal/bench"
+)
+
+func TestNetperfSteps(t *testing.T) {
+	w := netperf{}
+	server, err := w.Steps("server", fill(t, w, nil), setting())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !server.Service || server.Listen != 12865 {
+		t.Errorf("server %+v", server)
+	}
+	if want := "netserver -D -4 -L 10.99.0.2 -p 12865"; strings.Join(server.Main.Argv, " ") != want {
+		t.Errorf("server %v", server.Main.Argv)
+	}
+	for test, want := range map[string]string{"TCP_STREAM": "-- -m 1024 -k", "TCP_RR": "-- -r 1024,1024 -k"} {
+		steps, err := w.Steps(bench.SubjectPart, fill(t, w, bench.Params{"test": test}), setting())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if argv := strings.Join(steps.Main.Argv, " "); !strings.Contains(argv, want) || !strings.Contains(argv, "-t "+test+" -l 5 ") {
+			t.Errorf("%s: %s", test, argv)
+		}
+		if len(steps.Warm) != 1 || !slices.Contains(steps.Warm[0].Argv, "2") {
+			t.Errorf("%s: warm-up %+v", test, steps.Warm)
+		}
+	}
+	s := setting()
+	s.Addr = nil
+	if _, err := w.Steps(bench.SubjectPart, fill(t, w, nil), s); !errors.Is(err, bench.ErrInvalid) {
+		t.Errorf("no server: %v", err)
+	}
+}
+
+func TestNetperfParse(t *testing.T) {
+	w := netperf{}
+	for _, c := range []struct {
+		file  string
+		given bench.Params
+		want  map[string]float64
+	}{
+		{"netperf-stream.txt", bench.Params{"message-size": "16KiB"}, map[string]float64{"throughput": 5717.97}},
+		{"netperf-rr.txt", bench.Params{"test": "TCP_RR"},
+			map[string]float64{"transactions": 29445.70, "latency_mean": 33.93, "latency_p99": 64}},
+	} {
+		t.Run(c.file, func(t *testing.T) {
+			p := fill(t, w, c.given)
+			values, err := w.Parse(p, setting(), bench.Output{Stdout: captured(t, c.file)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkValues(t, w, p, values)
+			for metric, want := range c.want {
+				if got := value(t, values, metric); got != want {
+					t.Errorf("%s is %v, want %v", metric, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestNetperfParseRefuses(t *testing.T) {
+	w := netperf{}
+	rr := captured(t, "netperf-rr.txt")
+	for _, c := range []struct {
+		name  string
+		given bench.Params
+		out   bench.Output
+		says  []string
+	}{
+		{"refused", nil, bench.Output{Exit: 255, Stdout: captured(t, "netperf-refused.txt")}, []string{"exit status 255", "10.99.0.2 port 12866"}},
+		{"unknown test", nil, bench.Output{Exit: 1, Stdout: captured(t, "netperf-badtest.txt")}, []string{"TCP_XX"}},
+		{"another test's output", nil, bench.Output{Stdout: rr}, []string{`"Trans/s"`, `"10^6bits/s"`}},
+		{"another size", bench.Params{"test": "TCP_RR", "message-size": "1"}, bench.Output{Stdout: rr}, []string{`REQUEST_SIZE is "1024", not "1"`}},
+		{"no percentile", bench.Params{"test": "TCP_RR"}, bench.Output{Stdout: bytes.Replace(rr, []byte("P99_"), []byte("P98_"), 1)},
+			[]string{"P99_LATENCY: not found"}},
+		{"not a number", bench.Params{"test": "TCP_RR"}, bench.Output{Stdout: bytes.Replace(rr, []byte("33.93"), []byte("-"), 1)},
+			[]string{"MEAN_LATENCY", `"-"`}},
+		{"twice", bench.Params{"test": "TCP_RR"}, bench.Output{Stdout: append(slices.Clone(rr), rr...)}, []string{"found twice"}},
+		{"nothing", nil, bench.Output{}, []string{"nothing"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := w.Parse(fill(t, w, c.given), setting(), c.out)
+			wantError(t, err, c.says...)
+		})
+	}
+}
+
+func FuzzNetperfParse(f *testing.F) {
+	f.Add(false, captured(f, "netperf-stream.txt"))
+	f.Add(true, captured(f, "netperf-rr.txt"))
+	f.Add(true, captured(f, "netperf-refused.txt"))
+	f.Fuzz(func(t *testing.T, rr bool, stdout []byte) {
+		w := netperf{}
+		given := bench.Params{"message-size": "16KiB"}
+		if rr {
+			given = bench.Params{"test": "TCP_RR"}
+		}
+		p := fill(t, w, given)
+		if values, err := w.Parse(p, setting(), bench.Output{Stdout: stdout}); err == nil {
+			checkValues(t, w, p, values)
+		}
+	})
+}

@@ -1,0 +1,163 @@
+package workload
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"tare/internal/bench"
+)
+
+// ParamError says which parameter of a workload cannot be used, so that a
+// specification can point at its line. It wraps bench.ErrInvalid.
+type ParamError struct {
+	Workload string
+	Param    string
+	Err      error
+}
+
+func (e *ParamError) Error() string {
+	return fmt.Sprintf("%s: parameter %q: %v", e.Workload, e.Param, e.Err)
+}
+
+// Unwrap makes both the cause (with its hint) and bench.ErrInvalid visible.
+func (e *ParamError) Unwrap() []error { return []error{e.Err, bench.ErrInvalid} }
+
+// Fill checks the parameters as written and returns them in canonical form with
+// every default filled in: sizes in bytes, durations as time.Duration writes
+// them, lists and maps as compact JSON. A parameter that is neither given nor
+// has a default is left out. Errors are a *ParamError where one parameter is at fault.
+func Fill(w bench.Workload, given bench.Params) (bench.Params, error) {
+	known := make(map[string]bench.Param)
+	var names []string
+	for _, p := range w.Params() {
+		known[p.Name] = p
+		names = append(names, p.Name)
+	}
+	written := make([]string, 0, len(given))
+	for name := range given {
+		written = append(written, name)
+	}
+	sort.Strings(written)
+	for _, name := range written {
+		if _, ok := known[name]; !ok {
+			return nil, &ParamError{w.Name(), name, fmt.Errorf("unknown%w", suggest(name, names))}
+		}
+	}
+	filled := make(bench.Params)
+	for _, name := range names {
+		p := known[name]
+		text, ok := given[name]
+		if !ok {
+			if p.Required {
+				return nil, &ParamError{w.Name(), name, fmt.Errorf("required and not given%w", bench.Hint(p.Doc))}
+			}
+			if p.Default == "" {
+				continue
+			}
+			text = p.Default
+		}
+		value, err := canonical(p, text)
+		if err != nil {
+			return nil, &ParamError{w.Name(), name, err}
+		}
+		filled[name] = value
+	}
+	// Parameters that only make sense together are judged by the workload.
+	if _, err := w.Metrics(filled); err != nil {
+		var pe *ParamError
+		if errors.As(err, &pe) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%s: %w", w.Name(), err)
+	}
+	return filled, nil
+}
+
+// canonical checks text against the parameter's kind and limits.
+func canonical(p bench.Param, text string) (string, error) {
+	switch p.Kind {
+	case bench.KindInt:
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return "", fmt.Errorf("%q: not a whole number", text)
+		}
+		if float64(n) < p.Min {
+			return "", tooSmall(text, strconv.FormatFloat(p.Min, 'g', -1, 64))
+		}
+		return strconv.FormatInt(n, 10), nil
+	case bench.KindFloat:
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+			return "", fmt.Errorf("%q: not a number", text)
+		}
+		if f < p.Min {
+			return "", tooSmall(text, strconv.FormatFloat(p.Min, 'g', -1, 64))
+		}
+		return strconv.FormatFloat(f, 'g', -1, 64), nil
+	case bench.KindSize:
+		b, err := bench.ParseBytes(text)
+		if err != nil {
+			return "", err
+		}
+		if float64(b) < p.Min {
+			return "", tooSmall(text, bench.Bytes(p.Min).String())
+		}
+		return strconv.FormatInt(int64(b), 10), nil
+	case bench.KindDuration:
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return "", fmt.Errorf("%q: not a duration%w", text, bench.Hint("write it like 500ms, 10s or 2m"))
+		}
+		if d < 0 {
+			return "", fmt.Errorf("%q: must not be negative", text)
+		}
+		return d.String(), nil
+	case bench.KindWord:
+		if !slices.Contains(p.Words, text) {
+			return "", fmt.Errorf("%q: not one of %s%w", text, strings.Join(p.Words, ", "), suggest(text, p.Words))
+		}
+		return text, nil
+	case bench.KindString:
+		if strings.ContainsRune(text, 0) {
+			return "", fmt.Errorf("%q: contains a zero byte", text)
+		}
+		return text, nil
+	case bench.KindJSON:
+		var b bytes.Buffer
+		if err := json.Compact(&b, []byte(text)); err != nil {
+			return "", fmt.Errorf("%q: %w", text, err)
+		}
+		return b.String(), nil
+	}
+	return "", fmt.Errorf("kind %q: unknown", p.Kind)
+}
+
+func tooSmall(text, least string) error {
+	return fmt.Errorf("%q: must be at least %s", text, least)
+}
+
+// intOf reads a whole number or size from parameters that [Fill] returned.
+func intOf(w bench.Workload, p bench.Params, name string) (int64, error) {
+	n, err := strconv.ParseInt(p[name], 10, 64)
+	if err != nil {
+		return 0, &ParamError{w.Name(), name, fmt.Errorf("%q: not a whole number", p[name])}
+	}
+	return n, nil
+}
+
+// floatOf reads a number from parameters that [Fill] returned.
+func floatOf(w bench.Workload, p bench.Params, name string) (float64, error) {
+	f, err := strconv.ParseFloat(p[name], 64)
+	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0, &ParamError{w.Name(), name, fmt.Errorf("%q: not a number", p[name])}
+	}
+	return f, nil
+}

@@ -1,0 +1,248 @@
+package workload
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"tare/internal/bench"
+)
+
+// stream is STREAM as HPC Challenge 1.5 runs it, in one process: the memory
+// benchmark of tesfatsion2018 section 3.1.2, with arrays of at least four times
+// the last-level cache.
+//
+// hpcc runs its tests in a fixed order that cannot be shortened, all sized by
+// the one matrix of hpccinf.txt. Seven tests come before STREAM; the markers open
+// the window when STREAM begins and end the run when it is over. The section read
+// is StarSTREAM, which with one process is the same as SingleSTREAM; the latter
+// runs second and keeps the best times of the first, so its figures would belong
+// to a stretch longer than its own.
+//
+// STREAM repeats each kernel ten times whatever the timing of the experiment.
+type stream struct{}
+
+const (
+	streamBegin = "Begin of StarSTREAM section."
+	streamEnd   = "End of StarSTREAM section."
+	// leastFactor is STREAM's own rule for the size of an array, in caches.
+	leastFactor = 4
+	// mostElements is where hpcc stops to enlarge the arrays (2^30).
+	mostElements = 1 << 30
+)
+
+func (stream) Name() string { return "stream" }
+
+func (stream) Summary() string { return "memory bandwidth of four vector kernels, by STREAM in hpcc" }
+
+func (stream) Resource() string { return "memory" }
+
+func (stream) Parts() []string { return nil }
+
+func (stream) Programs() []string { return []string{"hpcc", "ln"} }
+
+func (stream) Params() []bench.Param {
+	return []bench.Param{
+		{Name: "factor", Kind: bench.KindFloat, Default: "4", Min: leastFactor,
+			Doc: "size of each array in last-level caches of the host"},
+	}
+}
+
+func (stream) Metrics(bench.Params) ([]bench.Metric, error) {
+	kernel := func(name, does string) bench.Metric {
+		return bench.Metric{Name: name, Unit: "GB/s", Better: bench.HigherIsBetter, Combine: bench.Sum,
+			Headline: name == "triad", Doc: "best of nine runs of " + does}
+	}
+	return []bench.Metric{
+		kernel("copy", "c = a"), kernel("scale", "b = s c"), kernel("add", "c = a + b"), kernel("triad", "a = b + s c"),
+	}, nil
+}
+
+// leastArray is the size each array must have.
+func (w stream) leastArray(p bench.Params, s bench.Setting) (bench.Bytes, error) {
+	if s.LLC <= 0 {
+		return 0, fmt.Errorf("stream: the size of the last-level cache is not known: %w", bench.ErrInvalid)
+	}
+	factor, err := floatOf(w, p, "factor")
+	if err != nil {
+		return 0, err
+	}
+	if factor < leastFactor {
+		return 0, &ParamError{w.Name(), "factor", tooSmall(p["factor"], strconv.Itoa(leastFactor))}
+	}
+	least := math.Ceil(factor * float64(s.LLC))
+	if least > 8*mostElements {
+		return 0, &ParamError{w.Name(), "factor", fmt.Errorf("arrays of %g bytes are more than hpcc's most, %v", least, bench.Bytes(8*mostElements))}
+	}
+	return bench.Bytes(least), nil
+}
+
+// order is the smallest matrix order N for which hpcc makes arrays of the size:
+// it fills the N*N doubles of the matrix with three arrays.
+func order(array bench.Bytes) int64 {
+	elements := (int64(array) + 7) / 8
+	n := int64(math.Sqrt(3 * float64(elements)))
+	for n*n/3 < elements {
+		n++
+	}
+	return n
+}
+
+// need is the memory hpcc takes for a matrix of order n: the matrix and, as
+// measured, about 32 MiB of its own, with room for the instance's system.
+func need(n int64) bench.Bytes {
+	matrix := bench.Bytes(8 * n * n)
+	return matrix + matrix/16 + 96*bench.MiB
+}
+
+func (w stream) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, error) {
+	if part != bench.SubjectPart {
+		return bench.Part{}, unknownPart(w, part)
+	}
+	array, err := w.leastArray(p, s)
+	if err != nil {
+		return bench.Part{}, err
+	}
+	n := order(array)
+	if s.Shape.Memory < need(n) {
+		return bench.Part{}, fmt.Errorf("stream: arrays of %v, for a last-level cache of %v, need %v of memory and the instance has %v: %w%w",
+			array, s.LLC, need(n), s.Shape.Memory, bench.ErrInvalid,
+			bench.Hint(fmt.Sprintf("give the instance at least %v", need(n))))
+	}
+	// All tests before STREAM took 43 s with 400 MB on one core; emulation is up to 23 times slower.
+	expected := time.Duration(float64(8*n*n) / 400e6 * float64(43*time.Second))
+	limit, err := timeout(s.Timing, expected)
+	if err != nil {
+		return bench.Part{}, err
+	}
+	if s.Timing.Deadline == 0 {
+		limit = 23*expected + slack
+	}
+	return bench.Part{
+		Files: []bench.File{{Path: bench.ScratchDir + "/hpccinf.txt", Mode: 0o644, Data: hpccInput(n)}},
+		// hpcc appends its report to a file, closing it after each line; this makes the file its standard output.
+		Prepare: []bench.Command{{Argv: []string{"ln", "-sf", "/dev/stdout", "hpccoutf.txt"}, Dir: bench.ScratchDir, Timeout: slack}},
+		Main: bench.Command{
+			Argv: []string{"hpcc"},
+			Dir:  bench.ScratchDir,
+			Env: map[string]string{
+				"OMPI_ALLOW_RUN_AS_ROOT":         "1",
+				"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+				"OMPI_MCA_plm":                   "isolated", // no launcher: a process on its own
+				"OMPI_MCA_pml":                   "ob1",
+				"OMPI_MCA_btl":                   "self", // no search for networks
+				"OMP_NUM_THREADS":                "1",
+				"OPENBLAS_NUM_THREADS":           "1",
+			},
+			Timeout: limit,
+		},
+		Begin: streamBegin,
+		End:   streamEnd,
+	}, nil
+}
+
+// hpccInput is hpccinf.txt for one process and one matrix of order n. hpcc reads
+// it by line number: first HPL's 31 lines, a separator, then PTRANS's sizes.
+func hpccInput(n int64) []byte {
+	var b bytes.Buffer
+	for _, line := range []string{
+		"Written by Tare: sizes hpcc so that STREAM's arrays exceed the cache",
+		"by the factor asked for",
+		"HPL.out", "8",
+		"1", strconv.FormatInt(n, 10), // problem sizes
+		"1", "80", // block sizes
+		"0",           // process mapping
+		"1", "1", "1", // process grids
+		"16.0",   // threshold of the residual
+		"1", "2", // panel factorisation
+		"1", "4", // recursive stopping criterion
+		"1", "2", // panels in recursion
+		"1", "1", // recursive panel factorisation
+		"1", "1", // broadcast
+		"1", "1", // look-ahead depth
+		"2", "64", // swapping
+		"0", "0", "1", // L1 form, U form, equilibration
+		"8", // alignment in doubles
+		"-",
+		"0", "0", // further sizes for PTRANS
+		"0", "0", // further block sizes for PTRANS
+	} {
+		b.WriteString(line)
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
+func (w stream) Parse(p bench.Params, s bench.Setting, out bench.Output) ([]bench.Value, error) {
+	least, err := w.leastArray(p, s)
+	if err != nil {
+		return nil, err
+	}
+	section, err := streamSection(out)
+	if err != nil {
+		return nil, err
+	}
+	var elements int64
+	if _, err := fmt.Sscanf(lineWith(section, "Array size ="), "Array size = %d,", &elements); err != nil {
+		return nil, fmt.Errorf("hpcc: array size: %w in %s", errMissing, excerpt(section))
+	}
+	if elements < 0 || elements > mostElements || bench.Bytes(8*elements) < least {
+		return nil, fmt.Errorf("hpcc: %d elements of 8 bytes are less than %v of the last-level cache of %v: the figures would be the cache's",
+			elements, p["factor"], s.LLC)
+	}
+	if !bytes.Contains(section, []byte("Solution Validates:")) {
+		return nil, fmt.Errorf("hpcc: STREAM found its result to be wrong: %s", excerpt(section))
+	}
+	metrics, err := w.Metrics(p)
+	if err != nil {
+		return nil, err
+	}
+	var values []bench.Value
+	for _, m := range metrics {
+		label := strings.ToUpper(m.Name[:1]) + m.Name[1:]
+		text, err := afterLabel(section, label)
+		if err != nil {
+			return nil, fmt.Errorf("hpcc: %w", err)
+		}
+		columns := strings.Fields(text) // best rate in GB/s, then average, best and worst time in seconds
+		if len(columns) != 4 {
+			return nil, fmt.Errorf("hpcc: %s: %q has not four columns", label, text)
+		}
+		rate, err := positive(columns[0])
+		if err != nil {
+			return nil, fmt.Errorf("hpcc: %s: %w", label, err)
+		}
+		values = append(values, bench.Value{Metric: m.Name, Value: rate})
+	}
+	return values, nil
+}
+
+// streamSection cuts the report down to the section. That the run was killed
+// after it is intended, so the exit status says nothing.
+func streamSection(out bench.Output) ([]byte, error) {
+	if out.TimedOut {
+		return nil, finished("hpcc", out)
+	}
+	_, rest, ok := bytes.Cut(out.Stdout, []byte(streamBegin))
+	if !ok {
+		return nil, fmt.Errorf("hpcc: %q: %w, %s", streamBegin, errMissing, lastWords(out))
+	}
+	section, _, ok := bytes.Cut(rest, []byte(streamEnd))
+	if !ok {
+		return nil, fmt.Errorf("hpcc: %q: %w, %s", streamEnd, errMissing, lastWords(out))
+	}
+	return section, nil
+}
+
+// lineWith returns the first line that begins with prefix, or "".
+func lineWith(text []byte, prefix string) string {
+	for line := range bytes.Lines(text) {
+		if bytes.HasPrefix(line, []byte(prefix)) {
+			return string(line)
+		}
+	}
+	return ""
+}

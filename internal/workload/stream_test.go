@@ -1,0 +1,122 @@
+package workload
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"tare/internal/bench"
+)
+
+func TestStreamSteps(t *testing.T) {
+	w := stream{}
+	steps, err := w.Steps(bench.SubjectPart, fill(t, w, nil), setting())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(steps.Files) != 1 || !bytes.Equal(steps.Files[0].Data, captured(t, "hpccinf.txt")) {
+		t.Errorf("input of hpcc:\n%s", steps.Files[0].Data)
+	}
+	if lines := bytes.Count(steps.Files[0].Data, []byte("\n")); lines != 36 {
+		t.Errorf("%d lines; hpcc reads 36", lines)
+	}
+	if steps.Begin == "" || steps.End == "" {
+		t.Error("the window has no edges")
+	}
+	if limit := steps.Main.Timeout; limit < 10*time.Minute || limit > time.Hour {
+		t.Errorf("timeout of %v for a run of 43 s", limit)
+	}
+}
+
+func TestStreamStepsRefuses(t *testing.T) {
+	w := stream{}
+	s := setting()
+	s.Shape.Memory = 256 * bench.MiB
+	_, err := w.Steps(bench.SubjectPart, fill(t, w, nil), s)
+	wantError(t, err, "256 MiB", "32 MiB")
+	if !errors.Is(err, bench.ErrInvalid) || bench.HintOf(err) == "" {
+		t.Errorf("%v: not ErrInvalid, or no hint", err)
+	}
+	s = setting()
+	s.LLC = 0
+	if _, err = w.Steps(bench.SubjectPart, fill(t, w, nil), s); !errors.Is(err, bench.ErrInvalid) {
+		t.Errorf("cache of unknown size: %v", err)
+	}
+	s.LLC = 4 * bench.GiB
+	_, err = w.Steps(bench.SubjectPart, fill(t, w, nil), s)
+	wantError(t, err, "hpcc's most")
+}
+
+// The order is the smallest that makes arrays of the size asked for.
+func TestOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		array := bench.Bytes(rapid.Int64Range(1, 8*mostElements).Draw(t, "array"))
+		n := order(array)
+		if bench.Bytes(8*(n*n/3)) < array {
+			t.Errorf("order %d makes arrays of %d bytes, less than %d", n, 8*(n*n/3), array)
+		}
+		if m := n - 1; bench.Bytes(8*(m*m/3)) >= array {
+			t.Errorf("order %d would do as well as %d", m, n)
+		}
+	})
+}
+
+func TestStreamParse(t *testing.T) {
+	w := stream{}
+	p := fill(t, w, nil)
+	// It is killed once the section has ended.
+	out := bench.Output{Stdout: captured(t, "hpcc.txt"), Exit: 137, Signal: "killed"}
+	values, err := w.Parse(p, setting(), out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkValues(t, w, p, values)
+	for metric, want := range map[string]float64{"copy": 36.9176, "scale": 38.3876, "add": 36.7890, "triad": 36.7139} {
+		if got := value(t, values, metric); got != want {
+			t.Errorf("%s is %v, want %v", metric, got, want)
+		}
+	}
+}
+
+func TestStreamParseRefuses(t *testing.T) {
+	w := stream{}
+	whole := captured(t, "hpcc.txt")
+	larger := setting()
+	larger.LLC = 48 * bench.MiB
+	for _, c := range []struct {
+		name string
+		s    bench.Setting
+		out  bench.Output
+		says string
+	}{
+		{"arrays in the cache", larger, bench.Output{Stdout: whole}, "the figures would be the cache's"},
+		{"ended before", setting(), bench.Output{Stdout: captured(t, "hpcc-cut.txt"), Exit: 1}, "Begin of StarSTREAM section."},
+		{"ended within", setting(), bench.Output{Stdout: bytes.TrimSuffix(whole, []byte(streamEnd+"\n"))}, "End of StarSTREAM section."},
+		{"timed out", setting(), bench.Output{Stdout: whole, TimedOut: true}, "deadline"},
+		{"wrong result", setting(), bench.Output{Stdout: bytes.ReplaceAll(whole, []byte("Solution Validates"), []byte("Failed Validation"))}, "to be wrong"},
+		{"no triad", setting(), bench.Output{Stdout: bytes.ReplaceAll(whole, []byte("Triad:"), []byte("Tried:"))}, `"Triad": not found`},
+		{"no time", setting(), bench.Output{Stdout: bytes.ReplaceAll(whole, []byte("36.7139"), []byte("-1.0000"))}, "not above zero"},
+		{"no size", setting(), bench.Output{Stdout: bytes.ReplaceAll(whole, []byte("Array size"), []byte("Array"))}, "array size: not found"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := w.Parse(fill(t, w, nil), c.s, c.out)
+			wantError(t, err, c.says)
+		})
+	}
+}
+
+func FuzzStreamParse(f *testing.F) {
+	for _, name := range []string{"hpcc.txt", "hpcc-cut.txt"} {
+		f.Add(captured(f, name))
+	}
+	f.Fuzz(func(t *testing.T, stdout []byte) {
+		w := stream{}
+		p := fill(t, w, nil)
+		if values, err := w.Parse(p, setting(), bench.Output{Stdout: stdout}); err == nil {
+			checkValues(t, w, p, values)
+		}
+	})
+}

@@ -1,0 +1,123 @@
+package workload
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"tare/internal/bench"
+)
+
+// sysbenchCPU searches for primes with sysbench 1.0's cpu test, the CPU
+// benchmark of tesfatsion2018 section 3.1.1; the number of threads is the load.
+type sysbenchCPU struct{}
+
+func (sysbenchCPU) Name() string { return "sysbench-cpu" }
+
+func (sysbenchCPU) Summary() string { return "primes up to a limit, by sysbench cpu" }
+
+func (sysbenchCPU) Resource() string { return "cpu" }
+
+func (sysbenchCPU) Parts() []string { return nil }
+
+func (sysbenchCPU) Programs() []string { return []string{"sysbench"} }
+
+func (sysbenchCPU) Params() []bench.Param {
+	return []bench.Param{
+		{Name: "threads", Kind: bench.KindInt, Default: "1", Min: 1, Load: true,
+			Doc: "threads searching at the same time"},
+		{Name: "max-prime", Kind: bench.KindInt, Default: "10000", Min: 3,
+			Doc: "an event is the search for all primes up to this number"},
+	}
+}
+
+func (sysbenchCPU) Metrics(bench.Params) ([]bench.Metric, error) {
+	return []bench.Metric{
+		{Name: "throughput", Unit: "events/s", Better: bench.HigherIsBetter, Combine: bench.Sum, Headline: true,
+			Doc: "searches finished per second, by all threads"},
+		{Name: "latency_mean", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Mean,
+			Doc: "mean time of one search"},
+		{Name: "latency_p95", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Mean,
+			Doc: "95th percentile of the time of one search"},
+	}, nil
+}
+
+func (w sysbenchCPU) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, error) {
+	if part != bench.SubjectPart {
+		return bench.Part{}, unknownPart(w, part)
+	}
+	measure, err := measured(s.Timing)
+	if err != nil {
+		return bench.Part{}, err
+	}
+	main, err := w.run(p, s.Timing, measure)
+	if err != nil {
+		return bench.Part{}, err
+	}
+	steps := bench.Part{Main: main}
+	if s.Timing.Warmup > 0 {
+		warm, err := w.run(p, s.Timing, s.Timing.Warmup)
+		if err != nil {
+			return bench.Part{}, err
+		}
+		steps.Warm = []bench.Command{warm}
+	}
+	return steps, nil
+}
+
+func (sysbenchCPU) run(p bench.Params, t bench.Timing, length time.Duration) (bench.Command, error) {
+	limit, err := timeout(t, length)
+	if err != nil {
+		return bench.Command{}, err
+	}
+	return bench.Command{
+		Argv: []string{"sysbench", "cpu",
+			"--threads=" + p["threads"], "--cpu-max-prime=" + p["max-prime"],
+			"--time=" + wholeSeconds(length), "--events=0", "--percentile=95", "run"},
+		Timeout: limit,
+	}, nil
+}
+
+func (sysbenchCPU) Parse(_ bench.Params, _ bench.Setting, out bench.Output) ([]bench.Value, error) {
+	if err := finished("sysbench", out); err != nil {
+		return nil, err
+	}
+	field := make(map[string]float64)
+	for _, label := range []string{"events per second", "total time", "total number of events", "avg", "95th percentile"} {
+		text, err := afterLabel(out.Stdout, label)
+		if err != nil {
+			return nil, fmt.Errorf("sysbench: %w", err)
+		}
+		if field[label], err = positive(strings.TrimSuffix(text, "s")); err != nil {
+			return nil, fmt.Errorf("sysbench: %q: %w", label, err)
+		}
+	}
+	rate, events, elapsed := field["events per second"], field["total number of events"], field["total time"]
+	if math.Abs(rate*elapsed-events) > 0.05*events {
+		return nil, fmt.Errorf("sysbench: %v events in %v s are not %v events per second", events, elapsed, rate)
+	}
+	return []bench.Value{
+		{Metric: "throughput", Value: rate},
+		{Metric: "latency_mean", Value: field["avg"]},
+		{Metric: "latency_p95", Value: field["95th percentile"]},
+	}, nil
+}
+
+// afterLabel returns what follows "label:" on the one line that begins with it.
+func afterLabel(text []byte, label string) (string, error) {
+	found, value := 0, ""
+	for line := range bytes.Lines(text) {
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(string(line)), label+":"); ok {
+			found, value = found+1, strings.TrimSpace(rest)
+		}
+	}
+	switch found {
+	case 0:
+		return "", fmt.Errorf("%q: %w in %s", label, errMissing, excerpt(text))
+	case 1:
+		return value, nil
+	}
+	return "", fmt.Errorf("%q: found %d times in %s", label, found, excerpt(text))
+}

@@ -1,0 +1,81 @@
+package workload
+
+import (
+	"slices"
+	"testing"
+
+	"tare/internal/bench"
+)
+
+func TestSysbenchSteps(t *testing.T) {
+	w := sysbenchCPU{}
+	p := fill(t, w, bench.Params{"threads": "4"})
+	steps, err := w.Steps(bench.SubjectPart, p, setting())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"sysbench", "cpu", "--threads=4", "--cpu-max-prime=10000", "--time=5", "--events=0", "--percentile=95", "run"}
+	if !slices.Equal(steps.Main.Argv, want) {
+		t.Errorf("main %v", steps.Main.Argv)
+	}
+	want[4] = "--time=2"
+	if len(steps.Warm) != 1 || !slices.Equal(steps.Warm[0].Argv, want) {
+		t.Errorf("warm-up %+v", steps.Warm)
+	}
+	s := setting()
+	s.Timing.Warmup = 0
+	if steps, err = w.Steps(bench.SubjectPart, p, s); err != nil || len(steps.Warm) != 0 {
+		t.Errorf("no warm-up asked for: %+v, %v; --time=0 would run for ever", steps.Warm, err)
+	}
+}
+
+func TestSysbenchParse(t *testing.T) {
+	w := sysbenchCPU{}
+	p := fill(t, w, nil)
+	values, err := w.Parse(p, setting(), bench.Output{Stdout: captured(t, "sysbench.txt")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkValues(t, w, p, values)
+	for metric, want := range map[string]float64{"throughput": 10354.43, "latency_mean": 0.19, "latency_p95": 0.20} {
+		if got := value(t, values, metric); got != want {
+			t.Errorf("%s is %v, want %v", metric, got, want)
+		}
+	}
+}
+
+func TestSysbenchParseRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		out  bench.Output
+		says []string
+	}{
+		{"bad option", bench.Output{Exit: 1, Stderr: captured(t, "sysbench-badoption.txt")},
+			[]string{"exit status 1", "Invalid value for --threads: 0"}},
+		{"no result printed", bench.Output{Stdout: captured(t, "sysbench-quiet.txt")}, []string{"events per second", "nothing"}},
+		{"latency below its resolution", bench.Output{Stdout: captured(t, "sysbench-short.txt")}, []string{`"avg"`, "not above zero"}},
+		{"cut off", bench.Output{Stdout: captured(t, "sysbench.txt")[:400]}, []string{"total number of events"}},
+		{"killed", bench.Output{Exit: 137, Signal: "killed", TimedOut: true}, []string{"killed at its deadline", "printed nothing"}},
+		{"truncated", bench.Output{Stdout: captured(t, "sysbench.txt"), Truncated: true}, []string{"more than is kept"}},
+		{"inconsistent", bench.Output{Stdout: []byte("events per second: 100\ntotal time: 2s\ntotal number of events: 100\navg: 1\n95th percentile: 1\n")},
+			[]string{"100 events in 2 s are not 100"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := sysbenchCPU{}.Parse(fill(t, sysbenchCPU{}, nil), setting(), c.out)
+			wantError(t, err, c.says...)
+		})
+	}
+}
+
+func FuzzSysbenchParse(f *testing.F) {
+	for _, name := range []string{"sysbench.txt", "sysbench-short.txt", "sysbench-badoption.txt"} {
+		f.Add(captured(f, name))
+	}
+	f.Fuzz(func(t *testing.T, stdout []byte) {
+		w := sysbenchCPU{}
+		p := fill(t, w, nil)
+		if values, err := w.Parse(p, setting(), bench.Output{Stdout: stdout}); err == nil {
+			checkValues(t, w, p, values)
+		}
+	})
+}

@@ -1,0 +1,38 @@
+// Package workload holds the programs Tare measures with, a file each. Every
+// workload is pure: it writes command lines and reads captured output, and runs
+// nothing itself.
+//
+// To add one, write a type that satisfies [bench.Workload] in a file named
+// after the program, capture its real output under testdata, and list it in [All].
+package workload
+
+import (
+	"fmt"
+
+	"tare/internal/bench"
+)
+
+// All returns every workload, in the order in which people are shown them.
+func All() []bench.Workload {
+	return []bench.Workload{
+		sysbenchCPU{},
+		stream{},
+		fio{},
+		netperf{},
+		command{},
+		stress{},
+	}
+}
+
+// Find returns the workload with the name. The error wraps bench.ErrInvalid and
+// hints at the nearest name.
+func Find(name string) (bench.Workload, error) {
+	var names []string
+	for _, w := range All() {
+		if w.Name() == name {
+			return w, nil
+		}
+		names = append(names, w.Name())
+	}
+	return nil, fmt.Errorf("workload %q: unknown: %w%w", name, bench.ErrInvalid, suggest(name, names))
+}

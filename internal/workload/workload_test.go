@@ -1,0 +1,202 @@
+package workload
+
+import (
+	"errors"
+	"math"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/bench"
+)
+
+// captured is what a program really printed; see testdata/README.md.
+func captured(t testing.TB, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// setting is that of the machine the captures were made on.
+func setting() bench.Setting {
+	return bench.Setting{
+		Timing: bench.Timing{Warmup: 2 * time.Second, Measure: 5 * time.Second},
+		Shape:  bench.Shape{CPUs: 2, Memory: bench.GiB, Disk: 2 * bench.GiB},
+		LLC:    32 * bench.MiB,
+		Addr:   map[string]netip.Addr{"server": netip.MustParseAddr("10.99.0.2")},
+	}
+}
+
+func fill(t testing.TB, w bench.Workload, given bench.Params) bench.Params {
+	t.Helper()
+	p, err := Fill(w, given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// checkValues fails unless the values are exactly those the workload lists, finite and above zero.
+func checkValues(t testing.TB, w bench.Workload, p bench.Params, values []bench.Value) {
+	t.Helper()
+	metrics, err := w.Metrics(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]int)
+	for _, v := range values {
+		got[v.Metric]++
+		if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) {
+			t.Errorf("%s is %v", v.Metric, v.Value)
+		}
+		if v.Value <= 0 && w.Name() != "command" {
+			t.Errorf("%s is %v, not above zero", v.Metric, v.Value)
+		}
+	}
+	for _, m := range metrics {
+		if got[m.Name] != 1 {
+			t.Errorf("%s is reported %d times", m.Name, got[m.Name])
+		}
+	}
+	if len(values) != len(metrics) {
+		t.Errorf("%d values for %d metrics", len(values), len(metrics))
+	}
+}
+
+func value(t *testing.T, values []bench.Value, metric string) float64 {
+	t.Helper()
+	for _, v := range values {
+		if v.Metric == metric {
+			return v.Value
+		}
+	}
+	t.Fatalf("no %s among %v", metric, values)
+	return 0
+}
+
+// wantError fails unless err says every one of the texts.
+func wantError(t *testing.T, err error, texts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error; want one with %q", texts)
+	}
+	for _, text := range texts {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("error %q does not say %q", err, text)
+		}
+	}
+}
+
+// someParams are given parameters that are enough for each workload.
+func someParams(w bench.Workload) bench.Params {
+	if w.Name() == "command" {
+		return bench.Params{"argv": `["/bin/true"]`}
+	}
+	return nil
+}
+
+func TestEveryWorkload(t *testing.T) {
+	names := make(map[string]bool)
+	for _, w := range All() {
+		t.Run(w.Name(), func(t *testing.T) {
+			if names[w.Name()] {
+				t.Errorf("the name is taken")
+			}
+			names[w.Name()] = true
+			if w.Summary() == "" {
+				t.Error("no summary")
+			}
+			for _, param := range w.Params() {
+				if param.Doc == "" {
+					t.Errorf("parameter %s: no doc", param.Name)
+				}
+			}
+			p := fill(t, w, someParams(w))
+			metrics, err := w.Metrics(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			headlines := 0
+			for _, m := range metrics {
+				if m.Headline {
+					headlines++
+				}
+				if m.Unit == "" || m.Doc == "" || m.Combine == "" {
+					t.Errorf("metric %+v is not fully described", m)
+				}
+			}
+			if len(metrics) > 0 && headlines != 1 {
+				t.Errorf("%d headlines among %v", headlines, metrics)
+			}
+			for _, part := range append(w.Parts(), bench.SubjectPart) {
+				steps, err := w.Steps(part, p, setting())
+				if err != nil {
+					t.Fatalf("%s: %v", part, err)
+				}
+				commands := append(append([]bench.Command{steps.Main}, steps.Prepare...), steps.Warm...)
+				for _, c := range commands {
+					if len(c.Argv) == 0 || c.Timeout <= 0 {
+						t.Errorf("%s: %+v has no program or no timeout", part, c)
+					}
+				}
+				if steps.Service && part == bench.SubjectPart && len(metrics) > 0 {
+					t.Errorf("%s is a service, whose output nobody parses, and has metrics", part)
+				}
+			}
+			_, err = w.Steps("mian", p, setting())
+			if !errors.Is(err, bench.ErrInvalid) || bench.HintOf(err) == "" {
+				t.Errorf("unknown part: %v", err)
+			}
+		})
+	}
+}
+
+func TestFind(t *testing.T) {
+	w, err := Find("fio")
+	if err != nil || w.Name() != "fio" {
+		t.Fatalf("%v, %v", w, err)
+	}
+	_, err = Find("netprf")
+	if !errors.Is(err, bench.ErrInvalid) {
+		t.Errorf("%v is not ErrInvalid", err)
+	}
+	if hint := bench.HintOf(err); hint != "did you mean netperf?" {
+		t.Errorf("hint %q", hint)
+	}
+	_, err = Find("zzzzzzzzzz")
+	if hint := bench.HintOf(err); !strings.Contains(hint, "sysbench-cpu, stream, fio") {
+		t.Errorf("hint %q does not list the workloads", hint)
+	}
+}
+
+func TestDeadlineTooShort(t *testing.T) {
+	s := setting()
+	s.Timing.Deadline = 5 * time.Second
+	for _, name := range []string{"sysbench-cpu", "stream", "fio", "netperf"} {
+		w, err := Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.Steps(bench.SubjectPart, fill(t, w, nil), s)
+		if !errors.Is(err, bench.ErrInvalid) {
+			t.Errorf("%s: %v is not ErrInvalid", name, err)
+		}
+	}
+	s.Timing.Deadline, s.Timing.Measure = 0, 0
+	for _, name := range []string{"sysbench-cpu", "fio", "netperf"} {
+		w, err := Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.Steps(bench.SubjectPart, fill(t, w, nil), s)
+		if !errors.Is(err, bench.ErrInvalid) {
+			t.Errorf("%s: measuring for no time: %v is not ErrInvalid", name, err)
+		}
+	}
+}
