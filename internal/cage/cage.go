@@ -39,9 +39,15 @@ type Spec struct {
 	NetNS   string   `json:"netns"`   // path of the network namespace to enter
 	Root    string   `json:"root"`    // the image's tree, never written to
 	Dir     string   `json:"dir"`     // an existing directory for what is written, removed by the caller
-	Scratch string   `json:"scratch"` // bound to bench.ScratchDir
+	Scratch Bind     `json:"scratch"` // the scratch space
 	Agent   string   `json:"agent"`   // the agent's binary
 	CPUs    []int    `json:"cpus"`    // to run on
+}
+
+// Bind is a directory of the host and where it appears inside.
+type Bind struct {
+	From string `json:"from"`
+	To   string `json:"to"`
 }
 
 // Args are the arguments that make the agent's binary build the cage.
@@ -65,7 +71,8 @@ func Parse(arg string) (Spec, error) {
 		return Spec{}, fmt.Errorf("cage: argument %q: more than one value", arg)
 	}
 	for what, path := range map[string]string{
-		"netns": s.NetNS, "root": s.Root, "dir": s.Dir, "scratch": s.Scratch, "agent": s.Agent,
+		"netns": s.NetNS, "root": s.Root, "dir": s.Dir, "agent": s.Agent,
+		"scratch": s.Scratch.From, "scratch inside": s.Scratch.To,
 	} {
 		if !filepath.IsAbs(path) {
 			return Spec{}, fmt.Errorf("cage: %s %q is not an absolute path", what, path)

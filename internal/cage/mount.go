@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
-
-	"tare/internal/bench"
 )
 
 // The directories within Spec.Dir.
@@ -33,13 +31,13 @@ func (s Spec) mount() error {
 	if err := unix.Mount("overlay", s.inside(), "overlay", 0, layers); err != nil {
 		return fmt.Errorf("cage: mount overlay (%s): %w", layers, err)
 	}
-	for _, d := range []string{bench.ScratchDir, "/proc", "/sys", "/dev"} {
+	for _, d := range []string{s.Scratch.To, "/proc", "/sys", "/dev"} {
 		if err := os.MkdirAll(s.inside()+d, 0o755); err != nil {
 			return fmt.Errorf("cage: %w", err)
 		}
 	}
-	if err := unix.Mount(s.Scratch, s.inside()+bench.ScratchDir, "", unix.MS_BIND, ""); err != nil {
-		return fmt.Errorf("cage: bind scratch space %s: %w", s.Scratch, err)
+	if err := unix.Mount(s.Scratch.From, s.inside()+s.Scratch.To, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("cage: bind scratch space %s: %w", s.Scratch.From, err)
 	}
 	if err := s.mountKernel(); err != nil {
 		return err
@@ -111,8 +109,7 @@ func (s Spec) changeRoot() error {
 		err = unix.PivotRoot(".", ".")
 	}
 	if errors.Is(err, unix.EINVAL) {
-		return fmt.Errorf("cage: change root to %s: %w%w", s.inside(), err,
-			bench.Hint("tare cannot run from an initial RAM file system or a plain chroot"))
+		return fmt.Errorf("cage: change root to %s: %w (not possible from an initial RAM file system or a plain chroot)", s.inside(), err)
 	}
 	if err == nil {
 		err = unix.Unmount(".", unix.MNT_DETACH)

@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -18,59 +20,94 @@ import (
 	"tare/internal/cage"
 	"tare/internal/cgroup"
 	"tare/internal/clock"
+	"tare/internal/platform/launch"
 )
 
 // diskSize is what a bind mount cannot enforce.
 const diskSize = "disk size"
 
+// takeBackWithin bounds the removal of what a failed start made.
+const takeBackWithin = 30 * time.Second
+
 // Start builds the cage and launches the agent in it. What comes before the
 // launch (control groups, the overlay) is preparation; the platform's own
 // start command is the execution of the agent.
 func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
-	in := &instance{id: l.ID, group: e.host.Group(e.env.Run + "/" + l.ID), ledger: e.env.Ledger, netns: l.NetNS}
-	if err := e.start(ctx, l, in); err != nil {
-		return nil, errors.Join(fmt.Errorf("start native %s: %w", l.ID, err), in.Close(context.WithoutCancel(ctx)))
+	i := &instance{launch: l, group: e.host.Group(e.env.Run + "/" + l.ID), words: filepath.Join(l.Dir, "words")}
+	if err := e.start(ctx, i); err != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBackWithin)
+		defer cancel()
+		return nil, fmt.Errorf("start %s: %w", l.ID, errors.Join(err, i.undo.Run(ctx)))
 	}
-	return in, nil
+	return i, nil
 }
 
-func (e *engine) start(ctx context.Context, l bench.Launch, in *instance) error {
+func (e *engine) start(ctx context.Context, i *instance) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	l := i.launch
 	if len(l.CPUSet) == 0 {
 		return fmt.Errorf("no CPUs: %w", bench.ErrInvalid)
 	}
-	netns, device := e.env.Lab.NetNS(), e.env.Lab.Bridge()
-	if l.NetNS != "" {
-		netns, device = l.NetNS, ""
-	}
-	var err error
-	if in.addr, err = addressOf(netns, device); err != nil {
+	netns, err := e.network(i)
+	if err != nil {
 		return err
 	}
-	if err := e.env.Ledger.Register(bench.KindCgroup, in.group.Name()); err != nil {
+	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.group.Name(), i.removeGroup); err != nil {
 		return err
 	}
-	if in.group, in.unenforced, err = e.host.Create(in.group.Name(), cgroup.LimitsOf(l.Shape, l.CPUSet)); err != nil {
-		in.group = e.host.Group(e.env.Run + "/" + l.ID)
+	_, unenforced, err := e.host.Create(i.group.Name(), cgroup.LimitsOf(l.Shape, l.CPUSet))
+	if err != nil {
 		return err
 	}
-	in.unenforced = append(in.unenforced, diskSize)
+	i.unenforced = append(unenforced, diskSize)
 	scratch := filepath.Join(l.Dir, "scratch")
-	if err := os.Mkdir(scratch, 0o777); err != nil {
+	if err := os.Mkdir(scratch, 0o755); err != nil {
 		return err
 	}
-	spec := cage.Spec{
-		Procs: in.group.ProcsFiles(), NetNS: netns, Root: e.root, Dir: l.Dir,
-		Scratch: scratch, Agent: e.env.AgentPath, CPUs: l.CPUSet,
-	}
-	in.command = []string{"chroot", e.root, cage.AgentPath, "serve"}
-	if err := e.env.Ledger.Register(bench.KindProcess, l.ID); err != nil {
+	i.command = []string{"chroot", e.root, cage.AgentPath, "serve"}
+	gone := func(context.Context) error { return nil } // with the group
+	if err := i.undo.Register(e.env.Ledger, bench.KindProcess, l.ID, gone); err != nil {
 		return err
 	}
-	return in.launch(ctx, spec)
+	return i.launchIn(ctx, cage.Spec{
+		Procs: i.group.ProcsFiles(), NetNS: netns, Root: e.root, Dir: l.Dir,
+		Scratch: cage.Bind{From: scratch, To: bench.ScratchDir}, Agent: e.env.AgentPath, CPUs: l.CPUSet,
+	})
 }
 
-// launch starts the cage, waits until it is ready and lets it become the agent.
-func (in *instance) launch(ctx context.Context, spec cage.Spec) error {
+// network finds the namespace to run in, the lab's or a peer's, and the
+// instance's address there.
+func (e *engine) network(i *instance) (netns string, err error) {
+	if netns = i.launch.NetNS; netns == "" {
+		i.addr, err = launch.BridgeAddr(e.env.Lab)
+		return e.env.Lab.NetNS(), err
+	}
+	err = launch.Apart(netns, func() (err error) {
+		i.addr, err = firstAddr()
+		return err
+	})
+	return netns, err
+}
+
+// firstAddr returns the first IPv4 address of the network namespace the thread
+// is in, the loopback's excepted.
+func firstAddr() (netip.Addr, error) {
+	list, err := net.InterfaceAddrs()
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	for _, a := range list {
+		if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().Is4() && !p.Addr().IsLoopback() {
+			return p.Addr(), nil
+		}
+	}
+	return netip.Addr{}, errors.New("the network namespace has no address")
+}
+
+// launchIn starts the cage, waits until it is ready and lets it become the agent.
+func (i *instance) launchIn(ctx context.Context, spec cage.Spec) error {
 	args, err := spec.Args()
 	if err != nil {
 		return err
@@ -81,19 +118,14 @@ func (in *instance) launch(ctx context.Context, spec cage.Spec) error {
 	}
 	defer control.Close()
 	cmd := exec.Command(spec.Agent, args...)
-	cmd.Env = []string{bench.ProcessMark + "=" + in.id, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Env = []string{bench.ProcessMark + "=" + i.launch.ID, "PATH=" + launch.SearchPath("")}
 	cmd.ExtraFiles = []*os.File{theirs}
-	cmd.Stderr = &in.said
-	if err := in.connect(cmd); err != nil {
-		return errors.Join(err, theirs.Close())
-	}
-	err = cmd.Start()
+	i.process, err = launch.Start(cmd, i.words)
 	theirs.Close()
-	in.started(cmd, err)
 	if err != nil {
 		return err
 	}
+	i.undo.Add(i.end)
 	stop := context.AfterFunc(ctx, func() { control.Close() })
 	defer stop()
 	word, err := bufio.NewReader(control).ReadString('\n')
@@ -101,9 +133,9 @@ func (in *instance) launch(ctx context.Context, spec cage.Spec) error {
 		return fmt.Errorf("wait for the cage: %w", context.Cause(ctx))
 	}
 	if word = strings.TrimSpace(word); word != cage.Ready {
-		return fmt.Errorf("the cage is not ready: %s", cmp.Or(word, in.said.String(), fmt.Sprint(err)))
+		return fmt.Errorf("the cage is not ready: %s", cmp.Or(word, launch.Tail(i.words), fmt.Sprint(err)))
 	}
-	in.launched = clock.Now()
+	i.launched = clock.Now()
 	if _, err := control.Write([]byte{1}); err != nil {
 		return fmt.Errorf("launch: %w", err)
 	}

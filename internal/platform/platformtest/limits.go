@@ -1,0 +1,132 @@
+package platformtest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/cgroup"
+)
+
+// testCPUs asks inside how many CPUs there are, and on the host where what
+// shares the host's kernel may run.
+func testCPUs(t *testing.T, s *suite) {
+	all := hostCPUs(t)
+	for _, cpus := range [][]int{all[:1], all[len(all)-1:], all[:min(2, len(all))]} {
+		shape := s.o.Shape
+		shape.CPUs = len(cpus)
+		b := s.startAs(t, s.launch(t, shape, cpus))
+		b.enforces(t, "cpu set")
+		if got := s.succeed(t, b, "nproc"); got != strconv.Itoa(len(cpus))+"\n" {
+			t.Errorf("on CPUs %v: nproc says %q", cpus, got)
+		}
+		if n := len(b.agent.Hello().CPUs); n != len(cpus) {
+			t.Errorf("on CPUs %v: the agent sees %d", cpus, n)
+		}
+		if scope := s.scope(t, b); !scope.OwnKernel {
+			list := strings.Fields(s.succeed(t, b, "grep", "Cpus_allowed_list", "/proc/self/status"))
+			if got, err := cgroup.ParseCPUList(list[len(list)-1]); err != nil || fmt.Sprint(got) != fmt.Sprint(cpus) {
+				t.Errorf("on CPUs %v: allowed on %v, %v", cpus, list, err)
+			}
+		}
+		s.close(t, b)
+	}
+}
+
+// testCPUQuota spins for two seconds with half a CPU. The bounds are wide, for
+// neighbours take CPU time too, and a period may be overrun.
+func testCPUQuota(t *testing.T, s *suite) {
+	shape := s.o.Shape
+	shape.CPUQuota = 0.5
+	b := s.startAs(t, s.launch(t, shape, hostCPUs(t)[:1]))
+	b.enforces(t, "cpu quota")
+	scope := s.scope(t, b)
+	before, began := cpuUsed(t, scope), time.Now()
+	out := s.exec(t, b, "timeout", "2", "sh", "-c", "while :; do :; done")
+	used, wall := cpuUsed(t, scope)-before, time.Since(began)
+	if out.Exit != 124 {
+		t.Errorf("the spinner ended with %d: %s", out.Exit, out.Stderr)
+	}
+	t.Logf("used %v of CPU in %v", used, wall)
+	if share := used.Seconds() / wall.Seconds(); share > 0.7 || share < 0.1 {
+		t.Errorf("used %.2f CPUs, want 0.5", share)
+	}
+}
+
+// cpuUsed is the CPU time of the instance's cgroup.
+func cpuUsed(t *testing.T, scope bench.Scope) time.Duration {
+	t.Helper()
+	if dir := scope.Cgroups["cpuacct"]; dir != "" {
+		ns, err := strconv.ParseInt(read(t, filepath.Join(dir, "cpuacct.usage")), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return time.Duration(ns)
+	}
+	if dir := scope.Cgroups[cgroup.Unified]; dir != "" {
+		for line := range strings.Lines(read(t, filepath.Join(dir, "cpu.stat"))) {
+			if f := strings.Fields(line); f[0] == "usage_usec" {
+				us, err := strconv.ParseInt(f[1], 10, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return time.Duration(us) * time.Microsecond
+			}
+		}
+	}
+	t.Fatalf("no cgroup counts the CPU time: %+v", scope)
+	return 0
+}
+
+// testMemoryLimit fills one and a half times the memory there is: the program
+// fails or is killed, and the instance and the host go on.
+func testMemoryLimit(t *testing.T, s *suite) {
+	b := s.start(t)
+	b.enforces(t, "memory limit")
+	size := strconv.FormatInt(int64(s.o.Shape.Memory)*3/2, 10)
+	out := s.exec(t, b, "dd", "if=/dev/zero", "of=/dev/null", "bs="+size, "count=1")
+	if out.Exit == 0 || out.TimedOut {
+		t.Errorf("filled %s bytes of %v: exit %d, timed out %t, %s", size, s.o.Shape.Memory, out.Exit, out.TimedOut, out.Stderr)
+	}
+	if dir := s.scope(t, b).Cgroups["memory"]; dir != "" {
+		most, err := strconv.ParseInt(read(t, filepath.Join(dir, "memory.max_usage_in_bytes")), 10, 64)
+		// A monitor needs memory beyond its guest's, for which drivers allow a little.
+		if err != nil || bench.Bytes(most) > s.o.Shape.Memory+512*bench.MiB {
+			t.Errorf("used %v of %v, %v", bench.Bytes(most), s.o.Shape.Memory, err)
+		}
+	}
+	// Half of it is to be had.
+	half := strconv.FormatInt(int64(s.o.Shape.Memory)/2, 10)
+	s.succeed(t, b, "dd", "if=/dev/zero", "of=/dev/null", "bs="+half, "count=1")
+}
+
+// testPidsLimit starts more processes than are allowed.
+func testPidsLimit(t *testing.T, s *suite) {
+	shape := s.o.Shape
+	shape.Pids = 64
+	b := s.startAs(t, s.launch(t, shape, hostCPUs(t)[:1]))
+	b.enforces(t, "pids limit")
+	const begin = `i=0; while [ $i -lt 100 ]; do sleep 5 & i=$((i+1)); done; echo all`
+	out := s.exec(t, b, "sh", "-c", begin)
+	if strings.Contains(string(out.Stdout), "all") || out.Exit == 0 {
+		t.Errorf("100 processes began with a limit of 64: exit %d, %s", out.Exit, out.Stderr)
+	}
+	b = s.start(t)
+	if got := s.succeed(t, b, "sh", "-c", begin); got != "all\n" {
+		t.Errorf("without a limit: %q", got)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text))
+}

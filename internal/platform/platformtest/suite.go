@@ -1,0 +1,189 @@
+// Package platformtest is the one conformance suite that every platform passes,
+// run for real on this host.
+package platformtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/lab"
+	"tare/internal/ledger"
+)
+
+// Options adapt the suite to a platform.
+type Options struct {
+	// Image to run; nil is [Image].
+	Image bench.Image
+	// Options of the platform that differ from their defaults.
+	Options map[string]string
+	// Slow multiplies every deadline, for emulated machines; 0 is 1.
+	Slow float64
+	// Shape of an instance; its zero is one CPU and 256 MiB of memory and disk.
+	Shape bench.Shape
+	// Lacks are the suite's cases that the platform does not claim to pass, with
+	// the reason; "lab" is for one that is given no network. Limits it does not enforce are not listed here: they are found
+	// in what its instances call unenforced.
+	Lacks map[string]string
+}
+
+type testCase struct {
+	name string // as in Options.Lacks
+	f    func(*testing.T, *suite)
+}
+
+// cases in the order they are run.
+var cases = []testCase{
+	{"greeting", testGreeting},
+	{"exec", testExec},
+	{"exit status", testExitStatus},
+	{"signal", testSignal},
+	{"large output", testLargeOutput},
+	{"standard input", testStandardInput},
+	{"put", testPut},
+	{"time-out", testTimeout},
+	{"cpus", testCPUs},
+	{"cpu quota", testCPUQuota},
+	{"memory limit", testMemoryLimit},
+	{"pids limit", testPidsLimit},
+	{"scratch", testScratch},
+	{"scope", testScope},
+	{"network", testNetwork},
+	{"two at once", func(t *testing.T, s *suite) { testSeveral(t, s, 2) }},
+	{"four at once", func(t *testing.T, s *suite) { testSeveral(t, s, 4) }},
+	{"refused cpu set", testRefusedCPUSet},
+	{"cancelled start", testCancelledStart},
+	{"missing image", testMissingImage},
+	{"crash", testCrash},
+	{"killed run", testKilledRun},
+}
+
+// Run tests the platform. It skips the test when the platform is unavailable
+// here, with its reason.
+func Run(t *testing.T, p bench.Platform, o Options) {
+	if os.Getenv(abandonEnv) != "" {
+		abandon(t, p, o)
+		return
+	}
+	for name := range o.Lacks {
+		if name != "lab" && !slices.ContainsFunc(cases, func(c testCase) bool { return c.name == name }) {
+			t.Errorf("Lacks names %q, which is no case of the suite", name)
+		}
+	}
+	t.Run("check", func(t *testing.T) { testCheck(t, p) })
+	s := open(t, p, o, newRun(p), stateDir(t))
+	for _, c := range cases {
+		ok := t.Run(c.name, func(t *testing.T) {
+			if reason, lacks := o.Lacks[c.name]; lacks {
+				t.Skip(reason)
+			}
+			c.f(t, s)
+		})
+		if left := s.leftovers(); len(left) > 0 {
+			t.Errorf("after %q there is left behind: %q", c.name, left)
+			if ok {
+				return // what follows could not be told apart
+			}
+		}
+	}
+}
+
+// suite is one run of a platform.
+type suite struct {
+	p        bench.Platform
+	o        Options
+	env      bench.Env
+	engine   bench.Engine
+	lab      *lab.Lab // nil for a platform that lacks "lab"
+	ledger   *ledger.Ledger
+	state    string
+	baseline map[string]bool // what belongs to the engine and the lab
+	count    atomic.Int64
+}
+
+// newRun returns a run id that is unique on the host.
+func newRun(p bench.Platform) string {
+	return fmt.Sprintf("pt-%s-%d", p.Name(), os.Getpid())
+}
+
+// open makes the run and opens the platform; all is closed when the test ends,
+// and nothing must be left then.
+func open(t *testing.T, p bench.Platform, o Options, run, state string) *suite {
+	t.Helper()
+	if o.Slow == 0 {
+		o.Slow = 1
+	}
+	if o.Shape == (bench.Shape{}) {
+		o.Shape = bench.Shape{CPUs: 1, Memory: 256 * bench.MiB, Disk: 256 * bench.MiB}
+	}
+	if _, err := p.Check(t.Context()); errors.Is(err, bench.ErrUnavailable) {
+		t.Skipf("%s is unavailable here: %v", p.Name(), err)
+	}
+	if o.Image == nil {
+		o.Image = Image(t)
+	}
+	s := &suite{p: p, o: o, state: state}
+	var err error
+	if s.ledger, err = ledger.Open(s.state, run); err != nil {
+		t.Fatal(err)
+	}
+	s.env = bench.Env{Run: run, Image: o.Image, Ledger: s.ledger, Dir: filepath.Join(s.state, "run"), AgentPath: Agent(t)}
+	if err := os.Mkdir(s.env.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if left := s.leftovers(); len(left) > 0 {
+			t.Errorf("after the run was closed there is left behind: %q", left)
+		}
+	})
+	if _, lacks := o.Lacks["lab"]; !lacks {
+		if s.lab, err = lab.New(t.Context(), run, s.ledger); err != nil {
+			t.Fatal(err)
+		}
+		s.env.Lab = s.lab
+		t.Cleanup(func() {
+			if err := s.lab.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if s.engine, err = p.Open(t.Context(), s.env); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), s.slow(time.Minute))
+		defer cancel()
+		if err := s.engine.Close(ctx); err != nil {
+			t.Error(err)
+		}
+		s.baseline = nil // from here on all must go
+	})
+	s.baseline = s.present()
+	return s
+}
+
+// stateDir is a state directory on a disk, which the usual directory for tests
+// need not be on.
+func stateDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/var/tmp", "tare-platformtest-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// slow stretches a deadline for the platform.
+func (s *suite) slow(d time.Duration) time.Duration { return time.Duration(float64(d) * s.o.Slow) }
