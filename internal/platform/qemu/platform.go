@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 
 	"tare/internal/bench"
 	"tare/internal/cgroup"
+	"tare/internal/platform/launch"
 )
 
 // Platform is QEMU with one of its accelerators.
@@ -84,7 +84,7 @@ func (p *Platform) programs(ctx context.Context) (version string, err error) {
 	for _, need := range []struct{ program, pkg string }{
 		{program, "qemu-system-x86"}, {"mkfs.ext4", "e2fsprogs"}, {"xz", "xz-utils"},
 	} {
-		if _, err := exec.LookPath(need.program); err != nil {
+		if _, err := launch.Program(need.program); err != nil {
 			return "", fmt.Errorf("%s is not installed: %w%w", need.program, bench.ErrUnavailable,
 				bench.Hint("apt-get install "+need.pkg))
 		}
@@ -92,9 +92,9 @@ func (p *Platform) programs(ctx context.Context) (version string, err error) {
 	if _, err := os.Stat("/dev/net/tun"); err != nil {
 		return "", fmt.Errorf("no tap devices: %w: %w%w", err, bench.ErrUnavailable, bench.Hint("modprobe tun"))
 	}
-	out, err := exec.CommandContext(ctx, program, "--version").Output()
+	out, err := output(ctx, program, "--version")
 	if err != nil {
-		return "", fmt.Errorf("%s --version: %w: %w", program, exitError(err), bench.ErrUnavailable)
+		return "", fmt.Errorf("%w: %w", err, bench.ErrUnavailable)
 	}
 	version, err = parseVersion(string(out))
 	if err != nil {
