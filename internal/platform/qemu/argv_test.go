@@ -15,7 +15,7 @@ import (
 
 func defaults() map[string]string {
 	m := map[string]string{}
-	for _, o := range options() {
+	for _, o := range KVM("").Options() {
 		m[o.Name] = o.Default
 	}
 	return m
@@ -64,7 +64,7 @@ func TestCommandLineVariants(t *testing.T) {
 		change func(*machine)
 		want   []string // words that must be there
 	}{
-		{func(m *machine) { m.accel = accelTCG }, []string{"tcg,thread=multi,tb-size=256", "max"}},
+		{func(m *machine) { m.accel = accelTCG }, []string{"tcg,thread=multi,tb-size=256", "max,-cx16"}},
 		{func(m *machine) { m.options["machine"] = "microvm" }, []string{"microvm,acpi=on,pcie=on"}},
 		{func(m *machine) { m.options["cache"], m.options["aio"] = "writeback", "threads" },
 			[]string{"if=none,id=scratch,format=raw,file=scratch.raw,cache=writeback,aio=threads"}},
@@ -100,7 +100,7 @@ func TestCheckLaunch(t *testing.T) {
 		return bench.Launch{ID: "a", Options: defaults(), CPUSet: []int{0},
 			Shape: bench.Shape{CPUs: 1, Memory: 256 * bench.MiB, Disk: bench.GiB}}
 	}
-	if err := checkLaunch(good()); err != nil {
+	if err := checkLaunch(KVM("").Options(), good()); err != nil {
 		t.Fatal(err)
 	}
 	for text, change := range map[string]func(*bench.Launch){
@@ -116,7 +116,7 @@ func TestCheckLaunch(t *testing.T) {
 	} {
 		l := good()
 		change(&l)
-		err := checkLaunch(l)
+		err := checkLaunch(KVM("").Options(), l)
 		if !errors.Is(err, bench.ErrInvalid) || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: got %v", text, err)
 		}

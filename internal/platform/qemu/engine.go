@@ -9,16 +9,19 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 
 	"tare/internal/bench"
 	"tare/internal/cgroup"
 	"tare/internal/clock"
+	"tare/internal/platform/launch"
 )
 
 // engine starts the instances of one run.
 type engine struct {
 	name    string
 	accel   accel
+	options []bench.Option
 	env     bench.Env
 	cgroups *cgroup.FS
 	kernel  string
@@ -30,38 +33,38 @@ type engine struct {
 func (g *engine) Close(context.Context) error { return nil }
 
 // Start implements [bench.Engine].
-func (g *engine) Start(ctx context.Context, l bench.Launch) (_ bench.Instance, err error) {
-	if err := checkLaunch(l); err != nil {
-		return nil, fmt.Errorf("start %s: %w", g.name, err)
-	}
+func (g *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
 	i := &instance{dir: l.Dir}
-	defer func() {
-		if err != nil {
-			if log := i.Log(); log != "" {
-				err = fmt.Errorf("%w\n%s", err, log)
-			}
-			err = fmt.Errorf("start %s: %w", g.name, err)
-			if cerr := i.Close(ctx); cerr != nil {
-				err = fmt.Errorf("%w; %w", err, cerr)
-			}
-		}
-	}()
+	err := checkLaunch(g.options, l)
+	if err == nil {
+		err = g.start(ctx, l, i)
+	}
+	if err == nil {
+		return i, nil
+	}
+	if log := i.Log(); log != "" {
+		err = fmt.Errorf("%w\n%s", err, log)
+	}
+	return nil, fmt.Errorf("start %s %s: %w", g.name, l.ID, i.undo.Fail(ctx, err))
+}
+
+func (g *engine) start(ctx context.Context, l bench.Launch, i *instance) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	m, err := g.provide(ctx, l, i)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := g.confine(l, i); err != nil {
-		return nil, err
+		return err
 	}
-	if err := g.launch(ctx, l, m, i); err != nil {
-		return nil, err
-	}
-	return i, nil
+	return g.launch(ctx, l, m, i)
 }
 
 // provide makes what the machine is plugged into: its scratch disk and tap.
 func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (machine, error) {
-	i.undo(func(context.Context) error { return removeFiles(l.Dir, fileScratch, fileAgent, fileMonitor) })
+	i.undo.Add(i.removeFiles)
 	if err := makeScratch(ctx, filepath.Join(l.Dir, fileScratch), l.Shape.Disk); err != nil {
 		return machine{}, err
 	}
@@ -71,10 +74,10 @@ func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (mach
 	}
 	i.addr = lease.Addr.Addr()
 	i.tap = tapName(l.ID)
-	if err := g.env.Lab.Tap(i.tap); err != nil {
-		return machine{}, fmt.Errorf("tap %s: %w", i.tap, err)
+	if err := g.env.Lab.Tap(i.tap); err != nil { // the ledger knows the lab it is in
+		return machine{}, err
 	}
-	i.undo(func(context.Context) error { return g.env.Lab.RemoveTap(i.tap) })
+	i.undo.Add(func(context.Context) error { return g.env.Lab.RemoveTap(i.tap) })
 	vhost, err := useVhost(l.Options[optVhost])
 	return machine{
 		id: l.ID, accel: g.accel, options: l.Options, cpus: l.Shape.CPUs, memory: l.Shape.Memory,
@@ -85,19 +88,15 @@ func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (mach
 
 // confine makes the control group of the launch.
 func (g *engine) confine(l bench.Launch, i *instance) error {
-	name := g.env.Run + "/" + l.ID
-	if err := g.env.Ledger.Register(bench.KindCgroup, name); err != nil {
-		return err
-	}
-	i.undo(func(context.Context) error { return g.env.Ledger.Release(bench.KindCgroup, name) })
-	group, unenforced, err := g.cgroups.Create(name, limits(l))
+	i.group = g.cgroups.Group(g.env.Run + "/" + l.ID)
+	err := i.undo.Register(g.env.Ledger, bench.KindCgroup, i.group.Name(),
+		func(context.Context) error { return i.group.Remove() })
 	if err != nil {
 		return err
 	}
-	i.undo(func(context.Context) error { return group.Remove() })
-	i.group = group
+	_, unenforced, err := g.cgroups.Create(i.group.Name(), limits(l))
 	i.unenforced = append(unenforced, guestKeeps(l.Shape)...)
-	return nil
+	return err
 }
 
 // limits are those of QEMU as a whole. The number of tasks inside is the guest
@@ -141,16 +140,20 @@ func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *insta
 	defer messages.Close()
 
 	i.argv = m.argv()
-	cmd := exec.Command(i.argv[0], i.argv[1:]...)
-	cmd.Dir = l.Dir
-	// TMPDIR is where QEMU puts the root's overlay.
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + l.Dir, bench.ProcessMark + "=" + l.ID}
-	cmd.Stdout, cmd.Stderr = messages, messages
-
-	if err := g.env.Ledger.Register(bench.KindProcess, l.ID); err != nil {
+	path, err := launch.Program(program)
+	if err != nil {
 		return err
 	}
-	i.undo(func(context.Context) error { return g.env.Ledger.Release(bench.KindProcess, l.ID) })
+	cmd := exec.Command(path, i.argv[1:]...)
+	cmd.Dir = l.Dir
+	// TMPDIR is where QEMU puts the root's overlay.
+	cmd.Env = []string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), "TMPDIR=" + l.Dir, bench.ProcessMark + "=" + l.ID}
+	cmd.Stdout, cmd.Stderr = messages, messages
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C is for tare, which ends QEMU in order
+
+	if err := i.undo.Register(g.env.Ledger, bench.KindProcess, l.ID, i.stop); err != nil {
+		return err
+	}
 	err = g.env.Lab.Do(func() error {
 		i.launched = clock.Now()
 		return cmd.Start()
@@ -159,7 +162,6 @@ func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *insta
 		return err
 	}
 	i.watch(cmd)
-	i.undo(i.stop)
 	if err := i.group.Add(cmd.Process.Pid); err != nil {
 		return err
 	}

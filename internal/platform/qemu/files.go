@@ -1,10 +1,10 @@
 package qemu
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/platform/launch"
 )
 
 // makeScratch makes a sparse file with an empty ext4. Since every block of it
@@ -27,11 +28,28 @@ func makeScratch(ctx context.Context, path string, size bench.Bytes) error {
 	if err := errors.Join(f.Truncate(int64(size)), f.Close()); err != nil {
 		return fmt.Errorf("scratch disk: %w", err)
 	}
-	_, err = exec.CommandContext(ctx, "mkfs.ext4", "-q", "-F", "-L", "scratch", "-E", "lazy_journal_init=1", path).Output()
-	if err != nil {
-		return fmt.Errorf("scratch disk: mkfs.ext4 %s: %w", path, exitError(err))
+	if _, err := output(ctx, "mkfs.ext4", "-q", "-F", "-L", "scratch", "-E", "lazy_journal_init=1", path); err != nil {
+		return fmt.Errorf("scratch disk: %w", err)
 	}
 	return nil
+}
+
+// output runs a program and returns what it prints; what it complains about is
+// part of the error.
+func output(ctx context.Context, name string, args ...string) ([]byte, error) {
+	path, err := launch.Program(name)
+	if err != nil {
+		return nil, err
+	}
+	out, err := exec.CommandContext(ctx, path, args...).Output()
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
+		return nil, fmt.Errorf("%s: %w: %s", name, err, bytes.TrimSpace(failed.Stderr))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return out, nil
 }
 
 // removeFiles removes those of the files in dir that are there.
@@ -43,26 +61,6 @@ func removeFiles(dir string, names ...string) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// tail returns the last n bytes of a file, from the start of a line if possible.
-func tail(path string, n int64) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
-	}
-	skip := max(info.Size()-n, 0)
-	data, err := io.ReadAll(io.NewSectionReader(f, skip, n))
-	text := string(data)
-	if _, rest, ok := strings.Cut(text, "\n"); ok && skip > 0 {
-		text = rest
-	}
-	return strings.TrimSpace(text), err
 }
 
 // vhostThreads returns the kernel's own processes that move packets for the

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -100,19 +99,11 @@ func readModule(ctx context.Context, file string) ([]byte, error) {
 	case strings.HasSuffix(file, ".ko"):
 		return os.ReadFile(file)
 	case strings.HasSuffix(file, ".ko.xz"):
-		data, err := exec.CommandContext(ctx, "xz", "--decompress", "--stdout", "--", file).Output()
+		data, err := output(ctx, "xz", "--decompress", "--stdout", "--", file)
 		if err != nil {
-			return nil, fmt.Errorf("unpack module %s: %w%w", file, exitError(err), bench.Hint("apt-get install xz-utils"))
+			return nil, fmt.Errorf("unpack module %s: %w", file, err)
 		}
 		return data, nil
 	}
 	return nil, fmt.Errorf("module %s: packed in a way that is not known", file)
-}
-
-// exitError adds what a failed program printed to its exit status.
-func exitError(err error) error {
-	if e, ok := err.(*exec.ExitError); ok && len(e.Stderr) > 0 {
-		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(e.Stderr))
-	}
-	return err
 }

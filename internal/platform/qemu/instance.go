@@ -16,6 +16,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/cgroup"
+	"tare/internal/platform/launch"
 )
 
 // fileMessages is where QEMU's own messages go, in the instance's directory.
@@ -43,12 +44,9 @@ type instance struct {
 	exited chan struct{} // closed once QEMU is gone and status is set
 	status string        // how QEMU ended
 
-	undos []func(context.Context) error
-	last  *string // Log as of Close
+	undo launch.Undo
+	last string // the log, once its files are gone
 }
-
-// undo remembers how to take back what is made next; Close does it in reverse.
-func (i *instance) undo(f func(context.Context) error) { i.undos = append(i.undos, f) }
 
 // watch reaps QEMU when it ends.
 func (i *instance) watch(cmd *exec.Cmd) {
@@ -133,22 +131,18 @@ func (i *instance) Scope() (bench.Scope, error) {
 	return bench.Scope{OwnKernel: true, Cgroups: i.group.Dirs(), Helpers: helpers, NetDevs: []string{i.tap}}, nil
 }
 
-// maxLog bounds each file's share of Log, in bytes.
-const maxLog = 8 << 10
-
 // Log implements [bench.Instance]: how QEMU ended, its messages and the end of
 // the guest's console.
 func (i *instance) Log() string {
-	if i.last != nil {
-		return *i.last
+	if i.last != "" {
+		return i.last
 	}
 	var parts []string
 	if i.gone() {
 		parts = append(parts, program+": "+i.status)
 	}
 	for _, name := range []string{fileMessages, fileConsole} {
-		// A log that cannot be read must not hide the failure it is asked about.
-		if text, err := tail(filepath.Join(i.dir, name), maxLog); err == nil && text != "" {
+		if text := strings.TrimSpace(launch.Tail(filepath.Join(i.dir, name))); text != "" {
 			parts = append(parts, text)
 		}
 	}
@@ -157,24 +151,25 @@ func (i *instance) Log() string {
 
 // Close implements [bench.Instance].
 func (i *instance) Close(ctx context.Context) error {
-	if i.last != nil {
-		return nil
-	}
-	var errs []error
-	for _, f := range slices.Backward(i.undos) {
-		errs = append(errs, f(ctx))
-	}
-	log := i.Log()
-	i.last = &log
-	if err := errors.Join(append(errs, removeFiles(i.dir, fileMessages, fileConsole))...); err != nil {
+	if err := i.undo.Run(ctx); err != nil {
 		return fmt.Errorf("close virtual machine: %w", err)
 	}
 	return nil
 }
 
+// removeFiles removes what the instance has in its directory; of the logs it
+// keeps the end.
+func (i *instance) removeFiles(context.Context) error {
+	i.last = i.Log()
+	return removeFiles(i.dir, fileScratch, fileAgent, fileMonitor, fileMessages, fileConsole)
+}
+
 // stop ends QEMU: politely if there is time, by force if not. Nothing the guest
 // holds is worth keeping.
 func (i *instance) stop(ctx context.Context) error {
+	if i.cmd == nil {
+		return nil
+	}
 	if i.stream != nil {
 		i.stream.Close()
 	}

@@ -17,11 +17,12 @@ const (
 	optVhost   = "vhost"
 )
 
-// options are the variant switches of both platforms.
-func options() []bench.Option {
+// options are the variant switches. Both platforms have the same but for the
+// machines that run.
+func options(machines ...string) []bench.Option {
 	return []bench.Option{
-		{Name: optMachine, Values: []string{"q35", "microvm"}, Default: "q35",
-			Doc: "the machine: q35 is a PC with PCI Express, as users have it; microvm leaves out its legacy"},
+		{Name: optMachine, Values: machines, Default: machines[0],
+			Doc: "the machine: q35 is a PC with PCI Express, as users have it; microvm (kvm only) leaves out its legacy"},
 		{Name: optDisk, Values: []string{"virtio"}, Default: "virtio",
 			Doc: "the bus of the disks"},
 		{Name: optCache, Values: []string{"none", "writeback"}, Default: "none",
@@ -34,15 +35,15 @@ func options() []bench.Option {
 }
 
 // checkLaunch refuses what QEMU could not run, or could only run as something else.
-func checkLaunch(l bench.Launch) error {
-	for _, o := range options() {
+func checkLaunch(known []bench.Option, l bench.Launch) error {
+	for _, o := range known {
 		if v := l.Options[o.Name]; !slices.Contains(o.Values, v) {
 			return fmt.Errorf("option %s=%q: %w%w", o.Name, v, bench.ErrInvalid,
 				bench.Hint("one of: "+strings.Join(o.Values, ", ")))
 		}
 	}
 	for name := range l.Options {
-		if !slices.ContainsFunc(options(), func(o bench.Option) bool { return o.Name == name }) {
+		if !slices.ContainsFunc(known, func(o bench.Option) bool { return o.Name == name }) {
 			return fmt.Errorf("option %q: not one of this platform: %w", name, bench.ErrInvalid)
 		}
 	}

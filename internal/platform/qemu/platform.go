@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 
 	"tare/internal/bench"
 	"tare/internal/cgroup"
+	"tare/internal/platform/launch"
 )
 
 // Platform is QEMU with one of its accelerators.
@@ -19,6 +19,7 @@ type Platform struct {
 	summary string
 	label   string
 	accel   accel
+	options []bench.Option
 	trial   *trial // what decides whether the accelerator works; nil if it always does
 }
 
@@ -26,14 +27,17 @@ type Platform struct {
 // found out is kept in the directory state.
 func KVM(state string) *Platform {
 	return &Platform{name: "kvm", summary: "virtual machine: QEMU with KVM, virtio disk and network",
-		accel: accelKVM, trial: &trial{state: state, host: "/"}}
+		accel: accelKVM, options: options("q35", "microvm"), trial: &trial{state: state, host: "/"}}
 }
 
 // TCG is the same virtual machines without virtualization: every figure is
-// labelled as emulated, since it says nothing about a virtual machine's cost.
+// labelled as emulated, since it says nothing about a virtual machine's cost. It
+// has no microvm: without KVM's clock that machine has nothing to calibrate its
+// TSC against but a timer it can only poll, and on a busy host half of the boots
+// hang there.
 func TCG() *Platform {
 	return &Platform{name: "qemu-tcg", summary: "virtual machine emulated by QEMU, for hosts without KVM",
-		label: "emulated (tcg)", accel: accelTCG}
+		label: "emulated (tcg)", accel: accelTCG, options: options("q35")}
 }
 
 // Name implements [bench.Platform].
@@ -43,7 +47,7 @@ func (p *Platform) Name() string { return p.name }
 func (p *Platform) Summary() string { return p.summary }
 
 // Options implements [bench.Platform].
-func (p *Platform) Options() []bench.Option { return options() }
+func (p *Platform) Options() []bench.Option { return p.options }
 
 // Check implements [bench.Platform]. For kvm it goes by the verdict of an
 // earlier [Platform.Probe]; without one the platform counts as unavailable.
@@ -80,7 +84,7 @@ func (p *Platform) programs(ctx context.Context) (version string, err error) {
 	for _, need := range []struct{ program, pkg string }{
 		{program, "qemu-system-x86"}, {"mkfs.ext4", "e2fsprogs"}, {"xz", "xz-utils"},
 	} {
-		if _, err := exec.LookPath(need.program); err != nil {
+		if _, err := launch.Program(need.program); err != nil {
 			return "", fmt.Errorf("%s is not installed: %w%w", need.program, bench.ErrUnavailable,
 				bench.Hint("apt-get install "+need.pkg))
 		}
@@ -88,9 +92,9 @@ func (p *Platform) programs(ctx context.Context) (version string, err error) {
 	if _, err := os.Stat("/dev/net/tun"); err != nil {
 		return "", fmt.Errorf("no tap devices: %w: %w%w", err, bench.ErrUnavailable, bench.Hint("modprobe tun"))
 	}
-	out, err := exec.CommandContext(ctx, program, "--version").Output()
+	out, err := output(ctx, program, "--version")
 	if err != nil {
-		return "", fmt.Errorf("%s --version: %w: %w", program, exitError(err), bench.ErrUnavailable)
+		return "", fmt.Errorf("%w: %w", err, bench.ErrUnavailable)
 	}
 	version, err = parseVersion(string(out))
 	if err != nil {
@@ -115,7 +119,7 @@ func (p *Platform) Open(ctx context.Context, e bench.Env) (bench.Engine, error) 
 	if err := p.Probe(ctx, e); err != nil {
 		return nil, err
 	}
-	g := &engine{name: p.name, accel: p.accel, env: e}
+	g := &engine{name: p.name, accel: p.accel, options: p.options, env: e}
 	if err := g.prepare(ctx); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.name, err)
 	}

@@ -12,9 +12,11 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/platform/launch"
 )
 
 // TrialLimit is how long a trial boot may take. Where virtualization works it
@@ -111,6 +113,10 @@ func tryBoot(ctx context.Context, e bench.Env, a accel) (failure string, err err
 	if err != nil {
 		return "", err
 	}
+	path, err := launch.Program(program)
+	if err != nil {
+		return "", err
+	}
 	id := e.Run + "-trial"
 	if err := e.Ledger.Register(bench.KindProcess, id); err != nil {
 		return "", err
@@ -118,12 +124,13 @@ func tryBoot(ctx context.Context, e bench.Env, a accel) (failure string, err err
 	limit, cancel := context.WithTimeout(ctx, TrialLimit)
 	defer cancel()
 	console := &console{seen: cancel}
-	cmd := exec.CommandContext(limit, program, "-name", id, "-accel", a.arg, "-cpu", a.cpu,
+	cmd := exec.CommandContext(limit, path, "-name", id, "-accel", a.arg, "-cpu", a.cpu,
 		"-machine", machineArg["q35"], "-m", "256M", "-nodefaults", "-no-user-config", "-display", "none",
 		"-no-reboot", "-serial", "stdio", "-kernel", kernel, "-initrd", initrd, "-append", "console=ttyS0 panic=-1")
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), bench.ProcessMark + "=" + id}
+	cmd.Env = []string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), bench.ProcessMark + "=" + id}
 	cmd.Stdout, cmd.Stderr = console, console
 	cmd.WaitDelay = killTimeout
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	ended := cmd.Run()
 	if err := e.Ledger.Release(bench.KindProcess, id); err != nil {
 		return "", err
