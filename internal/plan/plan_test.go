@@ -133,14 +133,16 @@ func TestMake(t *testing.T) {
 func TestErrors(t *testing.T) {
 	with := func(rest string) string { return "name: x\nplatforms: native, docker\n" + rest }
 	for text, want := range map[string]string{
-		with("shape: {cpus: 3}\nscenes: [{name: a, workload: spin}]"):                                                 "x.yaml:3:15: 3 CPUs are more than the 2 this host has",
-		with("scenes:\n- name: a\n  workload: spin\n  vary: {shape.memory: [1GiB, 64GiB]}"):                           "x.yaml:6:31: 64 GiB of memory are more than the 24 GiB this host has",
-		with("scenes: [{name: a, workload: spin, shape: {disk: 1TiB}}]"):                                              "x.yaml:3:50: 1 TiB of scratch space are more than the 100 GiB free",
-		with("scenes:\n- name: a\n  workload: spin\n  params: {threads: 2}"):                                          "x.yaml:6:21: threads: 2 threads on 1 CPUs",
-		with("scenes:\n- name: a\n  workload: spin\n  beside: {workload: spin, platform: kvm}"):                       "x.yaml:6:38: neighbour needs kvm, which cannot run here: no trial boot",
-		with("scenes:\n- name: a\n  workload: talk\n  peer: {platform: docker}"):                                      "x.yaml:6:20: peer: a peer runs natively",
-		with("scenes:\n- name: a\n  startup: true\n  beside: {workload: spin}"):                                       "x.yaml:6:11: neighbour: a start-up scene runs no workload",
-		with("scenes:\n- name: a\n  actors: [{workload: spin, count: 2, load: each}, {name: subject-2, role: idle}]"): "x.yaml:5:59: scene a has two actors \"subject-2\"",
+		with("shape: {cpus: 3}\nscenes: [{name: a, workload: spin}]"):                                                                                                "x.yaml:3:15: 3 CPUs are more than the 2 this host has",
+		with("scenes:\n- name: a\n  workload: spin\n  vary: {shape.memory: [1GiB, 64GiB]}"):                                                                          "x.yaml:6:31: 64 GiB of memory are more than the 24 GiB this host has",
+		with("scenes: [{name: a, workload: spin, shape: {disk: 1TiB}}]"):                                                                                             "x.yaml:3:50: 1 TiB of scratch space are more than the 100 GiB free",
+		with("scenes:\n- name: a\n  workload: spin\n  params: {threads: 2}"):                                                                                         "x.yaml:6:21: threads: 2 threads on 1 CPUs",
+		with("scenes:\n- name: a\n  workload: spin\n  beside: {workload: spin, platform: kvm}"):                                                                      "x.yaml:6:38: neighbour needs kvm, which cannot run here: no trial boot",
+		with("scenes:\n- name: a\n  workload: talk\n  peer: {platform: docker}"):                                                                                     "x.yaml:6:20: peer: a peer runs natively",
+		with("scenes:\n- name: a\n  workload: spin\n  shape: {cpus: 2}\n  params: {threads: 1}\n  beside: {workload: spin, params: {limit: 1, threads: 3}}"):         "x.yaml:8:56: threads: 3 threads on 2 CPUs",
+		with("scenes:\n- name: a\n  workload: spin\n  shape: {cpus: 2}\n  params: {threads: 2}\n  beside: {workload: spin, shape: {cpus: 1}, params: {threads: 2}}"): "x.yaml:8:64: threads: 2 threads on 1 CPUs",
+		with("scenes:\n- name: a\n  startup: true\n  beside: {workload: spin}"):                                                                                      "x.yaml:6:11: neighbour: a start-up scene runs no workload",
+		with("scenes:\n- name: a\n  actors: [{workload: spin, count: 2, load: each}, {name: subject-2, role: idle}]"):                                                "x.yaml:5:59: scene a has two actors \"subject-2\"",
 	} {
 		_, err := plan.Make(read(t, text), inputs(2))
 		var list spec.Errors

@@ -56,6 +56,7 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 	like := Actor{Host: local, Shape: shape, Count: 1, Places: maps.Clone(s.Places)}
 	d.word(f["host"], "host", []string{local}, &like.Host)
 	peer := like // the other end is the same in every scene: the experiment's shape
+	peer.Places = maps.Clone(like.Places)
 	d.readShape(f["shape"], &like.Shape, like.Places)
 
 	var peerNode *node
@@ -78,6 +79,7 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 func (d *decoder) short(f map[string]*node, s Scene, like Actor) []Actor {
 	subject := like
 	subject.Name, subject.Role = "subject", bench.Subject
+	subject.Places = maps.Clone(like.Places)
 	fewest := 2
 	if slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.Name == "alike" }) {
 		fewest = 1
@@ -166,6 +168,12 @@ func (d *decoder) peers(n *node, s Scene, like Actor) []Actor {
 			p := like
 			p.Name = peerName(a, part, parts)
 			p.Workload, p.Params, p.Part, p.Serves = a.Workload, a.Params, part, a.Name
+			p.Places = maps.Clone(like.Places)
+			for path, at := range a.Places { // its parameters were said there
+				if path == "workload" || strings.HasPrefix(path, "params") {
+					p.Places[path] = at
+				}
+			}
 			added = append(added, p)
 		}
 	}
