@@ -97,7 +97,7 @@ func TestQuickIsQuick(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for llc, most := range map[bench.Bytes]float64{16 * bench.MiB: 450, 32 * bench.MiB: 650, 256 * bench.MiB: 210} {
+	for llc, most := range map[bench.Bytes]float64{16 * bench.MiB: 340, 32 * bench.MiB: 390, 256 * bench.MiB: 300} {
 		in := host()
 		in.Host.LLC = llc
 		p, err := plan.Make(e, in)
