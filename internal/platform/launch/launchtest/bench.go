@@ -14,6 +14,10 @@ import (
 	"tare/internal/platform/launch"
 )
 
+// rest is what the host is given before each launch, as between trials: right
+// after another one a launch takes half as long.
+const rest = 200 * time.Millisecond
+
 // Bench times starts through the platform's driver and, in turn with them, of
 // the same command by hand, and reports medians in milliseconds: ready and
 // by-hand are from the command to the first byte from inside, start, close and
@@ -24,6 +28,7 @@ func Bench(b *testing.B, env Env, p bench.Platform, e bench.Engine, byHand func(
 	var ready, hand, start, shut, trial []float64
 	ms := func(from, to int64) float64 { return float64(to-from) / 1e6 }
 	for n := 0; b.Loop(); n++ {
+		time.Sleep(rest)
 		called := clock.Now()
 		i, err := e.Start(context.Background(), env.Launch(b, p, fmt.Sprint(n), nil))
 		if err != nil {
@@ -41,6 +46,7 @@ func Bench(b *testing.B, env Env, p bench.Platform, e bench.Engine, byHand func(
 		shut = append(shut, ms(greeted, closed))
 		trial = append(trial, ms(called, closed))
 
+		time.Sleep(rest)
 		cmd, undo := byHand(env.Launch(b, p, fmt.Sprintf("%d-hand", n), nil))
 		hand = append(hand, outside(b, env, cmd))
 		undo()
