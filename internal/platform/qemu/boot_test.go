@@ -1,0 +1,293 @@
+package qemu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/agent"
+	"tare/internal/bench"
+	"tare/internal/clock"
+	"tare/internal/lab"
+	"tare/internal/ledger"
+	"tare/internal/platform/platformtest"
+)
+
+// lend is the environment of a run without a lab.
+func lend(t testing.TB, id string) bench.Env {
+	t.Helper()
+	state, err := os.MkdirTemp("/var/tmp", "tare-qemu-") // a disk that has O_DIRECT
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(state) })
+	book, err := ledger.Open(state, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if held, err := book.Held(); err != nil || len(held) > 0 {
+			t.Errorf("still in the ledger: %v, %v", held, err)
+		}
+	})
+	return bench.Env{Run: id, Image: platformtest.Image(t), Ledger: book, Dir: state, AgentPath: platformtest.Agent(t)}
+}
+
+// run opens the emulated platform in a lab of its own.
+func run(t testing.TB, id string) *engine {
+	t.Helper()
+	env := lend(t, id)
+	net, err := lab.New(t.Context(), id, env.Ledger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := net.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	env.Lab = net
+	g, err := TCG().Open(t.Context(), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g.(*engine)
+}
+
+func aLaunch(t testing.TB, g *engine, id string) bench.Launch {
+	t.Helper()
+	dir := filepath.Join(g.env.Dir, id)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return bench.Launch{ID: g.env.Run + "-" + id, Dir: dir, CPUSet: []int{0}, Options: defaults(),
+		Shape: bench.Shape{CPUs: 2, Memory: 256 * bench.MiB, Disk: 256 * bench.MiB}}
+}
+
+// greet starts an instance and waits for its agent.
+func greet(t testing.TB, g *engine, l bench.Launch) (*instance, *agent.Client) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), slow*30*time.Second)
+	defer cancel()
+	started, err := g.Start(ctx, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := started.(*instance)
+	t.Cleanup(func() {
+		if err := i.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	client, err := agent.Dial(ctx, i.Stream())
+	if err != nil {
+		t.Fatalf("%v\n%s", err, i.Log())
+	}
+	return i, client
+}
+
+// What the meters tell by a thread's name must be what QEMU says of it.
+func TestThreadPartAgreesWithTheMonitor(t *testing.T) {
+	g := run(t, "qemu-threads")
+	i, client := greet(t, g, aLaunch(t, g, "a"))
+	defer client.Close()
+	scope, err := i.Scope()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := i.monitor.SetDeadline(time.Now().Add(slow * 10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	q, err := openQMP(i.monitor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cpus []cpuInfo
+	if err := q.Execute("query-cpus-fast", &cpus); err != nil {
+		t.Fatal(err)
+	}
+	var iothreads []struct {
+		Thread int `json:"thread-id"`
+	}
+	if err := q.Execute("query-iothreads", &iothreads); err != nil {
+		t.Fatal(err)
+	}
+	want := map[int]string{}
+	for _, c := range cpus {
+		want[c.Thread] = "vcpu"
+	}
+	for _, io := range iothreads {
+		want[io.Thread] = "iothread"
+	}
+	if len(want) != 3 {
+		t.Errorf("QEMU has %d vCPUs and I/O threads, want 2 and 1", len(want))
+	}
+	pid := scope.Helpers[0].PID
+	for tid, part := range want {
+		name, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", pid, tid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := bench.ThreadPart(strings.TrimSpace(string(name))); got != part {
+			t.Errorf("thread %q is %q, QEMU says %q", name, got, part)
+		}
+	}
+	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", pid, pid))
+	if err != nil || bench.ThreadPart(strings.TrimSpace(string(name))) != "vmm" {
+		t.Errorf("main thread %q, %v", name, err)
+	}
+}
+
+func TestRootIsNeverWritten(t *testing.T) {
+	g := run(t, "qemu-root")
+	before, err := os.Stat(g.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, client := greet(t, g, aLaunch(t, g, "a"))
+	out, err := client.Exec(t.Context(), bench.Command{Argv: []string{"sh", "-c", "echo x >/etc/mark && sync"}, Timeout: slow * 30 * time.Second})
+	if err != nil || out.Exit != 0 {
+		t.Fatalf("%v, %+v", err, out)
+	}
+	client.Close()
+	if err := i.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	after, err := os.Stat(g.root)
+	if err != nil || !after.ModTime().Equal(before.ModTime()) {
+		t.Errorf("the image was written: %v, %v", after.ModTime(), err)
+	}
+	if left, err := os.ReadDir(i.dir); err != nil || len(left) > 0 {
+		t.Errorf("left in the launch's directory: %v, %v", left, err)
+	}
+	_, client = greet(t, g, aLaunch(t, g, "b"))
+	out, err = client.Exec(t.Context(), bench.Command{Argv: []string{"test", "-e", "/etc/mark"}, Timeout: slow * 30 * time.Second})
+	if err != nil || out.Exit != 1 {
+		t.Errorf("the next instance finds the file: %v, %+v", err, out)
+	}
+	client.Close()
+}
+
+// A machine that cannot boot ends the stream, and the log says why.
+func TestEarlyDeath(t *testing.T) {
+	g := run(t, "qemu-death")
+	for what, c := range map[string]struct {
+		change func(*engine)
+		says   string
+	}{
+		"kernel is none": {func(g *engine) { g.kernel = "/dev/null" }, "kernel"},
+		"disk is gone":   {func(g *engine) { g.root = "/nonexistent" }, "No such file"},
+		"disk is empty": {func(g *engine) {
+			g.root = filepath.Join(g.env.Dir, "empty")
+			if err := os.WriteFile(g.root, make([]byte, 1<<20), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}, "tare-agent: mount"},
+	} {
+		broken := *g
+		c.change(&broken)
+		l := aLaunch(t, g, strings.ReplaceAll(what, " ", "-"))
+		ctx, cancel := context.WithTimeout(t.Context(), slow*30*time.Second)
+		i, err := broken.Start(ctx, l)
+		var log string
+		if err == nil {
+			if _, err := io.ReadAll(i.Stream()); err != nil {
+				t.Errorf("%s: the stream does not end: %v", what, err)
+			}
+			log = i.Log()
+			if err := i.Close(ctx); err != nil {
+				t.Errorf("%s: close: %v", what, err)
+			}
+			if i.Log() == "" {
+				t.Errorf("%s: no log after Close", what)
+			}
+		} else {
+			log = err.Error()
+		}
+		cancel()
+		if !strings.Contains(log, c.says) {
+			t.Errorf("%s: nothing about %q in %q", what, c.says, log)
+		}
+		if left, err := os.ReadDir(l.Dir); err != nil || len(left) > 0 {
+			t.Errorf("%s: left in the launch's directory: %v, %v", what, left, err)
+		}
+	}
+}
+
+// The way a trial tells a living guest from a dead one, tried where guests live.
+func TestTrialBoot(t *testing.T) {
+	env := lend(t, "qemu-trial")
+	failure, err := tryBoot(t.Context(), env, accelTCG)
+	if err != nil || failure != "" {
+		t.Errorf("with emulation: %q, %v", failure, err)
+	}
+	nosuch := accelTCG
+	nosuch.cpu = "nosuch"
+	failure, err = tryBoot(t.Context(), env, nosuch)
+	if err != nil || !strings.Contains(failure, "nosuch") {
+		t.Errorf("with a CPU that QEMU does not know: %q, %v", failure, err)
+	}
+}
+
+// Whatever this host's KVM is worth, its verdict is one of two, with a reason,
+// and Check goes by it.
+func TestProbeKVM(t *testing.T) {
+	env := lend(t, "qemu-probe")
+	p := KVM(t.TempDir())
+	_, before := p.Check(t.Context())
+	probed := p.Probe(t.Context(), env)
+	_, after := p.Check(t.Context())
+	t.Logf("before: %v\nprobe: %v\nafter: %v (hint: %s)", before, probed, after, bench.HintOf(after))
+	if !errors.Is(before, bench.ErrUnavailable) || errors.Is(after, errNotTried) {
+		t.Error("there is a verdict before the trial, or none after it")
+	}
+	if (probed == nil) != (after == nil) {
+		t.Error("Check does not go by the verdict")
+	}
+	if probed == nil {
+		return
+	}
+	if !errors.Is(probed, bench.ErrUnavailable) || bench.HintOf(probed) == "" {
+		t.Errorf("%v does not wrap ErrUnavailable or has no hint", probed)
+	}
+	if _, err := p.Open(t.Context(), env); !errors.Is(err, bench.ErrUnavailable) {
+		t.Errorf("Open: %v", err)
+	}
+}
+
+// BenchmarkBoot prints the time from launch to the agent's greeting and that
+// of Close, in milliseconds, as medians.
+func BenchmarkBoot(b *testing.B) {
+	for _, machine := range []string{"q35", "microvm"} {
+		b.Run(machine, func(b *testing.B) {
+			g := run(b, "qemu-bench")
+			g.options = KVM("").Options() // the microvm hangs now and then under emulation
+			var ready, closed []float64
+			for n := range b.N {
+				l := aLaunch(b, g, fmt.Sprint(n))
+				l.Options[optMachine] = machine
+				l.CPUSet = []int{0, 1}
+				i, client := greet(b, g, l)
+				ready = append(ready, float64(client.GreetedAt()-i.Launched())/1e6)
+				began := clock.Now()
+				client.Close()
+				if err := i.Close(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+				closed = append(closed, float64(clock.Now()-began)/1e6)
+			}
+			slices.Sort(ready)
+			slices.Sort(closed)
+			b.ReportMetric(ready[len(ready)/2], "ready-ms")
+			b.ReportMetric(closed[len(closed)/2], "close-ms")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}

@@ -1,0 +1,39 @@
+package qemu
+
+import (
+	"errors"
+	"testing"
+
+	"tare/internal/bench"
+	"tare/internal/platform/platformtest"
+)
+
+// slow is how much longer than a container's an emulated machine's boot may take.
+const slow = 4
+
+func TestConformanceEmulated(t *testing.T) {
+	platformtest.Run(t, TCG(), platformtest.Options{Slow: slow})
+}
+
+func TestConformanceKVM(t *testing.T) {
+	platformtest.Run(t, realKVM(t), platformtest.Options{})
+}
+
+func TestConformanceMicrovm(t *testing.T) {
+	platformtest.Run(t, realKVM(t), platformtest.Options{Options: map[string]string{optMachine: "microvm"}})
+}
+
+// realKVM is the platform where it works. The verdict is the host's own, since
+// the suite starts this program again.
+func realKVM(t *testing.T) *Platform {
+	t.Helper()
+	p := KVM(bench.StateDir)
+	err := p.Probe(t.Context(), lend(t, "qemu-kvm"))
+	if errors.Is(err, bench.ErrUnavailable) {
+		t.Skipf("no virtualization here: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
