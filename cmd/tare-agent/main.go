@@ -1,11 +1,19 @@
+// The agent needs no more threads than its few pipes keep busy, whatever the
+// size of the machine: what follows spares reading the control group at start.
+//
+//go:debug containermaxprocs=0
+//go:debug updatemaxprocs=0
+
 // Tare-agent is the end of Tare inside every instance. It is small and static,
 // so that its own start weighs little. See docs/PROTOCOL.md.
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"runtime"
 
 	"tare/internal/agent"
 	"tare/internal/bench"
@@ -13,29 +21,45 @@ import (
 	"tare/internal/guest"
 )
 
+// Exit statuses.
+const (
+	exitFailed = 1
+	exitUsage  = 64
+)
+
+// errUsage says that the command line is wrong.
+var errUsage = errors.New("want serve [--port PATH] [--own-kernel], cage SPEC or version")
+
 func main() {
+	runtime.GOMAXPROCS(2)
 	// The kernel starts /init of the initial RAM file system without arguments.
 	if os.Getpid() == 1 && os.Args[0] == "/init" {
 		guest.Init()
 	}
-	if err := run(os.Args[1:]); err != nil {
-		fmt.Fprintf(os.Stderr, "tare-agent: %v\n", err)
-		if h := bench.HintOf(err); h != "" {
-			fmt.Fprintf(os.Stderr, "hint: %s\n", h)
-		}
-		os.Exit(1)
+	err := run(context.Background(), os.Args[1:])
+	if err == nil {
+		return
 	}
+	fmt.Fprintf(os.Stderr, "tare-agent: %v\n", err)
+	if h := bench.HintOf(err); h != "" {
+		fmt.Fprintf(os.Stderr, "hint: %s\n", h)
+	}
+	if errors.Is(err, errUsage) {
+		os.Exit(exitUsage)
+	}
+	os.Exit(exitFailed)
 }
 
-func run(args []string) error {
+// run dispatches to a verb.
+func run(ctx context.Context, args []string) error {
 	switch {
-	case len(args) == 1 && args[0] == "serve":
-		return agent.Serve(context.Background(), os.Stdin, os.Stdout, agent.Options{Dedicated: true})
+	case len(args) >= 1 && args[0] == "serve":
+		return serve(ctx, args[1:])
 	case len(args) == 2 && args[0] == "cage":
 		return cage.Enter(args[1])
 	case len(args) == 1 && args[0] == "version":
 		fmt.Println("tare-agent", agent.AgentVersion)
 		return nil
 	}
-	return fmt.Errorf("arguments %q: want serve, cage SPEC or version", args)
+	return fmt.Errorf("arguments %q: %w", args, errUsage)
 }

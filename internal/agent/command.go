@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -28,11 +29,13 @@ type command struct {
 	id      uint32
 	request execRequest
 	stdin   *inbox
-	credit  [3]*credit // by stream; none for streamIn
-	dead    chan struct{}
-	killed  bool // guarded by server.mu: dead is closed
-	pid     int  // guarded by server.mu: 0 before the start
-	expired bool // guarded by server.mu: its timeout killed it
+	credit  [3]*credit    // by stream; none for streamIn
+	dead    chan struct{} // closed once it is killed
+	expired bool          // its timeout killed it
+
+	mu     sync.Mutex
+	killed bool // dead is closed
+	pid    int  // 0 before the start
 }
 
 // exec begins a command. An error ends the stream; a command that cannot run
@@ -126,9 +129,7 @@ func (s *server) runProcess(c *command) (exitReply, error) {
 	select {
 	case e = <-ended:
 	case <-deadline:
-		s.mu.Lock()
 		c.expired = true
-		s.mu.Unlock()
 		if err := s.kill(c.id); err != nil {
 			return exitReply{}, fmt.Errorf("timeout of %s: %w", c.request.Timeout, err)
 		}
@@ -175,32 +176,6 @@ func (s *server) input(c *command) (*os.File, error) {
 	return f, nil
 }
 
-// receive writes an operation's data to f until it ends or, if size is not
-// negative, size bytes have come.
-func (s *server) receive(id uint32, b *inbox, size int, f *os.File, dead <-chan struct{}) error {
-	var g grants
-	for got := 0; got != size; {
-		data, err := b.pop(dead)
-		if err == io.EOF && size < 0 {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("after %d bytes: %w", got, err)
-		}
-		if got += len(data); size >= 0 && got > size {
-			return fmt.Errorf("%d bytes: announced were %d", got, size)
-		}
-		if _, err := f.Write(data); err != nil {
-			return err
-		}
-		b.done(len(data))
-		if n := g.add(len(data)); n > 0 {
-			s.send(appendWindow(nil, id, streamIn, n))
-		}
-	}
-	return nil
-}
-
 // fork starts the command's process, the leader of a new session.
 func (s *server) fork(c *command, files []uintptr) (<-chan ending, error) {
 	env := commandEnv(c)
@@ -213,10 +188,9 @@ func (s *server) fork(c *command, files []uintptr) (<-chan ending, error) {
 		dir = "/"
 	}
 	ended := make(chan ending, 1)
-	// Holding the lock over the fork, nobody kills the command's processes
-	// between its birth and its being known.
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	// Held over the fork, so that a kill finds either no process or its id.
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.killed {
 		return nil, errors.New("killed before it started")
 	}

@@ -19,15 +19,12 @@ const killTime = 10 * time.Second
 // descendant, those that became daemons too. It returns once they are dead.
 func (s *server) kill(id uint32) error {
 	s.mu.Lock()
-	pid := 0
-	if c := s.commands[id]; c != nil {
-		pid = c.pid
-		if !c.killed {
-			c.killed = true
-			close(c.dead)
-		}
-	}
+	c := s.commands[id]
 	s.mu.Unlock()
+	pid := 0
+	if c != nil {
+		pid = c.die()
+	}
 	mark := []byte(commandMark + "=" + strconv.FormatUint(uint64(id), 10))
 	return s.killUntilGone(fmt.Sprintf("kill command %d", id), func() ([]procStat, error) {
 		if pid != 0 {
@@ -103,26 +100,34 @@ func killProcess(p procStat) {
 	}
 }
 
-// belonging picks of a family those that descend from the process pid, share a
-// session with one that does, or carry the mark.
+// die marks the command as killed and returns its process, or 0 if it has none yet.
+func (c *command) die() (pid int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.killed {
+		c.killed = true
+		close(c.dead)
+	}
+	return c.pid
+}
+
+// belonging picks of a family the process pid, its descendants, those that share
+// a session with one of them, and those that carry the mark.
 func belonging(family []procStat, pid int, mark []byte) []procStat {
-	members := map[int]bool{pid: pid != 0}
-	sessions := map[int]bool{pid: pid != 0}
+	members, sessions := map[int]bool{}, map[int]bool{}
 	var found []procStat
-	for changed := true; changed; {
-		changed = false
+	for before := -1; before < len(found); {
+		before = len(found)
 		for _, p := range family {
-			if members[p.pid] && p.pid != pid {
-				continue
-			}
-			if p.pid == pid && len(found) > 0 && found[0].pid == pid {
+			if members[p.pid] {
 				continue
 			}
 			if p.pid == pid || members[p.ppid] || sessions[p.session] || marked(p.pid, mark) {
 				members[p.pid] = true
-				sessions[p.session] = true
+				if p.session > 0 { // a command's session is its own: fork makes it
+					sessions[p.session] = true
+				}
 				found = append(found, p)
-				changed = true
 			}
 		}
 	}

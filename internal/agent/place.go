@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -45,6 +46,32 @@ func (s *server) place(id uint32, r putRequest, in *inbox) (err error) {
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// receive writes an operation's data to w until it ends or, if size is not
+// negative, size bytes have come. It gives up when dead is closed.
+func (s *server) receive(id uint32, b *inbox, size int, w io.Writer, dead <-chan struct{}) error {
+	var g grants
+	for got := 0; got != size; {
+		data, err := b.pop(dead)
+		if err == io.EOF && size < 0 {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("after %d bytes: %w", got, err)
+		}
+		if got += len(data); size >= 0 && got > size {
+			return fmt.Errorf("%d bytes: announced were %d", got, size)
+		}
+		if _, err := w.Write(data); err != nil {
+			return err
+		}
+		b.done(len(data))
+		if n := g.add(len(data)); n > 0 {
+			s.send(appendWindow(nil, id, streamIn, n))
+		}
 	}
 	return nil
 }

@@ -44,7 +44,6 @@ func parseProcStat(b []byte) (procStat, error) {
 		field, rest = nextField(rest)
 		v, ok := parseInt(field)
 		if !ok {
-			// Fields beyond 64 bits exist (rsslim), but not among these.
 			return p, fmt.Errorf("process status %.80q: field %d: %.20q", b, i, field)
 		}
 		switch i {
@@ -118,7 +117,7 @@ func nextField(b []byte) (field, rest []byte) {
 	return b[i:j], b[j:]
 }
 
-// parseInt reads a decimal number of up to 18 digits without allocating.
+// parseInt reads a decimal number of 64 bits without allocating.
 func parseInt(b []byte) (int64, bool) {
 	negative := len(b) > 0 && b[0] == '-'
 	if negative {

@@ -24,14 +24,8 @@ var kernelColumns = []string{
 }
 
 func newKernelSampler(root string) *kernelSampler {
-	open := func(name string) *proc.File {
-		f, err := proc.Open(filepath.Join(root, "proc", name))
-		if err != nil {
-			return nil
-		}
-		return f
-	}
-	return &kernelSampler{open("stat"), open("meminfo"), open("diskstats"), open("self/net/dev")}
+	at := func(name string) *proc.File { return open(filepath.Join(root, "proc", name)) }
+	return &kernelSampler{at("stat"), at("meminfo"), at("diskstats"), at("self/net/dev")}
 }
 
 func (k *kernelSampler) columns() []string { return kernelColumns }

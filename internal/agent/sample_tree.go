@@ -2,7 +2,6 @@ package agent
 
 import (
 	"os"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -11,126 +10,154 @@ import (
 	"tare/internal/proc"
 )
 
-// treeSampler reads an instance that shares its kernel: what its processes, the
-// descendants of the agent, have used so far, the ended ones included, and the
-// devices of its network namespace.
-type treeSampler struct {
-	reaper *reaper
-	net    *proc.File // nil where there is none
-	page   float64
-	buf    [4096]byte
-	pids   []int
-}
-
 var treeColumns = []string{
-	bench.ColCPUBusy, bench.ColCPUUser, bench.ColCPUSystem, bench.ColMemRSS,
+	bench.ColCPUUser, bench.ColCPUSystem, bench.ColCPUBusy, bench.ColMemRSS,
 	bench.ColDiskRead, bench.ColDiskWrite,
-	bench.ColNetRx, bench.ColNetTx, bench.ColNetRxPackets, bench.ColNetTxPackets,
+	bench.ColNetRx, bench.ColNetRxPackets, bench.ColNetTx, bench.ColNetTxPackets,
 	bench.ColObserver,
 }
 
+// treeSampler samples an instance that shares the host's kernel: what the
+// agent's descendants use, and the interfaces of its network namespace.
+//
+// CPU time and block I/O are those of the descendants that are alive (each with
+// the children it has waited for) and of those the agent has reaped. Parents are
+// read before their children, so that one that ends meanwhile is missed for the
+// moment and never counted twice; a total is never reported below an earlier
+// one. Lost are only processes that nobody waits for (SIGCHLD ignored). The
+// resident sets are added up, so pages shared among processes count for each.
+type treeSampler struct {
+	reaper   *reaper
+	loadavg  *proc.File // nil where there is none
+	netdev   *proc.File // likewise
+	pageSize float64
+	self     int
+	lastPID  int64      // of the PID namespace, when the tree was last walked
+	tree     []*process // parents first
+	known    map[int]*process
+	scanned  bool       // the tree comes from a scan of all processes
+	buf      []byte     // one of a process's files
+	list     []byte     // a list of children
+	high     [4]float64 // the highest totals reported: user, system, read, write
+}
+
+// process is a descendant with its files held open, so that a successor to its
+// process id is not taken for it.
+type process struct {
+	pid      int
+	stat, io int // file descriptors, -1 for none
+	seen     bool
+}
+
 func newTreeSampler(r *reaper) *treeSampler {
-	t := &treeSampler{reaper: r, page: float64(os.Getpagesize())}
-	if f, err := proc.Open("/proc/self/net/dev"); err == nil {
-		t.net = f
+	return &treeSampler{
+		reaper: r, loadavg: open("/proc/loadavg"), netdev: open("/proc/self/net/dev"),
+		pageSize: float64(os.Getpagesize()), self: os.Getpid(), known: map[int]*process{}, buf: make([]byte, 4096), list: make([]byte, 4096),
 	}
-	return t
 }
 
 func (t *treeSampler) columns() []string { return treeColumns }
 
-func (t *treeSampler) sample(v []float64) {
-	fill(v)
-	if u, rss, err := t.use(); err == nil {
-		v[1], v[2] = u.user.Seconds(), u.system.Seconds()
-		v[0], v[3] = v[1]+v[2], float64(rss)*t.page
-		if !u.ioUnknown {
-			v[4], v[5] = float64(u.read), float64(u.write)
+func (t *treeSampler) close() {
+	for _, f := range []*proc.File{t.loadavg, t.netdev} {
+		if f != nil {
+			f.Close()
 		}
 	}
-	if n, ok := traffic(t.net); ok {
-		v[6], v[7], v[8], v[9] = n.RxBytes, n.TxBytes, n.RxPackets, n.TxPackets
+	for _, p := range t.tree {
+		p.close()
 	}
-	v[10] = observed()
 }
 
-// use adds up what descendants have used and the pages they hold. No child is
-// reaped meanwhile, so that none is counted twice or not at all.
-func (t *treeSampler) use() (u used, rss int64, err error) {
+func (t *treeSampler) sample(values []float64) {
+	fill(values)
+	if err := t.sampleTree(values[0:6]); err != nil {
+		fill(values[0:6])
+	}
+	if n, ok := traffic(t.netdev); ok {
+		values[6], values[7], values[8], values[9] = n.RxBytes, n.RxPackets, n.TxBytes, n.TxPackets
+	}
+	values[10] = observed()
+}
+
+// sampleTree reads every descendant. The tree itself is walked only when a
+// process or thread has been made since the last time, which the kernel tells by
+// the last process id it gave out (proc_loadavg(5)).
+func (t *treeSampler) sampleTree(values []float64) error {
+	last, ok := t.newestPID()
+	walking := !ok || last != t.lastPID
+	// No child of the agent's own is reaped while the tree is read.
 	t.reaper.mu.Lock()
 	defer t.reaper.mu.Unlock()
-	u = t.reaper.carried
-	t.pids = append(t.pids[:0], os.Getpid())
-	for i := 0; i < len(t.pids); i++ {
-		if err := t.addChildren(t.pids[i]); err != nil && i == 0 {
-			return u, 0, err
+	total := t.reaper.carried
+	if walking {
+		if err := t.walk(); err != nil {
+			return err
 		}
 	}
-	for _, pid := range t.pids[1:] {
-		b, err := procFile(pid, "stat", t.buf[:])
+	var rss int64
+	for i := 0; i < len(t.tree); i++ {
+		p := t.tree[i]
+		stat, alive, err := t.add(p, &total)
 		if err != nil {
-			continue // gone meanwhile; its parent has its times
+			return err
 		}
-		p, err := parseProcStat(b)
-		if err != nil {
-			return u, 0, err
-		}
-		u.user += time.Duration(p.user) * (time.Second / userHZ)
-		u.system += time.Duration(p.system) * (time.Second / userHZ)
-		rss += p.rss
-		if b, err = procFile(pid, "io", t.buf[:]); err == nil {
-			var read, write int64
-			if read, write, err = parseProcIO(b); err == nil {
-				u.read += read
-				u.write += write
-			}
-		}
-		u.ioUnknown = u.ioUnknown || err != nil
-	}
-	return u, rss, nil
-}
-
-// addChildren lists the children of every thread of a process
-// (proc_tid_children(5), CONFIG_PROC_CHILDREN).
-func (t *treeSampler) addChildren(pid int) error {
-	dir := "/proc/" + strconv.Itoa(pid) + "/task"
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	tids, err := d.Readdirnames(-1)
-	if err != nil {
-		return err
-	}
-	for _, tid := range tids {
-		fd, err := unix.Open(dir+"/"+tid+"/children", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			if pid == os.Getpid() {
+		rss += stat.rss
+		if walking && alive && !t.scanned {
+			if err := t.addChildren(p.pid, stat.threads); err != nil {
 				return err
 			}
-			continue
 		}
-		n, err := unix.Read(fd, t.buf[:])
-		unix.Close(fd)
-		if err != nil {
-			continue
-		}
-		for rest := t.buf[:n]; ; {
-			var f []byte
-			if f, rest = nextField(rest); len(f) == 0 {
-				break
-			}
-			if child, ok := parseInt(f); ok {
-				t.pids = append(t.pids, int(child))
-			}
-		}
+	}
+	if walking {
+		t.prune()
+		t.lastPID = last
+	}
+	values[0] = t.rise(0, total.user.Seconds())
+	values[1] = t.rise(1, total.system.Seconds())
+	values[2] = values[0] + values[1]
+	values[3] = float64(rss) * t.pageSize
+	if !total.ioUnknown {
+		values[4] = t.rise(2, float64(total.read))
+		values[5] = t.rise(3, float64(total.write))
 	}
 	return nil
 }
 
-func (t *treeSampler) close() {
-	if t.net != nil {
-		t.net.Close()
+// rise returns the highest value a total has had.
+func (t *treeSampler) rise(i int, v float64) float64 {
+	t.high[i] = max(t.high[i], v)
+	return t.high[i]
+}
+
+// add adds to total what a process has used, if it is alive still.
+func (t *treeSampler) add(p *process, total *used) (stat procStat, alive bool, err error) {
+	n, err := unix.Pread(p.stat, t.buf[:], 0)
+	if err == unix.ESRCH {
+		return stat, false, nil
 	}
+	if err != nil {
+		return stat, false, err
+	}
+	if stat, err = parseProcStat(t.buf[:n]); err != nil {
+		return stat, false, err
+	}
+	total.user += time.Duration(stat.user) * (time.Second / userHZ)
+	total.system += time.Duration(stat.system) * (time.Second / userHZ)
+	if p.io < 0 {
+		total.ioUnknown = true
+		return stat, true, nil
+	}
+	n, err = unix.Pread(p.io, t.buf[:], 0)
+	if err == unix.ESRCH {
+		return stat, true, nil
+	}
+	var read, write int64
+	if err == nil {
+		read, write, err = parseProcIO(t.buf[:n])
+	}
+	total.ioUnknown = total.ioUnknown || err != nil
+	total.read += read
+	total.write += write
+	return stat, true, nil
 }

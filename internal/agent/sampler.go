@@ -52,3 +52,12 @@ func fill(values []float64) {
 		values[i] = math.NaN()
 	}
 }
+
+// open opens a file for repeated reading, or returns nil.
+func open(path string) *proc.File {
+	f, err := proc.Open(path)
+	if err != nil {
+		return nil
+	}
+	return f
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/agent"
+	"tare/internal/bench"
+)
+
+// portWait is how long serve waits for its character device to appear.
+const portWait = 60 * time.Second
+
+// serve runs the agent until its client leaves or the process is asked to end.
+func serve(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	port := flags.String("port", "", "")
+	ownKernel := flags.Bool("own-kernel", false, "")
+	if err := flags.Parse(args); err != nil {
+		return fmt.Errorf("serve: %v: %w", err, errUsage)
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("serve: unexpected %q: %w", flags.Arg(0), errUsage)
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	defer stop()
+	// A client that is gone must be an error of the write, not the end of the
+	// agent; ignoring the signal would pass on to the commands.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+
+	in, out := os.Stdin, os.Stdout
+	if *port != "" {
+		f, err := openPort(ctx, *port)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		in, out = f, f
+	}
+	for _, f := range []*os.File{in, out} {
+		restore, err := makeRaw(f)
+		if err != nil {
+			return err
+		}
+		defer restore()
+	}
+	return agent.Serve(ctx, in, out, agent.Options{OwnKernel: *ownKernel, Dedicated: true})
+}
+
+// openPort opens a character device once it exists. Reads and writes block.
+func openPort(ctx context.Context, path string) (*os.File, error) {
+	ctx, cancel := context.WithTimeout(ctx, portWait)
+	defer cancel()
+	for {
+		fd, err := unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+		if err == nil {
+			return os.NewFile(uintptr(fd), path), nil
+		}
+		if err != unix.ENOENT && err != unix.ENXIO && err != unix.ENODEV {
+			return nil, fmt.Errorf("open port %s: %w", path, err)
+		}
+		select {
+		case <-time.After(2 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("open port %s: %w%w", path, err, bench.Hint("the virtual machine needs a device of that name"))
+		}
+	}
+}
+
+// makeRaw turns a terminal's line discipline off, as a stream of bytes needs;
+// anything else it leaves alone.
+func makeRaw(f *os.File) (restore func(), err error) {
+	fd := int(f.Fd())
+	before, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	if err != nil {
+		return func() {}, nil
+	}
+	raw := *before
+	raw.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
+	raw.Oflag &^= unix.OPOST
+	raw.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
+	raw.Cflag = raw.Cflag&^(unix.CSIZE|unix.PARENB) | unix.CS8
+	raw.Cc[unix.VMIN], raw.Cc[unix.VTIME] = 1, 0
+	if err := unix.IoctlSetTermios(fd, unix.TCSETS, &raw); err != nil {
+		return nil, fmt.Errorf("make terminal raw: %w", err)
+	}
+	return func() { _ = unix.IoctlSetTermios(fd, unix.TCSETS, before) }, nil
+}
