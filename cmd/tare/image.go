@@ -3,6 +3,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -90,7 +93,12 @@ func (a *app) imageListCommand() *cobra.Command {
 			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "DIGEST\tCREATED\tSIZE\tFORMS")
 			for _, i := range infos {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%v\n", i.Digest[:19], i.Created.Format(time.DateTime), i.Size, i.Forms)
+				if i.Problem != "" {
+					fmt.Fprintf(w, "%s\t\t%s\tunusable: %s\n", i.Recipe, i.Size, i.Problem)
+					continue
+				}
+				forms := append([]string{"root"}, slices.Sorted(maps.Keys(i.Forms))...)
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", i.Digest[:19], i.Created.Format(time.DateTime), i.Size, strings.Join(forms, ", "))
 			}
 			return w.Flush()
 		},
@@ -106,8 +114,12 @@ func (a *app) imageRemoveCommand() *cobra.Command {
 		Example: "  tare image rm sha256:3f2a",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			led, err := ledger.Open(a.state, "image")
+			if err != nil {
+				return err
+			}
 			for _, d := range args {
-				gone, err := a.images(nil).Remove(c.Context(), d)
+				gone, err := a.images(led).Remove(c.Context(), d)
 				if err != nil {
 					return err
 				}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/bench"
+	"tare/internal/spec"
 )
 
 // Exit statuses.
@@ -76,7 +77,11 @@ func (a *app) status(err error) int {
 	}
 	var s *statusError
 	isStatus := errors.As(err, &s)
-	if !isStatus || s.err != nil {
+	var faults spec.Errors
+	switch {
+	case errors.As(err, &faults):
+		fmt.Fprintln(a.stderr, faults.Text())
+	case !isStatus || s.err != nil:
 		fmt.Fprintf(a.stderr, "tare: %v\n", err)
 		if h := bench.HintOf(err); h != "" {
 			fmt.Fprintf(a.stderr, "hint: %s\n", h)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -81,6 +82,7 @@ func (r *request) read() (file string, text []byte, err error) {
 type planned struct {
 	*bench.Plan
 	spec  []byte
+	limit time.Duration // the specification's max_time; 0 for none
 	facts *host.Facts
 	found []checked
 }
@@ -122,7 +124,7 @@ func (a *app) plan(ctx context.Context, r *request, trial func() error) (*planne
 	if err != nil {
 		return nil, err
 	}
-	return &planned{p, text, facts, found}, nil
+	return &planned{p, text, e.MaxTime, facts, found}, nil
 }
 
 func (a *app) planCommand() *cobra.Command {

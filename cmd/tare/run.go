@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -19,8 +20,8 @@ import (
 	"tare/internal/store"
 )
 
-// errTimeUp ends a run whose --max-time is over.
-var errTimeUp = errors.New("the time given by --max-time is over")
+// errTimeUp ends a run whose time limit, of --max-time or the specification, is over.
+var errTimeUp = errors.New("the time limit is over")
 
 func (a *app) runCommand() *cobra.Command {
 	var r request
@@ -91,7 +92,7 @@ func (a *app) run(ctx context.Context, r *request, out string, maxTime time.Dura
 	for _, w := range p.Warnings {
 		fmt.Fprintf(a.stderr, "! %s\n", w)
 	}
-	return a.carryOut(ctx, run, p.found, img, led, nil, maxTime, asJSON)
+	return a.carryOut(ctx, run, p.found, img, led, nil, cmp.Or(maxTime, p.limit), asJSON)
 }
 
 // carryOut measures what is not finished and reports, also when the run was

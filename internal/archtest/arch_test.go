@@ -26,6 +26,7 @@ var allowed = map[string][]string{
 	"ledger": {"bench", "cgroup"},
 	"lab":    {"bench"},
 	"host":   {"bench", "cgroup", "proc"},
+	"guest":  {"agent", "bench"},
 	"image":  {"bench"},
 	"meter":  {"bench", "proc"},
 	"store":  {"bench", "host"},

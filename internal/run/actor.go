@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"time"
 
@@ -158,15 +160,17 @@ func (x *trial) prepare(ctx context.Context) error {
 }
 
 func (x *trial) setting(a *actor) bench.Setting {
-	return bench.Setting{Timing: x.scene.Timing, Shape: a.Shape, LLC: x.LLC, Addr: x.addresses()}
+	return bench.Setting{Timing: x.scene.Timing, Shape: a.Shape, LLC: x.LLC, Addr: x.addresses(a)}
 }
 
-// addresses are those of the scene's parts, such as "server".
-func (x *trial) addresses() map[string]netip.Addr {
+// addresses are those of the parts of a's workload, such as "server": of the
+// actors that serve the one a serves, or a itself.
+func (x *trial) addresses(a *actor) map[string]netip.Addr {
+	served := cmp.Or(a.Serves, a.Name)
 	m := map[string]netip.Addr{}
-	for _, a := range x.actors {
-		if a.Part != "" && a.Part != bench.SubjectPart {
-			m[a.Part] = a.addr
+	for _, b := range x.actors {
+		if b.Serves == served {
+			m[b.Part] = b.addr
 		}
 	}
 	return m
@@ -201,12 +205,13 @@ func (a *actor) must(ctx context.Context, c bench.Command, what string) error {
 	if err != nil {
 		return fmt.Errorf("%s in %s: %v: %w", what, a.Name, c.Argv, err)
 	}
-	return checkExit(what+" in "+a.Name, c, out)
+	return checkExit(what+" in "+a.Name, c, out, nil)
 }
 
-// checkExit is an error for a command that failed, with the last of what it printed.
-func checkExit(what string, c bench.Command, out bench.Output) error {
-	if out.Exit == 0 && !out.TimedOut {
+// checkExit is an error for a command that failed, with the last of what it
+// printed. Exit statuses in fine are no failure.
+func checkExit(what string, c bench.Command, out bench.Output, fine []int) error {
+	if !out.TimedOut && out.Signal == "" && (out.Exit == 0 || slices.Contains(fine, out.Exit)) {
 		return nil
 	}
 	how := "exit status " + strconv.Itoa(out.Exit)

@@ -111,7 +111,7 @@ func (x *trial) measureActor(ctx context.Context, a *actor, w *window) error {
 	if a.part.End != "" {
 		return fmt.Errorf("run %v in %s: it ended without printing %q: %s", c.Argv, a.Name, a.part.End, tail(r.out, 600))
 	}
-	return checkExit("run in "+a.Name, c, r.out)
+	return checkExit("run in "+a.Name, c, r.out, a.part.OKExit)
 }
 
 func (x *trial) keepOutput(a *actor, out bench.Output) {
