@@ -93,12 +93,15 @@ find_go() {
 }
 
 fetch_go() {
-	(cd "$GOMODCACHE_OWN" && GOMODCACHE=$GOMODCACHE_OWN GOFLAGS=-mod=mod GO111MODULE=on GOTOOLCHAIN=local \
+	# A module of its own: an old go command cannot read the go.mod above.
+	printf 'module toolchain\n' >"$GOMODCACHE_OWN/go.mod"
+	(cd "$GOMODCACHE_OWN" && GOMODCACHE=$GOMODCACHE_OWN GOFLAGS=-modcacherw GO111MODULE=on GOTOOLCHAIN=local \
 		go mod download "golang.org/toolchain@v0.0.1-go$GO_WANTED.linux-$arch") >>"$LOG" 2>&1
 }
 
 build() {
-	export GOTOOLCHAIN=local CGO_ENABLED=0
+	PATH=${GO%/*}:$PATH # tests call go themselves
+	export PATH GOTOOLCHAIN=local CGO_ENABLED=0
 	"$GO" mod download >>"$LOG" 2>&1 || { sleep 5 && "$GO" mod download >>"$LOG" 2>&1; } ||
 		{ tail -n 5 "$LOG" >&2 && die "the Go modules could not be downloaded" "see $LOG"; }
 	"$GO" build -trimpath -buildvcs=false -ldflags '-s -w' -o tare-agent ./cmd/tare-agent
