@@ -85,7 +85,21 @@ func Parse(arg string) (Spec, error) {
 	if len(s.CPUs) == 0 {
 		return Spec{}, errors.New("cage: no CPUs")
 	}
+	for _, c := range s.CPUs {
+		if c < 0 {
+			return Spec{}, fmt.Errorf("cage: CPU %d", c)
+		}
+	}
 	return s, nil
+}
+
+// cpuSet leaves out CPUs beyond the 1024 that sched_setaffinity(2) can name.
+func (s Spec) cpuSet() *unix.CPUSet {
+	var set unix.CPUSet
+	for _, c := range s.CPUs {
+		set.Set(c)
+	}
+	return &set
 }
 
 // Enter builds the cage the argument describes around this process and becomes
@@ -146,11 +160,7 @@ func (s Spec) prepare() error {
 // schedule puts the process on its CPUs, with the default policy and priority
 // whatever those of the caller are.
 func (s Spec) schedule() error {
-	var set unix.CPUSet
-	for _, c := range s.CPUs {
-		set.Set(c)
-	}
-	if err := unix.SchedSetaffinity(0, &set); err != nil {
+	if err := unix.SchedSetaffinity(0, s.cpuSet()); err != nil {
 		return fmt.Errorf("cage: run on CPUs %v: %w", s.CPUs, err)
 	}
 	if err := unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL}, 0); err != nil {

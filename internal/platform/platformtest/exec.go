@@ -26,10 +26,7 @@ func testCheck(t *testing.T, p bench.Platform) {
 	}
 	a, err := p.Check(t.Context())
 	if err != nil {
-		if bench.HintOf(err) == "" {
-			t.Errorf("no hint with: %v", err)
-		}
-		t.Skip(err)
+		t.Error(err)
 	}
 	if a.Version == "" {
 		t.Error("no version, no measurement")

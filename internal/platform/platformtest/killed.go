@@ -21,8 +21,9 @@ import (
 const abandonEnv = "TARE_PLATFORMTEST_ABANDON"
 
 // testKilledRun kills a run with an instance up, as SIGKILL would kill tare, and
-// cleans by the ledger.
-func testKilledRun(t *testing.T, s *suite) {
+// cleans by the ledger. It comes before the suite's own run, for a platform may
+// let only one run at a time have its data.
+func testKilledRun(t *testing.T, p bench.Platform, o Options) {
 	state := stateDir(t)
 	up, theirs, err := os.Pipe()
 	if err != nil {
@@ -31,7 +32,7 @@ func testKilledRun(t *testing.T, s *suite) {
 	defer up.Close()
 	test, _, _ := strings.Cut(t.Name(), "/")
 	cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$", "-test.v")
-	cmd.Env = append(os.Environ(), abandonEnv+"="+state, agentEnv+"="+s.env.AgentPath)
+	cmd.Env = append(os.Environ(), abandonEnv+"="+state, agentEnv+"="+Agent(t))
 	cmd.ExtraFiles = []*os.File{theirs}
 	var said strings.Builder
 	cmd.Stdout, cmd.Stderr = &said, &said
@@ -40,11 +41,11 @@ func testKilledRun(t *testing.T, s *suite) {
 		t.Fatal(err)
 	}
 	theirs.Close()
-	up.SetReadDeadline(time.Now().Add(s.slow(2 * time.Minute)))
+	up.SetReadDeadline(time.Now().Add(o.slow(2 * time.Minute)))
 	run, err := bufio.NewReader(up).ReadString('\n')
 	cmd.Process.Kill()
 	cmd.Wait()
-	ctx, cancel := context.WithTimeout(t.Context(), s.slow(time.Minute))
+	ctx, cancel := context.WithTimeout(t.Context(), o.slow(time.Minute))
 	defer cancel()
 	failed := ledger.Clean(ctx, state, false, func(r ledger.Removed) { t.Logf("cleaned %s %s", r.Kind, r.Name) })
 	if failed != nil {
@@ -53,7 +54,7 @@ func testKilledRun(t *testing.T, s *suite) {
 	if err != nil {
 		t.Fatalf("the run to be killed did not come up: %v\n%s", err, said.String())
 	}
-	dead := &suite{p: s.p, o: s.o, state: state, env: bench.Env{Run: strings.TrimSpace(run)}}
+	dead := &suite{p: p, o: o, state: state, env: bench.Env{Run: strings.TrimSpace(run)}}
 	if dead.ledger, err = ledger.Open(state, "clean"); err != nil {
 		t.Fatal(err)
 	}
