@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -54,11 +56,7 @@ func TestCreateOnThisHost(t *testing.T) {
 		Memory: 64 * bench.MiB, MemorySoft: 32 * bench.MiB, Pids: 50,
 	})
 	if len(unenforced) > 0 {
-		t.Logf("unenforced here: %v", unenforced)
-	}
-	fs := g.fs
-	if fs.Mode() == "v2" {
-		t.Skip("the files checked below are those of v1")
+		t.Errorf("unenforced on a host with every controller: %v", unenforced)
 	}
 	for path, want := range map[string]string{
 		g.dirs["cpuset"] + "/cpuset.cpus":                 "0",
@@ -68,7 +66,22 @@ func TestCreateOnThisHost(t *testing.T) {
 		g.dirs["memory"] + "/memory.memsw.limit_in_bytes": "67108864",
 		g.dirs["memory"] + "/memory.soft_limit_in_bytes":  "33554432",
 		g.dirs["pids"] + "/pids.max":                      "50",
+
+		g.dirs[Unified] + "/cpuset.cpus.effective": "0",
+		g.dirs[Unified] + "/cpu.max":               "50000 100000",
+		g.dirs[Unified] + "/cpu.weight":            "200",
+		g.dirs[Unified] + "/memory.max":            "67108864",
+		g.dirs[Unified] + "/memory.swap.max":       "0",
+		g.dirs[Unified] + "/memory.low":            "33554432",
+		g.dirs[Unified] + "/../memory.low":         "33554432",
+		g.dirs[Unified] + "/../../memory.low":      "33554432",
+		g.dirs[Unified] + "/pids.max":              "50",
 	} {
+		file := filepath.Base(path)
+		controller, _, _ := strings.Cut(file, ".")
+		if v2 := strings.HasPrefix(path, g.dirs[Unified]+"/"); v2 != g.fs.v2[controller] {
+			continue // of the other version
+		}
 		got, err := os.ReadFile(path)
 		if err != nil {
 			t.Error(err)
@@ -79,18 +92,35 @@ func TestCreateOnThisHost(t *testing.T) {
 	}
 }
 
-func TestMembershipOnThisHost(t *testing.T) {
-	g, _ := hostGroup(t, Limits{})
-	cmd := exec.Command("sleep", "60")
+// child starts this test binary to play a part once it is in the group.
+func child(t *testing.T, g *Group, part string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), partVar+"="+part)
+	begin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer cmd.Wait()
-	defer cmd.Process.Kill()
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
 	if err := g.Add(cmd.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
-	in, err := g.fs.Of(cmd.Process.Pid)
+	if _, err := begin.Write([]byte{1}); err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
+
+func TestMembershipOnThisHost(t *testing.T) {
+	g, _ := hostGroup(t, Limits{})
+	pid := child(t, g, "sleep").Process.Pid
+	in, err := g.fs.Of(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,11 +130,40 @@ func TestMembershipOnThisHost(t *testing.T) {
 		}
 	}
 	pids, err := g.Procs()
-	if err != nil || len(pids) != 1 || pids[0] != cmd.Process.Pid {
-		t.Errorf("Procs() = %v, %v; want [%d]", pids, err, cmd.Process.Pid)
+	if err != nil || len(pids) != 1 || pids[0] != pid {
+		t.Errorf("Procs() = %v, %v; want [%d]", pids, err, pid)
 	}
 	if err := g.Remove(); err == nil {
 		t.Error("a group with a process in it was removed")
+	}
+}
+
+func TestMemoryLimitKills(t *testing.T) {
+	g, unenforced := hostGroup(t, Limits{Memory: 48 * bench.MiB})
+	if slices.Contains(unenforced, memory) {
+		t.Skip("no memory controller here")
+	}
+	cmd := child(t, g, "hog")
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Errorf("256 MiB within a limit of 48 MiB: %v", err)
+	}
+}
+
+// The bounds are wide: neighbours take CPU time too, and periods are overrun.
+func TestQuotaHolds(t *testing.T) {
+	g, unenforced := hostGroup(t, Limits{Quota: 0.25})
+	if slices.Contains(unenforced, cpuQuota) {
+		t.Skip("no cpu controller here")
+	}
+	cmd := child(t, g, "spin")
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	used := (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+	t.Logf("used %.2f s of CPU in %.1f s", used, spin.Seconds())
+	if share := used / spin.Seconds(); share > 0.6 {
+		t.Errorf("used %.2f CPUs with a quota of 0.25", share)
 	}
 }
 
@@ -113,6 +172,9 @@ func TestKillForkBomb(t *testing.T) {
 	g, unenforced := hostGroup(t, Limits{Pids: 40, CPUSet: []int{0}})
 	if len(unenforced) > 0 {
 		t.Skipf("no %v here: too dangerous", unenforced)
+	}
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip(err)
 	}
 	cmd := exec.Command("sh", "-c", `read go; bomb() { bomb & bomb & wait; sleep 1; bomb; }; bomb`)
 	in, err := cmd.StdinPipe()

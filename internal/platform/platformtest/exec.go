@@ -126,20 +126,21 @@ func testStandardInput(t *testing.T, s *suite) {
 func testPut(t *testing.T, s *suite) {
 	b := s.start(t)
 	data := noise(3 << 20)
-	if err := b.agent.Put(t.Context(), "/tmp/put", 0o750, bytes.NewReader(data)); err != nil {
+	file := "/tmp/tare/" + b.id + "/put" // in directories that are not there yet
+	if err := b.agent.Put(t.Context(), file, 0o750, bytes.NewReader(data)); err != nil {
 		t.Fatal(err)
 	}
-	got := strings.Fields(s.succeed(t, b, "sha256sum", "/tmp/put"))
+	got := strings.Fields(s.succeed(t, b, "sha256sum", file))
 	if len(got) == 0 || got[0] != digest(data) {
 		t.Errorf("digest %v, want %s", got, digest(data))
 	}
-	if mode := s.succeed(t, b, "stat", "-c", "%a", "/tmp/put"); mode != "750\n" {
+	if mode := s.succeed(t, b, "stat", "-c", "%a", file); mode != "750\n" {
 		t.Errorf("mode %q, want 750", mode)
 	}
-	if err := b.agent.Put(t.Context(), "/no/such/directory/file", 0o600, bytes.NewReader(data)); err == nil {
-		t.Error("put a file into a directory that is not there")
+	if err := b.agent.Put(t.Context(), "/proc/no/file", 0o600, bytes.NewReader(data)); err == nil {
+		t.Error("put a file where none can be")
 	}
-	s.succeed(t, b, "true") // the agent lives on
+	s.succeed(t, b, "rm", "-r", "/tmp/tare/"+b.id) // and the agent lives on
 }
 
 // testTimeout lets a command and its child run into their deadline.

@@ -14,7 +14,9 @@ import (
 
 // testRefusedCPUSet asks for a CPU that no host has.
 func testRefusedCPUSet(t *testing.T, s *suite) {
-	s.start(t).enforces(t, "cpu set")
+	b := s.start(t)
+	b.enforces(t, "cpu set")
+	s.close(t, b)
 	s.mustFail(t, t.Context(), s.launch(t, s.o.Shape, []int{4095}))
 }
 

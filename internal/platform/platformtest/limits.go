@@ -112,8 +112,11 @@ func testPidsLimit(t *testing.T, s *suite) {
 	b := s.startAs(t, s.launch(t, shape, hostCPUs(t)[:1]))
 	b.enforces(t, "pids limit")
 	const begin = `i=0; while [ $i -lt 100 ]; do sleep 5 & i=$((i+1)); done; echo all`
-	out := s.exec(t, b, "sh", "-c", begin)
-	if strings.Contains(string(out.Stdout), "all") || out.Exit == 0 {
+	out, err := b.agent.Exec(t.Context(), bench.Command{Argv: []string{"sh", "-c", begin}, Timeout: s.slow(time.Minute)})
+	if err != nil {
+		// The agent is one of the 64 and may find no room for a thread.
+		t.Logf("the instance did not survive: %v", err)
+	} else if strings.Contains(string(out.Stdout), "all") || out.Exit == 0 {
 		t.Errorf("100 processes began with a limit of 64: exit %d, %s", out.Exit, out.Stderr)
 	}
 	b = s.start(t)

@@ -27,6 +27,29 @@ func testScratch(t *testing.T, s *suite) {
 	s.succeed(t, b, "rm", file)
 }
 
+// testImage changes the instance's root file system, which must not reach the
+// image or the next instance.
+func testImage(t *testing.T, s *suite) {
+	root, err := s.env.Image.Root(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := s.start(t)
+	mark := "/usr/bin/" + b.id
+	s.succeed(t, b, "touch", mark)
+	s.succeed(t, b, "rm", "/usr/bin/wc")
+	s.close(t, b)
+	if _, err := os.Lstat(root + mark); err == nil {
+		t.Errorf("the image now has %s", mark)
+	}
+	if _, err := os.Lstat(root + "/usr/bin/wc"); err != nil {
+		t.Error(err)
+	}
+	b = s.start(t)
+	s.succeed(t, b, "test", "!", "-e", mark)
+	s.succeed(t, b, "test", "-e", "/usr/bin/wc")
+}
+
 // testScope looks whether what the scope names is there.
 func testScope(t *testing.T, s *suite) {
 	b := s.start(t)
@@ -90,15 +113,11 @@ func inside(t *testing.T, dir string) bool {
 // testNetwork connects the instance with a peer, both ways, and with the lab.
 func testNetwork(t *testing.T, s *suite) {
 	b := s.start(t)
-	peer, addr, err := s.lab.Peer(t.Context(), "peer")
-	if err != nil {
-		t.Fatal(err)
-	}
 	if !b.Addr().IsValid() {
 		t.Error("the instance has no address")
 	}
-	for where, netns := range map[string]string{"lab": s.lab.NetNS(), "peer": peer} {
-		at := addr
+	for where, netns := range map[string]string{"lab": s.lab.NetNS(), "peer": s.peer} {
+		at := s.peerAddr
 		if where == "lab" {
 			at = netip.MustParseAddr("10.231.0.1")
 		}
@@ -109,7 +128,7 @@ func testNetwork(t *testing.T, s *suite) {
 		}
 	}
 	s.succeed(t, b, "netserver", "-4", "-p", "12866") // goes into the background
-	for where, netns := range map[string]string{"lab": s.lab.NetNS(), "peer": peer} {
+	for where, netns := range map[string]string{"lab": s.lab.NetNS(), "peer": s.peer} {
 		err := lab.Inside(netns, func() error {
 			c, err := net.DialTimeout("tcp", netip.AddrPortFrom(b.Addr(), 12866).String(), s.slow(5*time.Second))
 			if err == nil {
