@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -50,28 +51,33 @@ func (e *noiseError) Unwrap() error { return e.err }
 // awaitMagic skips everything up to and including the magic, and returns when
 // its first byte was read. src is what r reads from.
 func awaitMagic(r *bufio.Reader, src *stampedReader, noise *noiseLog) (at int64, err error) {
-	matched := 0
-	for {
-		b, err := r.ReadByte()
-		if err != nil {
+	for matched := 0; matched < len(magic); {
+		if noise.len() > maxNoise {
+			return 0, noise.fail(fmt.Errorf("none within %d bytes", maxNoise))
+		}
+		if _, err := r.Peek(1); err != nil {
 			return 0, noise.fail(err)
 		}
-		if b != magic[matched] {
-			noise.add([]byte(magic[:matched]))
-			matched = 0
-		}
-		if b != magic[matched] {
-			noise.add([]byte{b})
-			if noise.len() > maxNoise {
-				return 0, noise.fail(fmt.Errorf("none within %d bytes", maxNoise))
-			}
-			continue
-		}
+		chunk, _ := r.Peek(r.Buffered()) // all from the read that src has stamped
 		if matched == 0 {
+			skip := bytes.IndexByte(chunk, magic[0])
+			if skip < 0 {
+				skip = len(chunk)
+			}
+			if skip > 0 {
+				noise.add(chunk[:skip])
+				_, _ = r.Discard(skip) // it is in the buffer
+				continue
+			}
 			at = src.at
 		}
-		if matched++; matched == len(magic) {
-			return at, nil
+		if chunk[0] != magic[matched] {
+			noise.add([]byte(magic[:matched]))
+			matched = 0
+			continue
 		}
+		matched++
+		_, _ = r.Discard(1)
 	}
+	return at, nil
 }

@@ -47,8 +47,9 @@ type server struct {
 
 // Serve greets on w and carries out what the client asks for on r, until it
 // says bye, r ends or ctx does; then it kills every command with all its
-// descendants. Bye and the end of r are not errors. Serve leaves a goroutine
-// behind that reads r until the caller closes it.
+// descendants. Bye and the end of r are not errors. A read of r, or a write to w
+// that the client does not take, may still be under way when Serve returns, until
+// the caller closes them.
 func Serve(ctx context.Context, r io.Reader, w io.Writer, opts Options) error {
 	s := &server{opts: opts, w: w, commands: map[uint32]*command{}, inboxes: map[uint32]*inbox{}, gone: make(chan struct{})}
 	if opts.Dedicated {
@@ -91,7 +92,11 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, opts Options) error {
 		err = killed
 	}
 	if said {
-		s.send(appendFrame(nil, typeBye, bye.id, nil))
+		s.wmu.Lock()
+		defer s.wmu.Unlock()
+		if _, err := w.Write(appendFrame(nil, typeBye, bye.id, nil)); err != nil {
+			return fmt.Errorf("agent: answer the bye: %w", err)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("agent: %w", err)
@@ -226,10 +231,15 @@ func (s *server) answer(id uint32, do func() error) {
 	s.send(appendFrame(nil, typeReply, id, nil))
 }
 
-// send writes whole frames. An error ends the stream.
+// send writes whole frames, unless the stream is of no more use. An error ends the stream.
 func (s *server) send(b []byte) {
 	s.wmu.Lock()
 	defer s.wmu.Unlock()
+	select {
+	case <-s.gone:
+		return
+	default:
+	}
 	if _, err := s.w.Write(b); err != nil {
 		s.leave(fmt.Errorf("write to the client: %w", err))
 	}

@@ -18,7 +18,11 @@ func (t *treeSampler) walk() error {
 	if _, err := os.Stat("/proc/thread-self/children"); err == nil {
 		return t.addChildren(t.self, 2)
 	}
-	// A kernel without CONFIG_PROC_CHILDREN.
+	return t.scan()
+}
+
+// scan finds the tree among all processes, on a kernel without CONFIG_PROC_CHILDREN.
+func (t *treeSampler) scan() error {
 	t.scanned = true
 	family, err := descendants(t.self)
 	for _, p := range family {
