@@ -15,10 +15,10 @@ import (
 
 // diagnosis is the JSON of tare doctor.
 type diagnosis struct {
-	Host      *host.Facts      `json:"host"`
-	Platforms []platformState  `json:"platforms"`
-	Meters    []meterState     `json:"meters"`
-	Programs  []host.Program `json:"programs"`
+	Host      *host.Facts     `json:"host"`
+	Platforms []platformState `json:"platforms"`
+	Meters    []meterState    `json:"meters"`
+	Programs  []host.Program  `json:"programs"`
 }
 
 type platformState struct {
