@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +30,9 @@ reports. Finished trials, failed ones among them, are kept as they are.`,
 			}
 			ctx := c.Context()
 			r, finished, err := store.OpenForResume(args[0])
+			if errors.Is(err, os.ErrNotExist) {
+				return fmt.Errorf("%w%w", err, bench.Hint("give the folder that tare run wrote, such as results/ID"))
+			}
 			if err != nil {
 				return err
 			}

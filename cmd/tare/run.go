@@ -72,15 +72,15 @@ func (m *manner) check() error {
 
 // run plans and carries out an experiment and reports it.
 func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
+	if err := needRoot("run"); err != nil {
+		return err
+	}
 	id := newID(time.Now())
 	if out == "" {
 		out = filepath.Join("results", id)
 	}
 	// A bad specification is found before anything is built or asked for.
 	if _, err := a.plan(ctx, r, nil); errors.Is(err, bench.ErrInvalid) {
-		return err
-	}
-	if err := needRoot("run"); err != nil {
 		return err
 	}
 	led, err := ledger.Open(a.state, id)
