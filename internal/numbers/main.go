@@ -1,0 +1,159 @@
+// Numbers measures on this host the figures the project promises and prints
+// them beside their targets. It is run by scripts/numbers; docs/NUMBERS.md says
+// what each figure means.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"tare/internal/bench"
+)
+
+// Exit statuses.
+const (
+	exitMissed = 2 // a target is missed
+	exitFailed = 4 // a figure could not be measured
+	exitUsage  = 64
+)
+
+// part is a group of figures measured together.
+type part struct {
+	name    string
+	measure func(context.Context, *numbers) ([]figure, error)
+}
+
+func parts() []part {
+	return []part{
+		{"observe", observe}, {"procedure", procedure}, {"startup", startup}, {"byhand", byHand}, {"report", report},
+	}
+}
+
+// numbers is what every part needs to know.
+type numbers struct {
+	tare   tare
+	dir    string // for what the parts write, removed at the end
+	quick  bool   // few repetitions, to see that all works
+	stderr io.Writer
+}
+
+// repeat is how often to do what a real measurement does n times.
+func (n *numbers) repeat(times int) int {
+	if n.quick {
+		return max(3, times/10)
+	}
+	return times
+}
+
+func (n *numbers) say(format string, args ...any) { fmt.Fprintf(n.stderr, format+"\n", args...) }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	status := run(ctx, os.Args[1:])
+	stop()
+	os.Exit(status)
+}
+
+func run(ctx context.Context, args []string) int {
+	if len(args) > 0 {
+		switch args[0] {
+		case "stopwatch": // see stopwatch.go
+			return exit(stopwatch(args[1:], os.Stdin, os.Stdout))
+		case "generate": // see report.go
+			return exit(generate(args[1:]))
+		}
+	}
+	flags := flag.NewFlagSet("numbers", flag.ContinueOnError)
+	bin := flags.String("tare", "./tare", "the program to measure; tare-agent lies beside it")
+	state := flags.String("state", bench.StateDir, "its state directory, on the disk under test")
+	quick := flags.Bool("quick", false, "few repetitions: to see that it works, not to quote")
+	asJSON := flags.Bool("json", false, "print the figures as JSON")
+	if err := flags.Parse(args); err != nil {
+		return exitUsage
+	}
+	chosen, err := choose(flags.Args())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "numbers:", err)
+		return exitUsage
+	}
+	figures, err := measure(ctx, &numbers{tare: tare{*bin, *state}, quick: *quick, stderr: os.Stderr}, chosen)
+	if perr := write(os.Stdout, figures, *asJSON); perr != nil {
+		err = errors.Join(err, perr)
+	}
+	if err != nil {
+		return exit(err)
+	}
+	if slices.ContainsFunc(figures, func(f figure) bool { return !f.Pass }) {
+		return exitMissed
+	}
+	return 0
+}
+
+// exit prints the error, if any, and returns the exit status.
+func exit(err error) int {
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(os.Stderr, "numbers:", err)
+	if hint := bench.HintOf(err); hint != "" {
+		fmt.Fprintln(os.Stderr, "hint:", hint)
+	}
+	return exitFailed
+}
+
+// choose returns the parts of the names, all of them if there are none.
+func choose(names []string) ([]part, error) {
+	all := parts()
+	if len(names) == 0 {
+		return all, nil
+	}
+	var chosen []part
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(p part) bool { return p.name == name })
+		if i < 0 {
+			var known []string
+			for _, p := range all {
+				known = append(known, p.name)
+			}
+			return nil, fmt.Errorf("no part %q; there are %s", name, strings.Join(known, ", "))
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}
+
+// measure goes on with the next part when one fails.
+func measure(ctx context.Context, n *numbers, chosen []part) (figures []figure, err error) {
+	if os.Geteuid() != 0 {
+		return nil, errors.New("containers need root")
+	}
+	// Results are read back at once, so they lie where temporary files do.
+	if n.dir, err = os.MkdirTemp("", "numbers"); err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(n.dir)
+	var errs []error
+	for _, p := range chosen {
+		n.say("measuring %s", p.name)
+		found, err := p.measure(ctx, n)
+		for i := range found {
+			found[i].Part = p.name
+		}
+		figures = append(figures, found...)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", p.name, err))
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return figures, errors.Join(errs...)
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/agent"
+	"tare/internal/bench"
+	"tare/internal/cage"
+	"tare/internal/platform/launch"
+	"tare/internal/stats"
+)
+
+// startupMargin is how far start-up by Tare may be from that by the stopwatch.
+const startupMargin = 0.03
+
+// startup launches by Tare's driver and by a stopwatch of another process, in
+// turn: the same command with the same configuration in the same directory and
+// cgroup.
+func startup(ctx context.Context, n *numbers) (figures []figure, err error) {
+	s, err := n.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	platforms := []string{"native", "lxc", "docker"}
+	byTare, outside := map[string][]float64{}, map[string][]float64{}
+	pairs := n.repeat(40)
+	for i := range pairs + 1 {
+		for _, name := range platforms {
+			a, b, err := s.pair(ctx, name)
+			if err != nil {
+				return nil, fmt.Errorf("start %s: %w", name, err)
+			}
+			if i > 0 { // the first one fills caches
+				byTare[name], outside[name] = append(byTare[name], a), append(outside[name], b)
+			}
+		}
+	}
+	for _, name := range platforms {
+		f, err := compare(byTare[name], outside[name])
+		if err != nil {
+			return nil, err
+		}
+		f.Name, f.Target = name+": ready, Tare / outside", fmt.Sprintf("1 +- %g", startupMargin)
+		f.Pass = math.Abs(f.Value-1) <= startupMargin
+		f.How = fmt.Sprintf("%d pairs in turn, medians %.2f and %.2f ms", pairs, stats.Median(byTare[name]), stats.Median(outside[name]))
+		figures = append(figures, f)
+	}
+	return figures, nil
+}
+
+// compare is the ratio of the medians, with the interval of the pairs' ratios.
+func compare(a, b []float64) (figure, error) {
+	ratios := make([]float64, len(a))
+	for i := range a {
+		ratios[i] = a[i] / b[i]
+	}
+	in, err := stats.RatioInterval(ratios, 0.95)
+	return figure{Value: stats.Median(a) / stats.Median(b), Interval: []float64{in.Low, in.High}}, err
+}
+
+// pair returns the time to the first byte from inside, in milliseconds, of a
+// launch by Tare and of the next one by the stopwatch.
+func (s *session) pair(ctx context.Context, platform string) (byTare, outside float64, err error) {
+	shape := bench.Shape{CPUs: 1, Memory: 512 * bench.MiB, Disk: 256 * bench.MiB}
+	l, err := s.launch(platform, shape, []int{lastCPU()})
+	if err != nil {
+		return 0, 0, err
+	}
+	defer os.RemoveAll(l.Dir)
+	i, err := s.engines[platform].Start(ctx, l)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, i.Close(context.Background())) }()
+	c, err := agent.Dial(ctx, i.Stream())
+	if err != nil {
+		return 0, 0, fmt.Errorf("%w: %s", err, i.Log())
+	}
+	byTare = float64(c.GreetedAt()-i.Launched()) / 1e6
+	again, err := s.again(platform, l, i)
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := c.Close(); err != nil { // the agent ends, and the instance with it
+		return 0, 0, err
+	}
+	outside, err = again()
+	return byTare, outside, err
+}
+
+// again returns what launches the instance once more, by the stopwatch, when
+// it has ended. It is asked while the instance runs.
+func (s *session) again(platform string, l bench.Launch, i bench.Instance) (func() (float64, error), error) {
+	argv := i.Command()
+	scope, err := i.Scope()
+	if err != nil {
+		return nil, err
+	}
+	var prepare func() error
+	w := watched{Argv: argv}
+	switch platform {
+	case "native":
+		root := filepath.Join(l.Dir, "outside")
+		w = watched{Argv: argv[2:], Root: root, CPUs: l.CPUSet} // chroot(1) is left out
+		prepare = func() error { return s.cage(argv[1], root) }
+	case "lxc":
+		prepare = func() error {
+			if err := gone(scope.Helpers[0].PID); err != nil {
+				return err
+			}
+			upper := filepath.Join(l.Dir, "upper") // as clean as the first time
+			if err := os.RemoveAll(upper); err != nil {
+				return err
+			}
+			if err := os.Mkdir(upper, 0o755); err != nil {
+				return err
+			}
+			return errors.Join(launch.FreshSysfs(), launch.Hide("/run/lxc"))
+		}
+	case "docker":
+		prepare = func() error {
+			out, err := exec.Command("docker", "--host", s.socket(), "rm", "--force", l.ID).CombinedOutput()
+			if err != nil {
+				return fmt.Errorf("docker rm: %w: %s", err, out)
+			}
+			return gone(scope.Helpers[1].PID)
+		}
+	}
+	return func() (ms float64, err error) {
+		var read func() (float64, error)
+		var end func() error
+		err = launch.Apart(s.lab.NetNS(), func() (err error) {
+			if err = prepare(); err != nil {
+				return err
+			}
+			read, end, err = w.press(l.ID, l.Dir)
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+		ms, err = read()
+		return ms, errors.Join(err, end())
+	}, nil
+}
+
+// cage mounts what the native agent finds around it, without Tare's own code.
+func (s *session) cage(image, root string) error {
+	upper, work := root+".upper", root+".work"
+	for _, d := range []string{root, upper, work} {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			return err
+		}
+	}
+	if err := unix.Mount("overlay", root, "overlay", 0, "lowerdir="+image+",upperdir="+upper+",workdir="+work); err != nil {
+		return err
+	}
+	for kind, dir := range map[string]string{"proc": "proc", "sysfs": "sys"} {
+		if err := unix.Mount(kind, filepath.Join(root, dir), kind, 0, ""); err != nil {
+			return err
+		}
+	}
+	inside := filepath.Join(root, cage.AgentPath)
+	if err := os.WriteFile(inside, nil, 0o755); err != nil {
+		return err
+	}
+	return unix.Mount(s.agent, inside, "", unix.MS_BIND, "")
+}
+
+// gone waits until the process has ended.
+func gone(pid int) error {
+	for range 500 {
+		if err := unix.Kill(pid, 0); errors.Is(err, unix.ESRCH) {
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return fmt.Errorf("process %d does not end", pid)
+}
