@@ -119,9 +119,7 @@ specification); 4 the host or a platform failed; 64 usage.`,
 		a.doctorCommand(), a.listCommand(), a.imageCommand(), a.planCommand(), a.runCommand(),
 		a.resumeCommand(), a.reportCommand(), a.cleanCommand(), a.versionCommand(),
 	)
-	for _, c := range root.Commands() {
-		usageStatus(c)
-	}
+	usageStatus(root)
 	return root
 }
 

@@ -17,11 +17,12 @@ import (
 
 // progress shows a run as it goes on: on a terminal a few lines drawn anew, what
 // runs now, how much is done, the time left and the latest effects; elsewhere a
-// plain line for each trial.
+// plain line for each trial, and if verbose one for each of its phases.
 type progress struct {
 	mu       sync.Mutex
 	w        io.Writer
 	width    int // of the terminal; 0 where there is none
+	verbose  bool
 	plan     *bench.Plan
 	started  time.Time
 	done     int
@@ -35,9 +36,9 @@ type progress struct {
 	stop     chan struct{}
 }
 
-func newProgress(w io.Writer, p *bench.Plan, finished int) *progress {
+func newProgress(w io.Writer, p *bench.Plan, finished int, verbose bool) *progress {
 	g := &progress{
-		w: w, plan: p, started: time.Now(), done: finished,
+		w: w, verbose: verbose, plan: p, started: time.Now(), done: finished,
 		took: map[string][]time.Duration{}, values: map[string]map[int]float64{},
 		headline: map[string]bench.Metric{}, stop: make(chan struct{}),
 	}
@@ -85,6 +86,10 @@ func (g *progress) notify(e run.Event) {
 			g.trialAt = time.Now()
 		}
 		g.now = e
+		if g.verbose {
+			g.erase()
+			fmt.Fprintf(g.w, "%s %s: %s\n", e.Trial.ID, e.Scene.ID, e.Phase)
+		}
 		g.draw()
 		return
 	}

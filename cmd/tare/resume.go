@@ -1,8 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"time"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -12,8 +13,7 @@ import (
 )
 
 func (a *app) resumeCommand() *cobra.Command {
-	var maxTime time.Duration
-	var asJSON bool
+	var m manner
 	c := &cobra.Command{
 		Use:   "resume DIR",
 		Short: "Go on with a run that was stopped",
@@ -22,11 +22,17 @@ reports. Finished trials, failed ones among them, are kept as they are.`,
 		Example: "  tare resume results/20260102-030405-abcd",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := m.check(); err != nil {
+				return err
+			}
 			if err := needRoot("resume"); err != nil {
 				return err
 			}
 			ctx := c.Context()
 			r, finished, err := store.OpenForResume(args[0])
+			if errors.Is(err, os.ErrNotExist) {
+				return fmt.Errorf("%w%w", err, bench.Hint("give the folder that tare run wrote, such as results/ID"))
+			}
 			if err != nil {
 				return err
 			}
@@ -34,7 +40,7 @@ reports. Finished trials, failed ones among them, are kept as they are.`,
 			h := r.Header()
 			if len(finished) == len(r.Plan().Trials) {
 				fmt.Fprintln(a.stderr, "every trial has an outcome already")
-				if err := a.publish(r, asJSON); err != nil {
+				if err := a.publish(r, m.asJSON); err != nil {
 					return err
 				}
 				return a.verdict(r)
@@ -60,10 +66,9 @@ reports. Finished trials, failed ones among them, are kept as they are.`,
 				}
 			}
 			fmt.Fprintf(a.stderr, "run %s: %d of %d trials are finished\n", h.Run, len(finished), len(r.Plan().Trials))
-			return a.carryOut(ctx, r, found, img, led, finished, maxTime, asJSON)
+			return a.carryOut(ctx, r, found, img, led, finished, m)
 		},
 	}
-	c.Flags().DurationVar(&maxTime, "max-time", 0, "stop after this time")
-	c.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
+	m.flags(c)
 	return c
 }

@@ -26,8 +26,7 @@ var errTimeUp = errors.New("the time limit is over")
 func (a *app) runCommand() *cobra.Command {
 	var r request
 	var out string
-	var maxTime time.Duration
-	var asJSON bool
+	var m manner
 	c := &cobra.Command{
 		Use:   "run SPEC|NAME",
 		Short: "Run an experiment and report what isolation costs",
@@ -40,30 +39,49 @@ stopped can be resumed.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			r.name, r.seeded = args[0], c.Flags().Changed("seed")
-			if maxTime < 0 {
-				return usageError("--max-time %v is negative", maxTime)
+			if err := m.check(); err != nil {
+				return err
 			}
-			return a.run(c.Context(), &r, out, maxTime, asJSON)
+			return a.run(c.Context(), &r, out, m)
 		},
 	}
 	r.flags(c)
 	c.Flags().StringVarP(&out, "output", "o", "", "directory of the results (default results/ID)")
-	c.Flags().DurationVar(&maxTime, "max-time", 0, "stop after this time; tare resume goes on later")
-	c.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
+	m.flags(c)
 	return c
 }
 
+// manner is how a run is carried out, whether begun or resumed.
+type manner struct {
+	maxTime time.Duration
+	asJSON  bool
+	verbose bool
+}
+
+func (m *manner) flags(c *cobra.Command) {
+	c.Flags().DurationVar(&m.maxTime, "max-time", 0, "stop after this time; tare resume goes on later")
+	c.Flags().BoolVar(&m.asJSON, "json", false, "print the result as JSON")
+	c.Flags().BoolVarP(&m.verbose, "verbose", "v", false, "print a line for each phase of each trial")
+}
+
+func (m *manner) check() error {
+	if m.maxTime < 0 {
+		return usageError("--max-time %v is negative", m.maxTime)
+	}
+	return nil
+}
+
 // run plans and carries out an experiment and reports it.
-func (a *app) run(ctx context.Context, r *request, out string, maxTime time.Duration, asJSON bool) error {
+func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
+	if err := needRoot("run"); err != nil {
+		return err
+	}
 	id := newID(time.Now())
 	if out == "" {
 		out = filepath.Join("results", id)
 	}
 	// A bad specification is found before anything is built or asked for.
 	if _, err := a.plan(ctx, r, nil); errors.Is(err, bench.ErrInvalid) {
-		return err
-	}
-	if err := needRoot("run"); err != nil {
 		return err
 	}
 	led, err := ledger.Open(a.state, id)
@@ -92,28 +110,32 @@ func (a *app) run(ctx context.Context, r *request, out string, maxTime time.Dura
 	for _, w := range p.Warnings {
 		fmt.Fprintf(a.stderr, "! %s\n", w)
 	}
+<<<<<<< HEAD
 	return a.carryOut(ctx, run, p.found, img, led, nil, cmp.Or(maxTime, p.limit), asJSON)
+=======
+	return a.carryOut(ctx, run, p.found, img, led, nil, m)
+>>>>>>> cmdtest
 }
 
 // carryOut measures what is not finished and reports, also when the run was
 // stopped before its end.
 func (a *app) carryOut(ctx context.Context, r *store.Run, found []checked, img *image.Image, led *ledger.Ledger,
-	finished map[string]bool, maxTime time.Duration, asJSON bool) error {
-	if maxTime > 0 {
+	finished map[string]bool, m manner) error {
+	if m.maxTime > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, maxTime, errTimeUp)
+		ctx, cancel = context.WithTimeoutCause(ctx, m.maxTime, errTimeUp)
 		defer cancel()
 	}
 	s, err := a.openSession(ctx, r.Header().Run, r.Plan(), found, img, led)
 	if err != nil {
 		return err
 	}
-	err = a.measure(ctx, s, r, finished)
+	err = a.measure(ctx, s, r, finished, m.verbose)
 	cerr := s.close()
 	if err != nil && ctx.Err() == nil {
 		return errors.Join(err, cerr)
 	}
-	if rerr := a.publish(r, asJSON); rerr != nil {
+	if rerr := a.publish(r, m.asJSON); rerr != nil {
 		return errors.Join(err, cerr, rerr)
 	}
 	if err != nil {

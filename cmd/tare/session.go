@@ -123,12 +123,12 @@ func (s *session) close() error {
 }
 
 // measure carries out what of the plan is not finished.
-func (a *app) measure(ctx context.Context, s *session, r *store.Run, finished map[string]bool) error {
+func (a *app) measure(ctx context.Context, s *session, r *store.Run, finished map[string]bool, verbose bool) error {
 	ws := map[string]bench.Workload{}
 	for _, w := range workload.All() {
 		ws[w.Name()] = w
 	}
-	g := newProgress(a.stderr, r.Plan(), len(finished))
+	g := newProgress(a.stderr, r.Plan(), len(finished), verbose)
 	defer g.close()
 	runner := &run.Runner{
 		ID: s.id, Plan: r.Plan(), Engines: s.engines, Workloads: ws, Lab: s.lab, Sink: r,

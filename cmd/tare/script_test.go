@@ -1,0 +1,75 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"tare/internal/store/storetest"
+)
+
+// TestScripts drives the program as a user does. Beside testscript's own
+// commands the scripts have:
+//
+//	exits STATUS COMMAND...   run a command that ends with the status
+//	synthetic DIR [MISSING]   write a run, the last trials of which may be missing
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+			e.Values[testingTB{}] = e.T()
+			e.Setenv("TARE_STATE", filepath.Join(e.WorkDir, "state"))
+			return nil
+		},
+		Condition: func(what string) (bool, error) {
+			if what != "root" {
+				return false, errors.New("unknown condition")
+			}
+			return os.Geteuid() == 0, nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "synthetic": synthetic,
+		},
+	})
+}
+
+// testingTB is the key of the script's test among its values.
+type testingTB struct{}
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits STATUS COMMAND...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	err = ts.Exec(args[1], args[2:]...)
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, not %d", got, want)
+	}
+}
+
+func synthetic(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: synthetic DIR [MISSING]")
+	}
+	o := storetest.Options{Cases: []string{"cpu", "startup"}, Blocks: 4, Seconds: 2, FailEvery: 7}
+	if len(args) > 1 {
+		var err error
+		o.Missing, err = strconv.Atoi(args[1])
+		ts.Check(err)
+	}
+	t := ts.Value(testingTB{}).(testing.TB)
+	ts.Check(storetest.Synthetic(t, ts.MkAbs(args[0]), o).Close())
+}
