@@ -238,3 +238,11 @@ func TestBrokenFramesFailEverything(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+func TestExitWithoutStart(t *testing.T) {
+	p := &Process{what: "exec true"}
+	f := frame{kind: typeExit, id: 1, payload: []byte("{}")}
+	if over, err := p.receive(f, 0); !over || err == nil {
+		t.Errorf("over %v, error %v", over, err)
+	}
+}

@@ -151,6 +151,9 @@ func (p *Process) receive(f frame, at int64) (bool, error) {
 		if err := f.decode(&r); err != nil {
 			return true, err
 		}
+		if p.pid == 0 {
+			return true, fmt.Errorf("%s: ended without having started", p.what)
+		}
 		p.mu.Lock()
 		p.output.Exit, p.output.Signal, p.output.TimedOut = r.Exit, r.Signal, r.TimedOut
 		p.output.Wall, p.output.User, p.output.System = r.Wall, r.User, r.System
