@@ -48,8 +48,26 @@ func testGreeting(t *testing.T, s *suite) {
 	t.Logf("launch to greeting %.1f ms; %q", float64(b.agent.GreetedAt()-b.Launched())/1e6, b.Command())
 }
 
-func testExec(t *testing.T, s *suite) {
+// testCommands runs commands of many kinds in one instance.
+func testCommands(t *testing.T, s *suite) {
 	b := s.start(t)
+	for _, c := range []struct {
+		name string
+		f    func(*testing.T, *suite, *box)
+	}{
+		{"exec", testExec},
+		{"exit status", testExitStatus},
+		{"signal", testSignal},
+		{"large output", testLargeOutput},
+		{"standard input", testStandardInput},
+		{"put", testPut},
+		{"time-out", testTimeout},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.f(t, s, b) })
+	}
+}
+
+func testExec(t *testing.T, s *suite, b *box) {
 	out := s.exec(t, b, "/bin/echo", "a b", "ü")
 	if string(out.Stdout) != "a b ü\n" || len(out.Stderr) > 0 || out.Exit != 0 {
 		t.Errorf("echo: %q, %q, exit %d", out.Stdout, out.Stderr, out.Exit)
@@ -66,8 +84,7 @@ func testExec(t *testing.T, s *suite) {
 	}
 }
 
-func testExitStatus(t *testing.T, s *suite) {
-	b := s.start(t)
+func testExitStatus(t *testing.T, s *suite, b *box) {
 	for _, status := range []int{0, 1, 7, 255} {
 		if out := s.exec(t, b, "sh", "-c", "exit "+strconv.Itoa(status)); out.Exit != status || out.Signal != "" {
 			t.Errorf("exit %d, signal %q; want %d", out.Exit, out.Signal, status)
@@ -75,17 +92,15 @@ func testExitStatus(t *testing.T, s *suite) {
 	}
 }
 
-func testSignal(t *testing.T, s *suite) {
-	b := s.start(t)
+func testSignal(t *testing.T, s *suite, b *box) {
 	if out := s.exec(t, b, "sh", "-c", "kill -TERM $$"); out.Exit != 128+15 || out.Signal != "terminated" {
 		t.Errorf("exit %d, signal %q; want 143, terminated", out.Exit, out.Signal)
 	}
 }
 
 // testLargeOutput prints 20 MB: more than is kept, all of which must be seen.
-func testLargeOutput(t *testing.T, s *suite) {
+func testLargeOutput(t *testing.T, s *suite, b *box) {
 	const size = 20_000_000
-	b := s.start(t)
 	cmd := bench.Command{
 		Argv:    []string{"sh", "-c", "yes 'the quick brown fox' | head -c " + strconv.Itoa(size)},
 		Timeout: s.slow(time.Minute),
@@ -108,8 +123,7 @@ func testLargeOutput(t *testing.T, s *suite) {
 	}
 }
 
-func testStandardInput(t *testing.T, s *suite) {
-	b := s.start(t)
+func testStandardInput(t *testing.T, s *suite, b *box) {
 	in := noise(1 << 20)
 	out := s.command(t, b, bench.Command{Argv: []string{"cat"}, Stdin: in})
 	if !bytes.Equal(out.Stdout, in) {
@@ -120,8 +134,7 @@ func testStandardInput(t *testing.T, s *suite) {
 	}
 }
 
-func testPut(t *testing.T, s *suite) {
-	b := s.start(t)
+func testPut(t *testing.T, s *suite, b *box) {
 	data := noise(3 << 20)
 	file := "/tmp/tare/" + b.id + "/put" // in directories that are not there yet
 	if err := b.agent.Put(t.Context(), file, 0o750, bytes.NewReader(data)); err != nil {
@@ -141,8 +154,7 @@ func testPut(t *testing.T, s *suite) {
 }
 
 // testTimeout lets a command and its child run into their deadline.
-func testTimeout(t *testing.T, s *suite) {
-	b := s.start(t)
+func testTimeout(t *testing.T, s *suite, b *box) {
 	length := strconv.Itoa(100_000 + rand.IntN(1e6)) // tells these sleeps from all others
 	out := s.command(t, b, bench.Command{
 		Argv:    []string{"sh", "-c", "sleep " + length + " & sleep " + length},

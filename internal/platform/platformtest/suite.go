@@ -44,13 +44,7 @@ type testCase struct {
 // cases in the order they are run.
 var cases = []testCase{
 	{"greeting", testGreeting},
-	{"exec", testExec},
-	{"exit status", testExitStatus},
-	{"signal", testSignal},
-	{"large output", testLargeOutput},
-	{"standard input", testStandardInput},
-	{"put", testPut},
-	{"time-out", testTimeout},
+	{"commands", testCommands},
 	{"cpus", testCPUs},
 	{"cpu quota", testCPUQuota},
 	{"memory limit", testMemoryLimit},
