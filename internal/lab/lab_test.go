@@ -265,6 +265,9 @@ func TestDo(t *testing.T) {
 				if err == nil && !strings.Contains(string(out), bridgeName) {
 					err = errors.New("started elsewhere: " + string(out))
 				}
+				if seen, _ := os.Readlink("/proc/self/ns/net"); seen != want {
+					err = errors.Join(err, errors.New("the whole process seems to be in "+seen))
+				}
 				return err
 			})
 			if err != nil {

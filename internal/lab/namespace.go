@@ -34,6 +34,13 @@ func onThread(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
+		if unix.Gettid() == unix.Getpid() {
+			// /proc/net and /proc/self show everyone this thread's namespace:
+			// keep it where it is while another does the work.
+			done <- onThread(f)
+			runtime.UnlockOSThread()
+			return
+		}
 		home, err := netns.Get()
 		if err != nil {
 			runtime.UnlockOSThread()
