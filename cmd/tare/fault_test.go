@@ -97,7 +97,7 @@ func TestMaxTime(t *testing.T) {
 	p := start(t, state, "run", writeSpec(t, "native", cpuScene), "-o", dir, "--set", "timing.measure=10s", "--max-time", "1s")
 	run := p.await(runID)[1]
 	p.ends(exitHost)
-	p.says("the time given by --max-time is over", "hint: tare resume "+dir)
+	p.says("the time limit is over", "hint: tare resume "+dir)
 	footprintOf(t, state, run).checkGone(t)
 }
 
