@@ -42,6 +42,20 @@ func (r *request) overrides() []string {
 	return append(r.set[:len(r.set):len(r.set)], "platforms=["+strings.Join(quoteAll(joinOptions(r.platforms)), ", ")+"]")
 }
 
+// insist is an error if a platform asked for on the command line is left out. A
+// specification is for many hosts, a command line for this one.
+func (r *request) insist(skipped []bench.Skip) error {
+	for _, ref := range joinOptions(r.platforms) {
+		name, _, _ := strings.Cut(ref, "[")
+		for _, s := range skipped {
+			if s.Platform == ref || s.Platform == name {
+				return fmt.Errorf("platform %s cannot run here: %s%w", name, s.Reason, bench.Hint(s.Hint))
+			}
+		}
+	}
+	return nil
+}
+
 // joinOptions mends a reference whose options were cut at their commas:
 // docker[net=host and storage=volume] belong together.
 func joinOptions(parts []string) []string {

@@ -97,6 +97,9 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	if err != nil {
 		return err
 	}
+	if err := r.insist(p.Skipped); err != nil {
+		return err
+	}
 	run, err := store.Create(out, a.header(id, r, p, img), p.spec, p.Plan, p.facts)
 	if err != nil {
 		return err
@@ -106,6 +109,9 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 		id, len(p.Trials), p.Blocks, p.Seed, round(time.Duration(p.Estimate*float64(time.Second))), out)
 	for _, s := range p.Skipped {
 		fmt.Fprintf(a.stderr, "left out: %s: %s\n", s.Platform, s.Reason)
+		if s.Hint != "" {
+			fmt.Fprintf(a.stderr, "  hint: %s\n", s.Hint)
+		}
 	}
 	for _, w := range p.Warnings {
 		fmt.Fprintf(a.stderr, "! %s\n", w)
@@ -123,7 +129,11 @@ func (a *app) carryOut(ctx context.Context, r *store.Run, found []checked, img *
 		ctx, cancel = context.WithTimeoutCause(ctx, m.maxTime, errTimeUp)
 		defer cancel()
 	}
+	goOn := bench.Hint("tare resume " + r.Dir())
 	s, err := a.openSession(ctx, r.Header().Run, r.Plan(), found, img, led)
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("stopped before the first trial: %w%w: %w", context.Cause(ctx), goOn, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -136,7 +146,7 @@ func (a *app) carryOut(ctx context.Context, r *store.Run, found []checked, img *
 		return errors.Join(err, cerr, rerr)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("%w%w", err, bench.Hint("tare resume "+r.Dir())), cerr)
+		return errors.Join(fmt.Errorf("%w%w", err, goOn), cerr)
 	}
 	return errors.Join(cerr, a.verdict(r))
 }

@@ -23,6 +23,9 @@ const (
 	downWithin = 15 * time.Second
 )
 
+// endsWithin is how long a daemon that broke its connections may take to end.
+const endsWithin = time.Second
+
 // daemon is a dockerd of ours.
 type daemon struct {
 	paths paths
@@ -106,15 +109,18 @@ func (d *daemon) check() error {
 }
 
 // explain adds to err, which came from an operation that needs the daemon,
-// that the daemon is dead, if it is.
+// that the daemon is dead, if it is. Its connections break a moment before its
+// process has ended.
 func (d *daemon) explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	if dead := d.check(); dead != nil {
-		return fmt.Errorf("%w: %w", err, dead)
+	select {
+	case <-d.done:
+		return fmt.Errorf("%w: %w", err, d.dead())
+	case <-time.After(endsWithin):
+		return err
 	}
-	return err
 }
 
 func (d *daemon) dead() error {
