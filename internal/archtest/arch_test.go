@@ -51,6 +51,8 @@ var allowed = map[string][]string{
 
 	"platform/launch/launchtest": {"bench", "clock", "lab", "ledger", "platform/launch"},
 
+	"numbers": {"agent", "bench", "cage", "image", "lab", "ledger", "overhead", "platform/", "stats", "store/storetest", "workload"},
+
 	"archtest": {},
 	"testsum":  {},
 }

@@ -22,6 +22,11 @@ import (
 // startupMargin is how far start-up by Tare may be from that by the stopwatch.
 const startupMargin = 0.03
 
+// calm is the pause before either launch. The kernel moves a process into a
+// cgroup faster right after another was moved (rcu_sync in kernel/rcu/sync.c),
+// such as by the end of the launch before.
+const calm = 100 * time.Millisecond
+
 // startup launches by Tare's driver and by a stopwatch of another process, in
 // turn: the same command with the same configuration in the same directory and
 // cgroup.
@@ -40,6 +45,7 @@ func startup(ctx context.Context, n *numbers) (figures []figure, err error) {
 			if err != nil {
 				return nil, fmt.Errorf("start %s: %w", name, err)
 			}
+			n.say("  %s: %.2f ms by tare, %.2f ms outside", name, a, b)
 			if i > 0 { // the first one fills caches
 				byTare[name], outside[name] = append(byTare[name], a), append(outside[name], b)
 			}
@@ -77,6 +83,7 @@ func (s *session) pair(ctx context.Context, platform string) (byTare, outside fl
 		return 0, 0, err
 	}
 	defer os.RemoveAll(l.Dir)
+	time.Sleep(calm)
 	i, err := s.engines[platform].Start(ctx, l)
 	if err != nil {
 		return 0, 0, err
@@ -106,15 +113,15 @@ func (s *session) again(platform string, l bench.Launch, i bench.Instance) (func
 	if err != nil {
 		return nil, err
 	}
-	var prepare func() error
+	ended, around := func() error { return nil }, func() error { return nil }
 	w := watched{Argv: argv}
 	switch platform {
 	case "native":
 		root := filepath.Join(l.Dir, "outside")
 		w = watched{Argv: argv[2:], Root: root, CPUs: l.CPUSet} // chroot(1) is left out
-		prepare = func() error { return s.cage(argv[1], root) }
+		around = func() error { return s.cage(argv[1], root) }
 	case "lxc":
-		prepare = func() error {
+		ended = func() error {
 			if err := gone(scope.Helpers[0].PID); err != nil {
 				return err
 			}
@@ -122,13 +129,11 @@ func (s *session) again(platform string, l bench.Launch, i bench.Instance) (func
 			if err := os.RemoveAll(upper); err != nil {
 				return err
 			}
-			if err := os.Mkdir(upper, 0o755); err != nil {
-				return err
-			}
-			return errors.Join(launch.FreshSysfs(), launch.Hide("/run/lxc"))
+			return os.Mkdir(upper, 0o755)
 		}
+		around = func() error { return errors.Join(launch.FreshSysfs(), launch.Hide("/run/lxc")) }
 	case "docker":
-		prepare = func() error {
+		ended = func() error {
 			out, err := exec.Command("docker", "--host", s.socket(), "rm", "--force", l.ID).CombinedOutput()
 			if err != nil {
 				return fmt.Errorf("docker rm: %w: %s", err, out)
@@ -137,10 +142,14 @@ func (s *session) again(platform string, l bench.Launch, i bench.Instance) (func
 		}
 	}
 	return func() (ms float64, err error) {
+		if err := ended(); err != nil {
+			return 0, err
+		}
+		time.Sleep(calm)
 		var read func() (float64, error)
 		var end func() error
 		err = launch.Apart(s.lab.NetNS(), func() (err error) {
-			if err = prepare(); err != nil {
+			if err = around(); err != nil {
 				return err
 			}
 			read, end, err = w.press(l.ID, l.Dir)
