@@ -2,6 +2,8 @@ package overhead
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"tare/internal/bench"
@@ -100,7 +102,8 @@ func answer(c *Case, p *bench.Plan) string {
 		}
 	}
 	var base *Row
-	var said []string
+	var said, medians []string
+	reasons := map[string]bool{} // of refusals; "" stands for a statement
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		switch {
@@ -108,10 +111,21 @@ func answer(c *Case, p *bench.Plan) string {
 		case r.Baseline:
 			base = r
 		case r.N == 0:
+			reasons[""] = true
 			said = append(said, fmt.Sprintf("%s: %s", r.Platform, unfinished(r)))
+		case r.Effect.Verdict == Refused:
+			reasons[r.Effect.Why] = true
+			median := fmt.Sprintf("%s %s", r.Platform, amount(r.Median, metric.Unit))
+			if r.Effect.Caution != "" {
+				median += " [" + r.Effect.Caution + "]"
+			}
+			medians = append(medians, median)
+			said = append(said, fmt.Sprintf("%s: %s", r.Platform, r.Effect.Words))
 		case c.Kind == bench.Startup:
+			reasons[""] = true
 			said = append(said, fmt.Sprintf("%s: %s, %s", r.Platform, amount(r.Median, metric.Unit), r.Effect.Words))
 		default:
+			reasons[""] = true
 			said = append(said, fmt.Sprintf("%s: %s", r.Platform, r.Effect.Words))
 		}
 	}
@@ -123,6 +137,11 @@ func answer(c *Case, p *bench.Plan) string {
 		return fmt.Sprintf("There is nothing to compare with: %s: %s.", p.Baseline, unfinished(base))
 	case len(said) == 0:
 		return fmt.Sprintf("Only %s was measured: %s.", p.Baseline, amount(base.Median, metric.Unit))
+	}
+	if len(reasons) == 1 && !reasons[""] {
+		why := slices.Collect(maps.Keys(reasons))[0]
+		return fmt.Sprintf("No statement, only medians: %s %s, %s. The reason: %s.",
+			p.Baseline, amount(base.Median, metric.Unit), strings.Join(medians, ", "), why)
 	}
 	return fmt.Sprintf("Against %s (%s): %s", p.Baseline, amount(base.Median, metric.Unit), text)
 }
