@@ -18,7 +18,9 @@ func words(e *Effect, m bench.Metric, margin float64) string {
 	case Equivalent:
 		text = fmt.Sprintf("no difference within %s %%", trim(100*margin))
 	case Inconclusive:
-		text = fmt.Sprintf("undecided: from %s to %s", change(e.Low, m), change(e.High, m))
+		name := named(m)
+		text = fmt.Sprintf("undecided: %sfrom %s to %s", name,
+			strings.TrimPrefix(change(e.Low, m), name), strings.TrimPrefix(change(e.High, m), name))
 	default:
 		text = fmt.Sprintf("%s (%s)", change(e.Ratio, m), bounds(e, m))
 	}
@@ -45,13 +47,21 @@ func isDuration(m bench.Metric) bool {
 // factor is the ratio from which on a change is said as "times", not in percent.
 const factor = 2
 
+// named is the metric's name with a blank, or nothing where "slower" says enough.
+func named(m bench.Metric) string {
+	if isRate(m) {
+		return ""
+	}
+	return strings.ReplaceAll(m.Name, "_", " ") + " "
+}
+
 // change says a ratio: "7.1 % slower", "latency p95 12.0 % higher", "4.8 times as fast".
 func change(ratio float64, m bench.Metric) string {
-	name := strings.ReplaceAll(m.Name, "_", " ") + " "
+	name := named(m)
 	up, down, as := "higher", "lower", "high"
 	switch {
 	case isRate(m):
-		name, up, down, as = "", "faster", "slower", "fast"
+		up, down, as = "faster", "slower", "fast"
 	case isDuration(m):
 		up, down, as = "longer", "shorter", "long"
 	}

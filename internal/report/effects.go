@@ -32,6 +32,7 @@ type rowView struct {
 	Verdict string // class of the verdict's colour
 	Word    string
 	Detail  string
+	Caution string
 }
 
 // metricsOf groups the rows of a case by metric, in their order. The axis is
@@ -90,8 +91,10 @@ func viewRow(row overhead.Row, s logScale, margin float64) rowView {
 	if e == nil || e.Verdict == overhead.Refused {
 		return v
 	}
+	v.Caution = e.Caution
 	v.Detail = fmt.Sprintf("ratio %s (%s)", ratio(e.Ratio), interval(e))
 	switch {
+	case e.Caution != "":
 	case e.Verdict == overhead.Equivalent:
 		v.Verdict = "same"
 	case e.Verdict != overhead.Differs:

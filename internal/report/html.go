@@ -3,6 +3,7 @@ package report
 import (
 	_ "embed"
 	"fmt"
+	"html"
 	"html/template"
 	"io"
 	"slices"
@@ -62,7 +63,7 @@ var phaseNames = []string{"setup", "launch", "prepare", "warmup", "measure", "co
 // HTML writes the result as one page that needs nothing else.
 func HTML(w io.Writer, r *overhead.Result) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"plural": plural, "percent": percent, "labelled": labelled, "number": number, "long": long,
+		"plural": plural, "percent": percent, "labelled": labelled, "number": number, "long": long, "breakable": breakable,
 		"times100": func(f float64) float64 { return 100 * f },
 		"join":     strings.Join, "phases": func() []string { return phaseNames },
 	}).Parse(pageText)
@@ -128,6 +129,11 @@ func (c caseView) Said() *metricView {
 		return nil
 	}
 	return &c.Headline[0]
+}
+
+// breakable lets a platform's name break before its options and between them.
+func breakable(name string) template.HTML {
+	return template.HTML(strings.NewReplacer("[", "<wbr>[", ",", ",<wbr>").Replace(html.EscapeString(name)))
 }
 
 // long says whether a text is to be folded away.

@@ -19,9 +19,9 @@ const textWidth = 120
 // case or, if all is set, every metric.
 func Text(w io.Writer, r *overhead.Result, all bool) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "%s\n", r.Title)
-	fmt.Fprintf(out, "run %s, %s, %s, seed %d, baseline %s, equivalence within %.3g %%\n",
-		r.Run, r.Started, plural(r.Blocks, "block"), r.Seed, r.Baseline, 100*r.Margin)
+	paragraph(out, "", "", r.Title)
+	paragraph(out, "", "  ", fmt.Sprintf("run %s, %s, %s, seed %d, baseline %s, equivalence within %.3g %%",
+		r.Run, r.Started, plural(r.Blocks, "block"), r.Seed, r.Baseline, 100*r.Margin))
 	if !r.Complete {
 		fmt.Fprintf(out, "NOT COMPLETE: %d of %d trials have no outcome yet\n", r.Trials.Missing, r.Trials.Planned)
 	}
@@ -32,7 +32,8 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 			rows = headline(c)
 			further += len(metricNames(c.Rows)) - len(metricNames(rows))
 		}
-		fmt.Fprintf(out, "\n%s\n", c.Title)
+		fmt.Fprintln(out)
+		paragraph(out, "", "", c.Title)
 		paragraph(out, "  ", "  ", c.Answer)
 		effectsText(out, rows)
 		for _, n := range notesOf(rows) {
