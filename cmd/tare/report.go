@@ -14,6 +14,7 @@ import (
 
 func (a *app) reportCommand() *cobra.Command {
 	var format string
+	var all bool
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Report a run, finished or not, from what it stored",
@@ -22,7 +23,7 @@ func (a *app) reportCommand() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			render, ok := map[string]func(io.Writer, *overhead.Result) error{
-				"text": renderText, "html": report.HTML, "json": report.JSON, "csv": report.CSV,
+				"text": func(w io.Writer, r *overhead.Result) error { return report.Text(w, r, all) }, "html": report.HTML, "json": report.JSON, "csv": report.CSV,
 			}[format]
 			if !ok {
 				return usageError("--format %q: it is one of text, html, json, csv", format)
@@ -39,11 +40,13 @@ func (a *app) reportCommand() *cobra.Command {
 			return render(a.stdout, result)
 		},
 	}
+	c.Flags().BoolVar(&all, "all", false, "in text, every metric and not only the headline ones")
 	c.Flags().StringVar(&format, "format", "text", "text, html, json or csv")
 	return c
 }
 
-func renderText(w io.Writer, r *overhead.Result) error { return report.Text(w, r) }
+// renderText prints what a run ends with: the headline metrics.
+func renderText(w io.Writer, r *overhead.Result) error { return report.Text(w, r, false) }
 
 // writeReport writes the HTML report beside the results.
 func writeReport(path string, r *overhead.Result) error {

@@ -87,7 +87,7 @@ func TestWords(t *testing.T) {
 		{score, 0.8, 0.85, 0.9, Differs, "my score 15.0 % lower (10.0 to 20.0)"},
 		{throughput, 0.98, 0.99, 1.01, Equivalent, "no difference within 3 %"},
 		{throughput, 0.961, 1, 1.004, Inconclusive, "undecided: from 3.9 % slower to 0.4 % faster"},
-		{latency, 0.9, 1, 2.5, Inconclusive, "undecided: from latency p95 10.0 % lower to latency p95 2.5 times as high"},
+		{latency, 0.9, 1, 2.5, Inconclusive, "undecided: latency p95 from 10.0 % lower to 2.5 times as high"},
 	} {
 		e := &Effect{Ratio: c.ratio, Low: c.low, High: c.high, Verdict: c.v}
 		if got := words(e, c.m, 0.03); got != c.want {

@@ -2,6 +2,8 @@ package overhead
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"tare/internal/bench"
@@ -16,7 +18,9 @@ func words(e *Effect, m bench.Metric, margin float64) string {
 	case Equivalent:
 		text = fmt.Sprintf("no difference within %s %%", trim(100*margin))
 	case Inconclusive:
-		text = fmt.Sprintf("undecided: from %s to %s", change(e.Low, m), change(e.High, m))
+		name := named(m)
+		text = fmt.Sprintf("undecided: %sfrom %s to %s", name,
+			strings.TrimPrefix(change(e.Low, m), name), strings.TrimPrefix(change(e.High, m), name))
 	default:
 		text = fmt.Sprintf("%s (%s)", change(e.Ratio, m), bounds(e, m))
 	}
@@ -43,13 +47,21 @@ func isDuration(m bench.Metric) bool {
 // factor is the ratio from which on a change is said as "times", not in percent.
 const factor = 2
 
+// named is the metric's name with a blank, or nothing where "slower" says enough.
+func named(m bench.Metric) string {
+	if isRate(m) {
+		return ""
+	}
+	return strings.ReplaceAll(m.Name, "_", " ") + " "
+}
+
 // change says a ratio: "7.1 % slower", "latency p95 12.0 % higher", "4.8 times as fast".
 func change(ratio float64, m bench.Metric) string {
-	name := strings.ReplaceAll(m.Name, "_", " ") + " "
+	name := named(m)
 	up, down, as := "higher", "lower", "high"
 	switch {
 	case isRate(m):
-		name, up, down, as = "", "faster", "slower", "fast"
+		up, down, as = "faster", "slower", "fast"
 	case isDuration(m):
 		up, down, as = "longer", "shorter", "long"
 	}
@@ -100,7 +112,8 @@ func answer(c *Case, p *bench.Plan) string {
 		}
 	}
 	var base *Row
-	var said []string
+	var said, medians []string
+	reasons := map[string]bool{} // of refusals; "" stands for a statement
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		switch {
@@ -108,10 +121,21 @@ func answer(c *Case, p *bench.Plan) string {
 		case r.Baseline:
 			base = r
 		case r.N == 0:
+			reasons[""] = true
 			said = append(said, fmt.Sprintf("%s: %s", r.Platform, unfinished(r)))
+		case r.Effect.Verdict == Refused:
+			reasons[r.Effect.Why] = true
+			median := fmt.Sprintf("%s %s", r.Platform, amount(r.Median, metric.Unit))
+			if r.Effect.Caution != "" {
+				median += " [" + r.Effect.Caution + "]"
+			}
+			medians = append(medians, median)
+			said = append(said, fmt.Sprintf("%s: %s", r.Platform, r.Effect.Words))
 		case c.Kind == bench.Startup:
+			reasons[""] = true
 			said = append(said, fmt.Sprintf("%s: %s, %s", r.Platform, amount(r.Median, metric.Unit), r.Effect.Words))
 		default:
+			reasons[""] = true
 			said = append(said, fmt.Sprintf("%s: %s", r.Platform, r.Effect.Words))
 		}
 	}
@@ -123,6 +147,11 @@ func answer(c *Case, p *bench.Plan) string {
 		return fmt.Sprintf("There is nothing to compare with: %s: %s.", p.Baseline, unfinished(base))
 	case len(said) == 0:
 		return fmt.Sprintf("Only %s was measured: %s.", p.Baseline, amount(base.Median, metric.Unit))
+	}
+	if len(reasons) == 1 && !reasons[""] {
+		why := slices.Collect(maps.Keys(reasons))[0]
+		return fmt.Sprintf("No statement, only medians: %s %s, %s. The reason: %s.",
+			p.Baseline, amount(base.Median, metric.Unit), strings.Join(medians, ", "), why)
 	}
 	return fmt.Sprintf("Against %s (%s): %s", p.Baseline, amount(base.Median, metric.Unit), text)
 }

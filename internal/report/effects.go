@@ -32,6 +32,7 @@ type rowView struct {
 	Verdict string // class of the verdict's colour
 	Word    string
 	Detail  string
+	Caution string
 }
 
 // metricsOf groups the rows of a case by metric, in their order. The axis is
@@ -81,31 +82,27 @@ func ratiosOf(row overhead.Row) []float64 {
 }
 
 func viewRow(row overhead.Row, s logScale, margin float64) rowView {
-	v := rowView{Row: row, Name: labelled(row.Platform, row.Label), Value: quantity(row.Median, row.Metric.Unit)}
+	v := rowView{Row: row, Name: labelled(row.Platform, row.Label), Value: value(row), Word: effectWords(row), Verdict: "none"}
 	v.Plot = plotRow(row, s, margin)
 	e := row.Effect
+	if row.Baseline {
+		v.Detail = "its own launches around their median"
+	}
+	if e == nil || e.Verdict == overhead.Refused {
+		return v
+	}
+	v.Caution = e.Caution
+	v.Detail = fmt.Sprintf("ratio %s (%s)", ratio(e.Ratio), interval(e))
 	switch {
-	case row.Baseline:
-		v.Word, v.Verdict, v.Detail = "baseline", "none", "its own launches around their median"
-	case e == nil:
-		v.Word, v.Verdict = "nothing to compare with", "none"
-	case e.Verdict == overhead.Refused:
-		v.Word, v.Verdict, v.Detail = "refused", "none", e.Why
+	case e.Caution != "":
+	case e.Verdict == overhead.Equivalent:
+		v.Verdict = "same"
+	case e.Verdict != overhead.Differs:
+		v.Verdict = "open"
+	case e.Cost > 0:
+		v.Verdict = "worse"
 	default:
-		v.Word, v.Detail = e.Words, fmt.Sprintf("ratio %.3f (%.3f to %.3f), %s", e.Ratio, e.Low, e.High, e.Verdict)
-		switch {
-		case e.Verdict == overhead.Equivalent:
-			v.Verdict = "same"
-		case e.Verdict != overhead.Differs:
-			v.Verdict = "open"
-		case e.Cost > 0:
-			v.Verdict = "worse"
-		default:
-			v.Verdict = "better"
-		}
-		if e.Why != "" {
-			v.Detail += ": " + e.Why
-		}
+		v.Verdict = "better"
 	}
 	return v
 }
@@ -119,7 +116,7 @@ func plotRow(row overhead.Row, s logScale, margin float64) template.HTML {
 	d.line("one", s.at(1), 0, s.at(1), plotHeight)
 	e := row.Effect
 	if e != nil && e.Verdict != overhead.Refused {
-		what := fmt.Sprintf("ratio %.3f, 95 %% interval %.3f to %.3f", e.Ratio, e.Low, e.High)
+		what := fmt.Sprintf("ratio %s, 95 %% interval %s", ratio(e.Ratio), interval(e))
 		switch {
 		case e.Ratio < s.low:
 			d.text("beyond", 1, mid+5, "◂ "+number(e.Ratio)+"×")
@@ -139,7 +136,7 @@ func plotRow(row overhead.Row, s logScale, margin float64) template.HTML {
 		points = e.Ratios
 	}
 	for _, p := range points {
-		d.circle("point", s.at(p.Value*scale), mid, 2.6, fmt.Sprintf("block %d, trial %s: %.3f", p.Block, p.Trial, p.Value*scale))
+		d.circle("point", s.at(p.Value*scale), mid, 2.6, fmt.Sprintf("block %d, trial %s: %s", p.Block, p.Trial, ratio(p.Value*scale)))
 	}
 	return d.html()
 }

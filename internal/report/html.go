@@ -3,6 +3,7 @@ package report
 import (
 	_ "embed"
 	"fmt"
+	"html"
 	"html/template"
 	"io"
 	"slices"
@@ -37,6 +38,8 @@ type againView struct{ Case, Platform, Command string }
 
 type caseView struct {
 	overhead.Case
+	ID       string
+	Notes    []note
 	Headline []metricView
 	Further  []metricView
 	Usage    []usageView
@@ -60,7 +63,7 @@ var phaseNames = []string{"setup", "launch", "prepare", "warmup", "measure", "co
 // HTML writes the result as one page that needs nothing else.
 func HTML(w io.Writer, r *overhead.Result) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"plural": plural, "percent": percent, "labelled": labelled, "number": number,
+		"plural": plural, "percent": percent, "labelled": labelled, "number": number, "long": long, "breakable": breakable,
 		"times100": func(f float64) float64 { return 100 * f },
 		"join":     strings.Join, "phases": func() []string { return phaseNames },
 	}).Parse(pageText)
@@ -68,9 +71,9 @@ func HTML(w io.Writer, r *overhead.Result) error {
 		return fmt.Errorf("report template: %w", err)
 	}
 	p := page{Result: r, Style: template.CSS(styleText), Panels: panelsOf(r.Series), Facts: r.HostFacts,
-		Minutes: fmt.Sprintf("%.1f", r.Seconds/60), Where: placesOf(r.Layout)}
-	for _, c := range r.Cases {
-		v := caseView{Case: c, Usage: usageOf(c)}
+		Minutes: fmt.Sprintf("%.1f", r.Seconds/60), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts)}
+	for i, c := range r.Cases {
+		v := caseView{Case: c, ID: caseID(i, c.Name), Notes: notesOf(c.Rows), Usage: usageOf(c)}
 		for _, m := range metricsOf(c, r.Margin) {
 			if m.Headline {
 				v.Headline = append(v.Headline, m)
@@ -89,11 +92,6 @@ func HTML(w io.Writer, r *overhead.Result) error {
 			}
 		}
 	}
-	for _, f := range r.HostFacts {
-		if f.Caveat != "" && !slices.Contains(p.Caveats, f.Caveat) {
-			p.Caveats = append(p.Caveats, f.Caveat)
-		}
-	}
 	for _, row := range r.Procedure {
 		v := phaseRow{Platform: row.Platform, Overhead: fmt.Sprintf("%.2f", row.Overhead), N: row.N}
 		for _, name := range phaseNames {
@@ -110,6 +108,36 @@ func HTML(w io.Writer, r *overhead.Result) error {
 	}
 	return nil
 }
+
+// caseID is a case's anchor: its place keeps it unique, its name tells it apart.
+func caseID(i int, name string) string {
+	safe := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return '-'
+	}, name)
+	return fmt.Sprintf("case-%d-%s", i+1, safe)
+}
+
+// Said is the metric that answers a case in short.
+func (c caseView) Said() *metricView {
+	if len(c.Headline) == 0 {
+		return nil
+	}
+	return &c.Headline[0]
+}
+
+// breakable lets a platform's name break before its options and between them.
+func breakable(name string) template.HTML {
+	return template.HTML(strings.NewReplacer("[", "<wbr>[", ",", ",<wbr>").Replace(html.EscapeString(name)))
+}
+
+// long says whether a text is to be folded away.
+func long(s string) bool { return len(s) > 100 }
 
 // placesOf gathers actors that ran on the same CPUs in the same role.
 func placesOf(layout []overhead.Placement) []placeView {

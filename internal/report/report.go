@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -66,6 +67,28 @@ func quantity(v float64, unit string) string {
 	return number(v) + " " + unit
 }
 
+// decimals writes v with n digits after the point.
+func decimals(v float64, n int) string { return strconv.FormatFloat(v, 'f', n, 64) }
+
+// value is a row's median with its unit.
+func value(row overhead.Row) string {
+	if row.N == 0 {
+		return "–"
+	}
+	return quantity(row.Median, row.Metric.Unit)
+}
+
+// caveatsOf are the host's limits that matter to the numbers, each once.
+func caveatsOf(facts []overhead.Fact) []string {
+	var out []string
+	for _, f := range facts {
+		if f.Caveat != "" && !slices.Contains(out, f.Caveat) {
+			out = append(out, f.Caveat)
+		}
+	}
+	return out
+}
+
 // percent writes a fraction as a signed percentage.
 func percent(f float64) string { return fmt.Sprintf("%+.1f %%", 100*f) }
 
@@ -82,5 +105,5 @@ func labelled(name, label string) string {
 	if label == "" {
 		return name
 	}
-	return name + " (" + label + ")"
+	return name + ", " + label
 }

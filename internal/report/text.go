@@ -2,86 +2,94 @@ package report
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"tare/internal/overhead"
 )
 
-// Text writes the result as tables for a terminal.
-func Text(w io.Writer, r *overhead.Result) error {
+// textWidth is the column at which running text is wrapped.
+const textWidth = 120
+
+// Text writes the result as tables for a terminal: the headline metric of each
+// case or, if all is set, every metric.
+func Text(w io.Writer, r *overhead.Result, all bool) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "%s\n", r.Title)
-	fmt.Fprintf(out, "run %s, %s, %d blocks, seed %d, baseline %s, equivalence within %.3g %%\n",
-		r.Run, r.Started, r.Blocks, r.Seed, r.Baseline, 100*r.Margin)
+	paragraph(out, "", "", r.Title)
+	paragraph(out, "", "  ", fmt.Sprintf("run %s, %s, %s, seed %d, baseline %s, equivalence within %.3g %%",
+		r.Run, r.Started, plural(r.Blocks, "block"), r.Seed, r.Baseline, 100*r.Margin))
 	if !r.Complete {
 		fmt.Fprintf(out, "NOT COMPLETE: %d of %d trials have no outcome yet\n", r.Trials.Missing, r.Trials.Planned)
 	}
+	further := 0
 	for _, c := range r.Cases {
-		fmt.Fprintf(out, "\n%s\n  %s\n", c.Title, c.Answer)
-		t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "  METRIC\tPLATFORM\tMEDIAN\tN\tRATIO\t95 % INTERVAL\tVERDICT\t")
-		last := ""
-		for _, row := range c.Rows {
-			name := row.Metric.Name + " (" + string(row.Metric.Better) + " is better)"
-			if name == last {
-				name = ""
-			} else {
-				last = name
-			}
-			fmt.Fprintf(t, "  %s\t%s\t%s\t%d\t%s\t\n", name, labelled(row.Platform, row.Label),
-				quantity(row.Median, row.Metric.Unit), row.N, effectColumns(row))
+		rows := c.Rows
+		if !all {
+			rows = headline(c)
+			further += len(metricNames(c.Rows)) - len(metricNames(rows))
 		}
-		if err := t.Flush(); err != nil {
-			return err
+		fmt.Fprintln(out)
+		paragraph(out, "", "", c.Title)
+		paragraph(out, "  ", "  ", c.Answer)
+		effectsText(out, rows)
+		for _, n := range notesOf(rows) {
+			paragraph(out, "  - ", "    ", n.Of+": "+n.Text)
 		}
-		if err := usageText(out, c); err != nil {
-			return err
-		}
+		usageText(out, c)
+	}
+	if further > 0 {
+		fmt.Fprintf(out, "\n%s: --all, or --format html\n", plural(further, "further metric"))
 	}
 	closing(out, r)
 	return out.Flush()
 }
 
-func effectColumns(row overhead.Row) string {
-	e := row.Effect
-	switch {
-	case row.Baseline:
-		return "1\t\tbaseline"
-	case e == nil:
-		return "\t\tnothing to compare with"
-	case e.Verdict == overhead.Refused:
-		return "\t\trefused: " + e.Why
+func metricNames(rows []overhead.Row) map[string]bool {
+	names := map[string]bool{}
+	for _, row := range rows {
+		names[row.Metric.Name] = true
 	}
-	return fmt.Sprintf("%.3f\t%.3f to %.3f\t%s: %s", e.Ratio, e.Low, e.High, e.Verdict, e.Words)
+	return names
 }
 
-func usageText(out io.Writer, c overhead.Case) error {
-	if len(c.Usage) == 0 {
-		return nil
+func effectsText(out io.Writer, rows []overhead.Row) {
+	var t table
+	last := ""
+	for _, row := range rows {
+		if row.Metric.Name != last {
+			last = row.Metric.Name
+			t.row("  "+strings.ToUpper(last), "MEDIAN", "N", "RATIO", "95 % INTERVAL", strings.ToUpper(string(row.Metric.Better))+" IS BETTER")
+		}
+		mid, bounds := "", ""
+		if e := row.Effect; e != nil && e.Verdict != overhead.Refused {
+			mid, bounds = ratio(e.Ratio), interval(e)
+		}
+		t.row("  "+labelled(row.Platform, row.Label), value(row), fmt.Sprint(row.N), mid, bounds, effectWords(row))
 	}
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "  CPU (cores)\tGUEST\tLAYER\tREST OF HOST\tSTEAL\tLAYER/GUEST\tMEMORY GUEST\tLAYER\t")
+	t.write(out)
+}
+
+func usageText(out io.Writer, c overhead.Case) {
+	if len(c.Usage) == 0 {
+		return
+	}
+	var t table
+	t.row("  CPU IN CORES", "GUEST", "LAYER", "REST OF HOST", "STEAL", "LAYER/GUEST", "MEMORY GUEST", "LAYER")
 	for i := range c.Usage {
 		u := &c.Usage[i]
-		cell := func(field string, text string) string {
-			if !u.Has(field) {
-				return "not measured"
-			}
-			return text
-		}
 		over := "–"
 		if u.CPUOverhead != nil {
 			over = percent(*u.CPUOverhead)
 		}
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", labelled(u.Platform, u.Label),
-			cell("guest_cpu", fmt.Sprintf("%.3f", u.GuestCPU)), cell("layer_cpu", fmt.Sprintf("%.3f", u.LayerCPU)),
-			cell("rest_cpu", fmt.Sprintf("%.3f", u.RestCPU)), cell("steal_cpu", fmt.Sprintf("%.3f", u.StealCPU)), over,
-			cell("guest_mem_bytes", quantity(u.GuestMem, "bytes")), cell("layer_mem_bytes", quantity(u.LayerMem, "bytes")))
+		t.row("  "+labelled(u.Platform, u.Label), cores(u, "guest_cpu", u.GuestCPU), cores(u, "layer_cpu", u.LayerCPU),
+			cores(u, "rest_cpu", u.RestCPU), cores(u, "steal_cpu", u.StealCPU), over,
+			memory(u, "guest_mem_bytes", u.GuestMem), memory(u, "layer_mem_bytes", u.LayerMem))
 	}
-	return t.Flush()
+	t.write(out)
 }
 
 // closing says what the tables do not.
@@ -89,25 +97,82 @@ func closing(out io.Writer, r *overhead.Result) {
 	if len(r.Failures) > 0 {
 		fmt.Fprintf(out, "\n%s did not finish:\n", plural(len(r.Failures), "trial"))
 		for _, f := range r.Failures {
-			fmt.Fprintf(out, "  %s %s, in %s: %s\n", f.Trial, f.Scene, f.Phase, strings.ReplaceAll(f.Error, "\n", "\n    "))
+			paragraph(out, "  ", "    ", fmt.Sprintf("%s %s, in %s: %s", f.Trial, f.Scene, f.Phase, f.Error))
 			if f.Hint != "" {
-				fmt.Fprintf(out, "    hint: %s\n", f.Hint)
+				paragraph(out, "    ", "    ", "hint: "+f.Hint)
 			}
 		}
 	}
+	if len(r.Skipped) > 0 {
+		fmt.Fprintln(out)
+	}
 	for _, s := range r.Skipped {
-		fmt.Fprintf(out, "\nleft out: %s: %s\n", s.Platform, s.Reason)
+		paragraph(out, "left out: ", "  ", s.Platform+": "+s.Reason)
 		if s.Hint != "" {
-			fmt.Fprintf(out, "  hint: %s\n", s.Hint)
+			paragraph(out, "  ", "  ", "hint: "+s.Hint)
 		}
 	}
-	fmt.Fprintln(out)
-	for _, wa := range r.Warnings {
-		fmt.Fprintf(out, "! %s\n", wa)
-	}
-	for _, f := range r.HostFacts {
-		if f.Caveat != "" {
-			fmt.Fprintf(out, "! %s\n", f.Caveat)
+	if notes := append(r.Warnings[:len(r.Warnings):len(r.Warnings)], caveatsOf(r.HostFacts)...); len(notes) > 0 {
+		fmt.Fprintln(out)
+		for _, n := range notes {
+			paragraph(out, "! ", "  ", n)
 		}
+	}
+}
+
+// paragraph writes running text in lines of textWidth, the first after first
+// and the others after indent. A line break in the text is kept; a control
+// character, which could drive the terminal, is not.
+func paragraph(out io.Writer, first, indent, text string) {
+	lead := first
+	for _, part := range strings.Split(strings.TrimSpace(text), "\n") {
+		line := lead
+		empty := true
+		for _, word := range strings.Fields(printable(part)) {
+			if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > textWidth {
+				fmt.Fprintln(out, line)
+				line, empty = indent, true
+			}
+			if !empty {
+				line += " "
+			}
+			line, empty = line+word, false
+		}
+		fmt.Fprintln(out, strings.TrimRight(line, " "))
+		lead = indent
+	}
+}
+
+// printable replaces control characters.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case r < ' ', r >= 0x7f && r < 0xa0:
+			return '\ufffd'
+		}
+		return r
+	}, s)
+}
+
+// table is rows of cells set in columns.
+type table struct{ b bytes.Buffer }
+
+func (t *table) row(cells ...string) {
+	for i, c := range cells {
+		cells[i] = printable(strings.ReplaceAll(c, "\n", " "))
+	}
+	fmt.Fprintln(&t.b, strings.Join(cells, "\t"))
+}
+
+// write writes the table without blanks at the ends of its lines.
+func (t *table) write(out io.Writer) {
+	var set bytes.Buffer
+	w := tabwriter.NewWriter(&set, 0, 0, 2, ' ', 0)
+	w.Write(t.b.Bytes())
+	w.Flush()
+	for line := range strings.Lines(set.String()) {
+		fmt.Fprintln(out, strings.TrimRight(line, " \n"))
 	}
 }

@@ -1,0 +1,102 @@
+package report
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/overhead"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s (-want +got; -update writes it anew):\n%s", path, d)
+	}
+}
+
+func TestText(t *testing.T) {
+	r := synthetic(t)
+	for name, all := range map[string]bool{"headline.txt": false, "all.txt": true} {
+		var b bytes.Buffer
+		if err := Text(&b, r, all); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, b.String())
+		if further := strings.Contains(b.String(), "further metrics: --all"); further == all {
+			t.Errorf("%s: pointer to further metrics: %v", name, further)
+		}
+		for line := range strings.Lines(b.String()) {
+			line = strings.TrimSuffix(line, "\n")
+			if strings.TrimRight(line, " \t") != line {
+				t.Errorf("%s: trailing blanks: %q", name, line)
+			}
+			if n := utf8.RuneCountInString(line); n > 140 {
+				t.Errorf("%s: %d columns: %s", name, n, line)
+			}
+		}
+	}
+}
+
+func TestCSV(t *testing.T) {
+	r := synthetic(t)
+	r.Cases = r.Cases[len(r.Cases)-1:]
+	var b bytes.Buffer
+	if err := CSV(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "startup.csv", b.String())
+}
+
+var (
+	tag      = regexp.MustCompile(`<(/?)(header|main|footer|section|h[1-6]|table|details|summary|figure|svg|dl|ul)\b([^>]*)>`)
+	identity = regexp.MustCompile(`\b(?:id|class)="[^"]*"`)
+)
+
+// The outline is every structural element with its id and class, by depth.
+func TestOutlineOfThePage(t *testing.T) {
+	page := renderHTML(t, synthetic(t))
+	_, page, _ = strings.Cut(page, "<body>")
+	var b strings.Builder
+	depth := 0
+	for _, m := range tag.FindAllStringSubmatch(page, -1) {
+		if m[1] == "/" {
+			depth--
+			continue
+		}
+		b.WriteString(strings.Repeat(" ", depth) + strings.Join(append([]string{m[2]}, identity.FindAllString(m[3], -1)...), " ") + "\n")
+		depth++
+	}
+	if depth != 0 {
+		t.Errorf("elements left open: %d", depth)
+	}
+	golden(t, "outline.txt", b.String())
+}
+
+func renderHTML(t *testing.T, r *overhead.Result) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := HTML(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

@@ -1,0 +1,114 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"tare/internal/overhead"
+)
+
+// note is something to be known of rows of a case, said once for all of them.
+type note struct {
+	Of   string // whose rows: the platforms and, unless it is all of them, the metrics
+	Text string
+}
+
+// notesOf gathers what is said of the rows of a case: why an effect was
+// refused or is in doubt, what its sides do not share, and warnings. Metrics
+// are named where a note does not hold for every metric shown.
+func notesOf(rows []overhead.Row) []note {
+	type key struct{ platform, text string }
+	var metrics, all []string
+	var keys []key
+	held := map[key][]string{}
+	for _, row := range rows {
+		if !slices.Contains(metrics, row.Metric.Name) {
+			metrics = append(metrics, row.Metric.Name)
+		}
+		if name := labelled(row.Platform, row.Label); !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+		for _, text := range said(row) {
+			k := key{labelled(row.Platform, row.Label), text}
+			if held[k] == nil {
+				keys = append(keys, k)
+			}
+			if !slices.Contains(held[k], row.Metric.Name) {
+				held[k] = append(held[k], row.Metric.Name)
+			}
+		}
+	}
+	var notes []note
+	platforms := map[[2]string][]string{} // by text and metrics
+	var order [][2]string
+	for _, k := range keys {
+		of := ""
+		if len(held[k]) < len(metrics) {
+			of = " (" + strings.Join(held[k], ", ") + ")"
+		}
+		id := [2]string{k.text, of}
+		if platforms[id] == nil {
+			order = append(order, id)
+		}
+		platforms[id] = append(platforms[id], k.platform)
+	}
+	for _, id := range order {
+		if len(platforms[id]) == len(all) && len(all) > 1 {
+			platforms[id] = []string{"all platforms"}
+		}
+		notes = append(notes, note{strings.Join(platforms[id], "; ") + id[1], id[0]})
+	}
+	return notes
+}
+
+// said is everything a row wants known beside its numbers.
+func said(row overhead.Row) []string {
+	var texts []string
+	if e := row.Effect; e != nil {
+		for _, text := range []string{e.Why, e.Caution} {
+			if text != "" {
+				texts = append(texts, text)
+			}
+		}
+	}
+	return append(texts, row.Warnings...)
+}
+
+// effectWords says a row's effect without what its notes say.
+func effectWords(row overhead.Row) string {
+	e := row.Effect
+	switch {
+	case row.Baseline:
+		return "baseline"
+	case e == nil:
+		return "nothing to compare with"
+	case e.Verdict == overhead.Refused:
+		return "no statement"
+	}
+	return strings.TrimSuffix(e.Words, " ["+e.Caution+"]")
+}
+
+// ratio writes a ratio to three decimals, or fewer where they say nothing.
+func ratio(r float64) string {
+	if r >= 10 {
+		return number(r)
+	}
+	return decimals(r, 3)
+}
+
+// interval writes the bounds of an effect.
+func interval(e *overhead.Effect) string { return ratio(e.Low) + " to " + ratio(e.High) }
+
+// headline are the rows of the metrics that speak for a case, or of all if none does.
+func headline(c overhead.Case) []overhead.Row {
+	var rows []overhead.Row
+	for _, row := range c.Rows {
+		if row.Metric.Headline {
+			rows = append(rows, row)
+		}
+	}
+	if rows == nil {
+		return c.Rows
+	}
+	return rows
+}

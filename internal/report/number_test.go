@@ -1,0 +1,70 @@
+package report
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestNumber(t *testing.T) {
+	for v, want := range map[float64]string{
+		0: "0", 1: "1", 0.87056: "0.8706", 12.5: "12.5", 999.96: "1000", 1234.5: "1\u202f234", -1234567: "-1\u202f234\u202f567",
+		1e-5: "1e-05", math.Inf(1): "–",
+	} {
+		if got := number(v); got != want {
+			t.Errorf("%v: got %q, want %q", v, got, want)
+		}
+	}
+}
+
+func TestNumberKeepsFourDigits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := rapid.Float64Range(-1e12, 1e12).Draw(t, "v")
+		back, err := strconv.ParseFloat(strings.ReplaceAll(number(v), "\u202f", ""), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(back-v) > math.Abs(v)*5e-3 {
+			t.Fatalf("%v is written %q", v, number(v))
+		}
+	})
+}
+
+func TestRatioScaleHoldsItsRatiosInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ratios := rapid.SliceOfN(rapid.Float64Range(1e-6, 1e6), 2, 20).Draw(t, "ratios")
+		s := ratioScale(ratios, 0.03, 10, 290)
+		for _, r := range ratios {
+			if r < s.low || r > s.high || s.at(r) < 10 || s.at(r) > 290 {
+				t.Fatalf("%v lies outside %+v", r, s)
+			}
+			if (r < ratios[0]) && s.at(r) > s.at(ratios[0]) {
+				t.Fatalf("%v is right of %v", r, ratios[0])
+			}
+		}
+		ticks := s.ticks(34)
+		if len(ticks) == 0 || ticks[0] != 1 {
+			t.Fatalf("no tick at 1: %v", ticks)
+		}
+		for i, a := range ticks {
+			for _, b := range ticks[:i] {
+				if math.Abs(s.at(a)-s.at(b)) < 34 {
+					t.Fatalf("ticks %v and %v collide", a, b)
+				}
+			}
+		}
+	})
+}
+
+func TestLinearTopIsRoundAndCloseAbove(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := rapid.Float64Range(1e-9, 1e15).Draw(t, "v")
+		top, step := linearTop(v)
+		if n := top / step; top < v*(1-1e-12) || top > 2*v || n > 5.001 || n < 2 {
+			t.Fatalf("%v: top %v in steps of %v", v, top, step)
+		}
+	})
+}
