@@ -6,6 +6,7 @@ package guest
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -134,6 +135,14 @@ func enterImage() error {
 	} {
 		if err := mount(m.kind, m.kind, newRoot+m.at, m.flags, m.data); err != nil {
 			return err
+		}
+	}
+	// What udev would link, and programs expect.
+	for _, l := range []struct{ name, to string }{
+		{"fd", "/proc/self/fd"}, {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"}, {"stderr", "/proc/self/fd/2"},
+	} {
+		if err := os.Symlink(l.to, newRoot+"/dev/"+l.name); err != nil && !errors.Is(err, os.ErrExist) {
+			return fmt.Errorf("link /dev/%s: %w", l.name, err)
 		}
 	}
 	if err := os.Chdir(newRoot); err != nil {

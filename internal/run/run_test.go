@@ -1,0 +1,298 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/platform/fake"
+	"tare/internal/platform/platformtest"
+)
+
+// counter is a workload that prints a number after it has worked for the
+// measured time.
+type counter struct{ begin, end string }
+
+func (counter) Name() string          { return "counter" }
+func (counter) Summary() string       { return "prints a number" }
+func (counter) Resource() string      { return "other" }
+func (counter) Params() []bench.Param { return nil }
+func (counter) Parts() []string       { return nil }
+func (counter) Programs() []string    { return nil }
+
+func (counter) Metrics(bench.Params) ([]bench.Metric, error) {
+	return []bench.Metric{{Name: "n", Unit: "n", Better: bench.HigherIsBetter, Combine: bench.Sum, Headline: true}}, nil
+}
+
+func (c counter) Steps(_ string, p bench.Params, s bench.Setting) (bench.Part, error) {
+	script := p["script"]
+	if script == "" {
+		script = fmt.Sprintf("sleep %.2f; echo 7", s.Timing.Measure.Seconds())
+	}
+	return bench.Part{
+		Prepare: []bench.Command{{Argv: []string{"true"}, Timeout: 5 * time.Second}},
+		Main:    bench.Command{Argv: []string{"sh", "-c", script}, Timeout: 5 * time.Second},
+		Begin:   c.begin, End: c.end,
+	}, nil
+}
+
+func (counter) Parse(_ bench.Params, _ bench.Setting, out bench.Output) ([]bench.Value, error) {
+	f := strings.Fields(string(out.Stdout))
+	if len(f) == 0 {
+		return nil, errors.New("nothing was printed")
+	}
+	n, err := strconv.ParseFloat(f[0], 64)
+	if err != nil {
+		return nil, err
+	}
+	return []bench.Value{{Metric: "n", Value: n}}, nil
+}
+
+// sink keeps what was stored.
+type sink struct {
+	outcomes []bench.Outcome
+	samples  map[string][]bench.Sample
+	outputs  map[string]map[string][]byte
+	err      error
+}
+
+func (s *sink) Append(_ context.Context, o *bench.Outcome, samples []bench.Sample, outputs map[string][]byte) error {
+	if s.err != nil {
+		return s.err
+	}
+	if s.samples == nil {
+		s.samples, s.outputs = map[string][]bench.Sample{}, map[string]map[string][]byte{}
+	}
+	s.outcomes = append(s.outcomes, *o)
+	s.samples[o.Trial], s.outputs[o.Trial] = samples, outputs
+	return nil
+}
+
+// noLedger forgets: the fake leaves nothing that outlives the test.
+type noLedger struct{}
+
+func (noLedger) Register(kind, name string) error { return nil }
+func (noLedger) Release(kind, name string) error  { return nil }
+
+// subjects makes n alike.
+func subjects(n int, params bench.Params) []bench.Actor {
+	var as []bench.Actor
+	for i := range n {
+		as = append(as, bench.Actor{Name: "subject-" + strconv.Itoa(i), Role: bench.Subject, Host: "local",
+			Platform: bench.PlatformRef{Name: "fake"}, Shape: bench.Shape{CPUs: 1, Memory: bench.GiB},
+			CPUSet: []int{0}, Workload: "counter", Params: params, Part: bench.SubjectPart})
+	}
+	return as
+}
+
+func newRunner(t *testing.T, w bench.Workload, o fake.Options, scenes ...bench.Scene) (*Runner, *sink) {
+	t.Helper()
+	p := fake.New(o)
+	e, err := p.Open(t.Context(), bench.Env{Run: "test", AgentPath: platformtest.Agent(t), Dir: t.TempDir(), Ledger: noLedger{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close(context.Background()) })
+	plan := &bench.Plan{Scenes: scenes}
+	for i, s := range scenes {
+		plan.Trials = append(plan.Trials, bench.Trial{ID: "b01-t0" + strconv.Itoa(i+1), Block: 1, Scene: s.ID})
+	}
+	s := &sink{}
+	return &Runner{
+		ID: "test", Plan: plan, Engines: map[string]Engine{"fake": {Engine: e, Availability: bench.Availability{Version: "1"}}},
+		Workloads: map[string]bench.Workload{"counter": w}, Sink: s, Dir: t.TempDir(), Interval: 100 * time.Millisecond,
+	}, s
+}
+
+func scene(id string, actors []bench.Actor) bench.Scene {
+	return bench.Scene{ID: id, Kind: bench.One, Case: id, Actors: actors,
+		Timing: bench.Timing{Measure: 350 * time.Millisecond, Deadline: 3 * time.Second}}
+}
+
+func TestTrialIsMeasuredAtEveryLevel(t *testing.T) {
+	r, s := newRunner(t, counter{}, fake.Options{}, scene("a", subjects(2, nil)))
+	if err := r.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	o := s.outcomes[0]
+	if o.Status != bench.Done {
+		t.Fatalf("%s in %s: %s", o.Status, o.Phase, o.Error)
+	}
+	if len(o.Values) != 1 || o.Values[0].Value != 14 {
+		t.Errorf("two subjects of 7 each make %v", o.Values)
+	}
+	if width := time.Duration(o.Window[1] - o.Window[0]); width < 300*time.Millisecond || width > 3*time.Second {
+		t.Errorf("window of %v for a run of 350 ms", width)
+	}
+	ats := map[bench.Level]map[int64]bool{}
+	for _, x := range s.samples[o.Trial] {
+		if ats[x.Level] == nil {
+			ats[x.Level] = map[int64]bool{}
+		}
+		ats[x.Level][x.At] = true
+	}
+	for _, level := range []bench.Level{bench.Host, bench.Guest} {
+		for _, edge := range o.Window {
+			if !ats[level][edge] {
+				t.Errorf("%s was not read at the window's edge %d", level, edge)
+			}
+		}
+		if len(ats[level]) < 4 {
+			t.Errorf("%s was read at %d instants in 350 ms at 10 Hz", level, len(ats[level]))
+		}
+	}
+	last := int64(0)
+	for _, p := range o.Phases {
+		if p.Start < last || p.End < p.Start {
+			t.Errorf("phase %s from %d to %d after %d", p.Name, p.Start, p.End, last)
+		}
+		last = p.End
+	}
+	if got := string(s.outputs[o.Trial]["subject-0.stdout"]); got != "7\n" {
+		t.Errorf("kept output %q", got)
+	}
+	left, err := os.ReadDir(r.Dir)
+	if err != nil || len(left) > 0 {
+		t.Errorf("left in the run's directory: %v, %v", left, err)
+	}
+}
+
+func TestStartupMeasuresTheLaunch(t *testing.T) {
+	a := subjects(1, nil)
+	a[0].Workload = ""
+	sc := scene("s", a)
+	sc.Kind = bench.Startup
+	r, s := newRunner(t, counter{}, fake.Options{}, sc)
+	if err := r.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	v := map[string]float64{}
+	for _, x := range s.outcomes[0].Values {
+		v[x.Metric] = x.Value
+	}
+	if v["ready"] <= 0 || v["first_command"] < v["ready"] {
+		t.Errorf("ready after %v ms, first command after %v ms", v["ready"], v["first_command"])
+	}
+}
+
+// A trial that fails is recorded with the phase and the reason, and the next runs.
+func TestFailureIsRecordedAndTheRunGoesOn(t *testing.T) {
+	for _, c := range []struct {
+		name, script, phase, want string
+		fault                     fake.Fault
+	}{
+		{name: "start", fault: fake.Fault{Start: errors.New("no room")}, phase: "launch", want: "no room"},
+		{name: "silent", fault: fake.Fault{Silent: true}, phase: "launch", want: "3s"},
+		{name: "dies", fault: fake.Fault{DieAfter: 100 * time.Millisecond}, phase: "measure", want: "subject-0"},
+		{name: "close", fault: fake.Fault{Close: errors.New("stuck")}, phase: "close", want: "stuck"},
+		{name: "exit", script: "echo broken >&2; exit 3", phase: "measure", want: "exit status 3"},
+		{name: "parse", script: "sleep 0.1; echo seven", phase: "collect", want: "seven"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var params bench.Params
+			if c.script != "" {
+				params = bench.Params{"script": c.script}
+			}
+			first := true
+			fault := func(bench.Launch) fake.Fault {
+				if first {
+					first = false
+					return c.fault
+				}
+				return fake.Fault{}
+			}
+			r, s := newRunner(t, counter{}, fake.Options{Fault: fault}, scene("bad", subjects(1, params)), scene("good", subjects(1, nil)))
+			if err := r.Run(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			bad, good := s.outcomes[0], s.outcomes[1]
+			if bad.Status != bench.Failed || bad.Phase != c.phase || !strings.Contains(bad.Error, c.want) {
+				t.Errorf("%s in %q: %q; want failed in %s with %q", bad.Status, bad.Phase, bad.Error, c.phase, c.want)
+			}
+			if len(bad.Values) > 0 {
+				t.Errorf("a failed trial has values %v", bad.Values)
+			}
+			if good.Status != bench.Done {
+				t.Errorf("the trial after it: %s: %s", good.Status, good.Error)
+			}
+		})
+	}
+}
+
+func TestCancelledTrialIsAborted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	r, s := newRunner(t, counter{}, fake.Options{}, scene("a", subjects(1, bench.Params{"script": "sleep 5"})), scene("b", subjects(1, nil)))
+	r.Notify = func(e Event) {
+		if e.Phase == "measure" {
+			time.AfterFunc(50*time.Millisecond, cancel)
+		}
+	}
+	if err := r.Run(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("run ended with %v", err)
+	}
+	if len(s.outcomes) != 1 || s.outcomes[0].Status != bench.Aborted {
+		t.Fatalf("outcomes: %+v", s.outcomes)
+	}
+}
+
+func TestFinishedTrialsAreNotRunAgain(t *testing.T) {
+	r, s := newRunner(t, counter{}, fake.Options{}, scene("a", subjects(1, nil)), scene("b", subjects(1, nil)))
+	if err := r.Run(t.Context(), map[string]bool{"b01-t01": true}); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.outcomes) != 1 || s.outcomes[0].Trial != "b01-t02" {
+		t.Errorf("ran %+v", s.outcomes)
+	}
+}
+
+func TestRunStopsWhenAnOutcomeCannotBeStored(t *testing.T) {
+	r, s := newRunner(t, counter{}, fake.Options{}, scene("a", subjects(1, nil)))
+	s.err = errors.New("disk full")
+	if err := r.Run(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "disk full") {
+		t.Errorf("run ended with %v", err)
+	}
+}
+
+// The text that ends the window ends the program, and that is no failure.
+func TestMarkersOpenAndCloseTheWindow(t *testing.T) {
+	script := "echo 7; sleep 0.2; echo ==begin; sleep 0.2; echo ==end; sleep 4"
+	r, s := newRunner(t, counter{begin: "==begin", end: "==end"}, fake.Options{}, scene("a", subjects(1, bench.Params{"script": script})))
+	if err := r.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	o := s.outcomes[0]
+	if o.Status != bench.Done {
+		t.Fatalf("%s: %s", o.Status, o.Error)
+	}
+	if width := time.Duration(o.Window[1] - o.Window[0]); width < 150*time.Millisecond || width > 2*time.Second {
+		t.Errorf("window of %v between texts 200 ms apart", width)
+	}
+}
+
+// Each subject gets the address of the server that serves it.
+func TestAddressesAreThoseOfOnesOwnPeers(t *testing.T) {
+	x := &trial{}
+	for i := range 2 {
+		name := "subject-" + strconv.Itoa(i)
+		x.actors = append(x.actors,
+			&actor{Actor: bench.Actor{Name: name, Role: bench.Subject, Part: bench.SubjectPart}},
+			&actor{Actor: bench.Actor{Name: "peer-" + name, Role: bench.Peer, Part: "server", Serves: name},
+				addr: netip.AddrFrom4([4]byte{10, 0, 0, byte(i)})})
+	}
+	for _, a := range x.actors {
+		i := byte(0)
+		if strings.HasSuffix(a.Name, "1") {
+			i = 1
+		}
+		if got := x.addresses(a)["server"]; got != netip.AddrFrom4([4]byte{10, 0, 0, i}) {
+			t.Errorf("%s is told of the server at %v", a.Name, got)
+		}
+	}
+}
