@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -43,7 +44,11 @@ func notesOf(rows []overhead.Row) []note {
 	var order [][2]string
 	for _, k := range keys {
 		of := ""
-		if len(held[k]) < len(metrics) {
+		switch {
+		case len(held[k]) == len(metrics):
+		case len(held[k]) > 3:
+			of = fmt.Sprintf(" (%d of %d metrics)", len(held[k]), len(metrics))
+		default:
 			of = " (" + strings.Join(held[k], ", ") + ")"
 		}
 		id := [2]string{k.text, of}

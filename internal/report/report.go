@@ -90,7 +90,12 @@ func caveatsOf(facts []overhead.Fact) []string {
 }
 
 // percent writes a fraction as a signed percentage.
-func percent(f float64) string { return fmt.Sprintf("%+.1f %%", 100*f) }
+func percent(f float64) string {
+	if math.Abs(f) >= 10 {
+		return fmt.Sprintf("%+.0f %%", 100*f)
+	}
+	return fmt.Sprintf("%+.1f %%", 100*f)
+}
 
 // plural writes n with the noun.
 func plural(n int, noun string) string {

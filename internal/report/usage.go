@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
+	"strings"
 
 	"tare/internal/overhead"
 )
@@ -14,6 +15,9 @@ type usageView struct {
 	Bar                                                                      template.HTML
 	Notes                                                                    []string
 }
+
+// unbroken keeps a number and its unit on one line.
+var unbroken = strings.NewReplacer(" ", "\u00a0")
 
 // usageOf draws the CPU of each platform of a case as a stacked bar, all on one scale.
 func usageOf(c overhead.Case) []usageView {
@@ -29,7 +33,7 @@ func usageOf(c overhead.Case) []usageView {
 			Name: labelled(u.Platform, u.Label), Notes: u.Notes,
 			Guest: cores(u, "guest_cpu", u.GuestCPU), Layer: cores(u, "layer_cpu", u.LayerCPU),
 			Rest: cores(u, "rest_cpu", u.RestCPU), Steal: cores(u, "steal_cpu", u.StealCPU),
-			Memory: memory(u, "guest_mem_bytes", u.GuestMem) + " + " + memory(u, "layer_mem_bytes", u.LayerMem),
+			Memory: unbroken.Replace(memory(u, "guest_mem_bytes", u.GuestMem)) + " + " + unbroken.Replace(memory(u, "layer_mem_bytes", u.LayerMem)),
 			Parts:  partsOf(u),
 		}
 		v.Overhead, v.MemoryOverhead = "–", "–"
