@@ -195,8 +195,10 @@ func (s *server) fork(c *command, files []uintptr) (<-chan ending, error) {
 		return nil, errors.New("killed before it started")
 	}
 	c.pid, err = s.reaper.start(func() (int, error) {
-		return syscall.ForkExec(program, c.request.Argv, &syscall.ProcAttr{
-			Dir: dir, Env: env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true},
+		return s.forker.fork(func() (int, error) {
+			return syscall.ForkExec(program, c.request.Argv, &syscall.ProcAttr{
+				Dir: dir, Env: env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true},
+			})
 		})
 	}, ended)
 	if err != nil {

@@ -45,9 +45,15 @@ func usableCPUs() []int {
 }
 
 // dedicate gives the whole process to the agent: orphaned descendants become
-// its children, and commands do not inherit a nice value the launcher had. A
-// nice value that may not be lowered stays, and the hello tells.
-func dedicate() error {
+// its children, and a nice value the launcher had is undone. With a kernel of
+// its own the agent favours itself, so that it reads its counters in time; where
+// it shares the host's, the host does so after the greeting. A nice value that
+// may not be lowered stays, and the hello tells.
+func dedicate(ownKernel bool) error {
+	nice := 0
+	if ownKernel {
+		nice = -20
+	}
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("agent: adopt orphaned descendants: %w%w", err, bench.Hint("Linux 3.4 or later is needed"))
 	}
@@ -57,7 +63,7 @@ func dedicate() error {
 	}
 	for _, task := range tasks {
 		if tid, err := strconv.Atoi(task.Name()); err == nil {
-			_ = unix.Setpriority(unix.PRIO_PROCESS, tid, 0)
+			_ = unix.Setpriority(unix.PRIO_PROCESS, tid, nice)
 		}
 	}
 	return nil

@@ -30,6 +30,7 @@ const maxOperations = 1024
 type server struct {
 	opts    Options
 	reaper  *reaper
+	forker  *forker
 	sampler sampler
 	columns []string
 	values  []float64
@@ -53,12 +54,14 @@ type server struct {
 func Serve(ctx context.Context, r io.Reader, w io.Writer, opts Options) error {
 	s := &server{opts: opts, w: w, commands: map[uint32]*command{}, inboxes: map[uint32]*inbox{}, gone: make(chan struct{})}
 	if opts.Dedicated {
-		if err := dedicate(); err != nil {
+		if err := dedicate(opts.OwnKernel); err != nil {
 			return err
 		}
 	}
 	s.reaper = newReaper(opts.Dedicated)
 	defer s.reaper.stop()
+	s.forker = newForker()
+	defer s.forker.stop()
 	if opts.OwnKernel {
 		s.sampler = newKernelSampler("/")
 	} else {

@@ -1,11 +1,16 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -72,6 +77,7 @@ func (x *trial) startSampler() error {
 		return err
 	}
 	for _, a := range x.actors {
+		favourAgent(a.outcome.Scope)
 		rs, err := meter.OpenLayer(*a.outcome.Scope, x.Lab)
 		if err != nil {
 			s.close()
@@ -142,6 +148,31 @@ func favour(cpus []int) {
 			set.Set(c)
 		}
 		_ = unix.SchedSetaffinity(0, &set)
+	}
+}
+
+// favourAgent gives the agent of an instance that shares the host's kernel the
+// priority the sampler has. It is called before any command runs inside, when
+// the instance's cgroup holds nothing else; commands do not inherit it.
+func favourAgent(s *bench.Scope) {
+	dir := cmp.Or(s.Cgroups["cpu"], s.Cgroups["unified"])
+	if s.OwnKernel || dir == "" {
+		return
+	}
+	procs, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	if err != nil {
+		return // the samples say how late they are
+	}
+	for _, pid := range strings.Fields(string(procs)) {
+		tasks, err := os.ReadDir(filepath.Join("/proc", pid, "task"))
+		if err != nil {
+			continue
+		}
+		for _, t := range tasks {
+			if tid, err := strconv.Atoi(t.Name()); err == nil {
+				_ = unix.Setpriority(unix.PRIO_PROCESS, tid, -20)
+			}
+		}
 	}
 }
 
