@@ -35,7 +35,7 @@ func (k *kernelSampler) sample(v []float64) {
 	if k.stat != nil {
 		if b, err := k.stat.Read(); err == nil {
 			if c, err := proc.ParseStat(b); err == nil {
-				copy(v, []float64{c.User, c.Nice, c.System, c.Idle, c.IOWait, c.IRQ, c.SoftIRQ, c.Steal, c.Busy()})
+				copy(v, []float64{c.User, c.Nice, c.System, c.Idle, c.IOWait, c.IRQ, c.SoftIRQ, c.Steal, c.Busy(proc.Uptime())})
 			}
 		}
 	}

@@ -37,7 +37,8 @@ const (
 	ColCPUSoftIRQ = "cpu_softirq_s"
 	ColCPUSteal   = "cpu_steal_s"
 	ColCPUGuest   = "cpu_guest_s"
-	// ColCPUBusy is all time not idle, iowait or steal.
+	// ColCPUBusy is all time not idle, iowait or steal. Of a machine it is found
+	// by subtraction and counts from an arbitrary start; see proc.CPU.
 	ColCPUBusy = "cpu_busy_s"
 
 	ColMemUsed  = "mem_used_bytes"  // memory in use, page cache excluded

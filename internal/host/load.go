@@ -88,12 +88,13 @@ func readCPU(t tree) (proc.CPU, error) {
 
 // shares splits the time between two readings; no time at all is no load.
 func shares(before, after proc.CPU) (busy, iowait, steal float64) {
-	all := func(c proc.CPU) float64 { return c.Busy() + c.Idle + c.IOWait + c.Steal }
+	busyOf := func(c proc.CPU) float64 { return c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ }
+	all := func(c proc.CPU) float64 { return busyOf(c) + c.Idle + c.IOWait + c.Steal }
 	total := all(after) - all(before)
 	if total <= 0 {
 		return 0, 0, 0
 	}
 	// I/O wait may run backwards by a tick (proc_stat(5)).
 	share := func(from, to float64) float64 { return min(max((to-from)/total, 0), 1) }
-	return share(before.Busy(), after.Busy()), share(before.IOWait, after.IOWait), share(before.Steal, after.Steal)
+	return share(busyOf(before), busyOf(after)), share(before.IOWait, after.IOWait), share(before.Steal, after.Steal)
 }

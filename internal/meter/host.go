@@ -94,7 +94,7 @@ func (p *Proc) readCPU(v []float64) error {
 	if err != nil {
 		return err
 	}
-	copy(v, []float64{c.User, c.Nice, c.System, c.Idle, c.IOWait, c.IRQ, c.SoftIRQ, c.Steal, c.Guest, c.Busy()})
+	copy(v, []float64{c.User, c.Nice, c.System, c.Idle, c.IOWait, c.IRQ, c.SoftIRQ, c.Steal, c.Guest, c.Busy(proc.Uptime())})
 	return nil
 }
 

@@ -7,7 +7,10 @@ package proc
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
+
+	"golang.org/x/sys/unix"
 )
 
 // TicksPerSecond is USER_HZ, the unit of the times in /proc/stat and
@@ -50,6 +53,15 @@ func (f *File) Read() ([]byte, error) {
 
 // Close closes the file.
 func (f *File) Close() error { return f.f.Close() }
+
+// Uptime returns CLOCK_BOOTTIME in seconds, the clock idle time is measured by.
+func Uptime() float64 {
+	var ts unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts) != nil {
+		return math.NaN()
+	}
+	return float64(ts.Nano()) / 1e9
+}
 
 // nextLine splits off the first line of b.
 func nextLine(b []byte) (line, rest []byte) {

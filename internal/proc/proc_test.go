@@ -13,12 +13,12 @@ func TestParseStat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := CPU{208.23, .07, 50.80, 3153.47, 5.85, .03, 1.11, .08, .02, .01}
+	want := CPU{208.23, .07, 50.80, 3153.47, 5.85, .03, 1.11, .08, .02, .01, 1}
 	if c != want {
 		t.Errorf("got %+v, want %+v", c, want)
 	}
-	if got := c.Busy(); got < 260.23 || got > 260.25 {
-		t.Errorf("busy %v, want 260.24", got)
+	if got := c.Busy(3600); got < 440.59 || got > 440.61 {
+		t.Errorf("busy %v of an hour, want 440.60", got)
 	}
 	for _, bad := range []string{"", "cpu0 1 2 3 4 5 6 7 8\n", "cpu  1 2 3\n", "cpu  1 2 x 4 5 6 7 8\n", "cpu  1 2 -3 4 5 6 7 8\n"} {
 		if _, err := ParseStat([]byte(bad)); err == nil {
@@ -148,7 +148,7 @@ func FuzzParsers(f *testing.F) {
 	f.Add([]byte("a\nb\nlo: 1 2 3 4 5 6 7 8 9 10"))
 	f.Add([]byte("8 0 sda 1 2 3 4 5 6 7"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if c, err := ParseStat(b); err == nil && c.Busy() < 0 {
+		if c, err := ParseStat(b); err == nil && c.User < 0 {
 			t.Errorf("negative time from %q", b)
 		}
 		if p, err := ParseProcess(b); err == nil && (p.Parent < 0 || p.RSS < 0) {
