@@ -9,13 +9,14 @@ import (
 )
 
 func (a *app) cleanCommand() *cobra.Command {
-	var asJSON, force bool
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "clean",
 		Short: "Remove everything an earlier run left on the host",
 		Long: `Removes what runs that have ended left behind: processes, containers, virtual
 machines, network namespaces, cgroups, mounts and directories. Only things Tare
-registered before it made them are touched; images and results stay.`,
+registered before it made them are touched; images, results and runs that are
+still going on stay.`,
 		Example: "  tare clean\n  tare clean --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -29,7 +30,7 @@ registered before it made them are touched; images and results stay.`,
 				Error string `json:"error,omitempty"`
 			}
 			rows := []row{}
-			err := ledger.Clean(c.Context(), a.state, force, func(r ledger.Removed) {
+			err := ledger.Clean(c.Context(), a.state, false, func(r ledger.Removed) {
 				x := row{Kind: r.Kind, Name: r.Name, Run: r.Run}
 				if r.Err != nil {
 					x.Error = r.Err.Error()
@@ -55,6 +56,5 @@ registered before it made them are touched; images and results stay.`,
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was removed as JSON")
-	c.Flags().BoolVar(&force, "force", false, "also end and remove what belongs to runs that are still going on")
 	return c
 }

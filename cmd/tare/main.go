@@ -57,7 +57,7 @@ func main() { os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // execute runs the command line and returns the exit status.
 func execute(args []string, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	// A second Ctrl-C ends the program at once; tare clean then removes what is left.
 	context.AfterFunc(ctx, stop)
@@ -98,8 +98,9 @@ func (a *app) status(err error) int {
 
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "tare",
-		Short: "Weigh isolation: what containers and virtual machines cost a workload on this host",
+		Use:     "tare",
+		Version: version,
+		Short:   "Weigh isolation: what containers and virtual machines cost a workload on this host",
 		Long: `Tare measures what isolation costs: it runs the same workloads natively, in
 containers and in virtual machines, from one image and under one clock, watches
 guest, layer and host at the same time, and says how sure it is.

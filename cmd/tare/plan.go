@@ -17,6 +17,7 @@ import (
 	"tare/internal/host"
 	"tare/internal/plan"
 	"tare/internal/spec"
+	"tare/internal/workload"
 )
 
 // request is what a user asks to be planned.
@@ -139,6 +140,39 @@ func (a *app) plan(ctx context.Context, r *request, trial func() error) (*planne
 		return nil, err
 	}
 	return &planned{p, text, e.MaxTime, facts, found}, nil
+}
+
+// checkFiles is an error for a file a workload wants copied that is not there:
+// otherwise every one of its trials would fail.
+func checkFiles(p *bench.Plan, llc bench.Bytes) error {
+	for _, s := range p.Scenes {
+		for _, actor := range s.Actors {
+			if actor.Workload == "" {
+				continue
+			}
+			w, err := workload.Find(actor.Workload)
+			if err != nil {
+				return err
+			}
+			if len(w.Parts()) > 0 {
+				continue // its commands depend on addresses, and it copies nothing
+			}
+			part, err := w.Steps(actor.Part, actor.Params, bench.Setting{Timing: s.Timing, Shape: actor.Shape, LLC: llc})
+			if err != nil {
+				return err
+			}
+			for _, f := range part.Files {
+				if f.HostPath == "" {
+					continue
+				}
+				if _, err := os.Stat(f.HostPath); err != nil {
+					return fmt.Errorf("scene %s: file to copy: %w: %w%w", s.Case, bench.ErrInvalid, err,
+						bench.Hint("paths under files are relative to the directory tare is started in"))
+				}
+			}
+		}
+	}
+	return nil
 }
 
 func (a *app) planCommand() *cobra.Command {

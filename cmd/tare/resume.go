@@ -45,6 +45,11 @@ reports. Finished trials, failed ones among them, are kept as they are.`,
 				}
 				return a.verdict(r)
 			}
+			release, err := a.claim(ctx)
+			if err != nil {
+				return err
+			}
+			defer release()
 			led, err := ledger.Open(a.state, h.Run)
 			if err != nil {
 				return err

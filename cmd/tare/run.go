@@ -84,6 +84,11 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	if _, err := a.plan(ctx, r, nil); errors.Is(err, bench.ErrInvalid) {
 		return err
 	}
+	release, err := a.claim(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
 	led, err := ledger.Open(a.state, id)
 	if err != nil {
 		return err
@@ -100,6 +105,9 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	if err := r.insist(p.Skipped); err != nil {
 		return err
 	}
+	if err := checkFiles(p.Plan, p.facts.LLC); err != nil {
+		return err
+	}
 	run, err := store.Create(out, a.header(id, r, p, img), p.spec, p.Plan, p.facts)
 	if err != nil {
 		return err
@@ -108,7 +116,7 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	fmt.Fprintf(a.stderr, "run %s: %d trials in %d blocks, seed %d, about %s; results in %s\n",
 		id, len(p.Trials), p.Blocks, p.Seed, round(time.Duration(p.Estimate*float64(time.Second))), out)
 	for _, s := range p.Skipped {
-		fmt.Fprintf(a.stderr, "left out: %s: %s\n", s.Platform, s.Reason)
+		fmt.Fprintf(a.stderr, "left out: %s\n", strings.TrimPrefix(s.Platform+": "+s.Reason, s.Platform+": "+s.Platform+": "))
 		if s.Hint != "" {
 			fmt.Fprintf(a.stderr, "  hint: %s\n", s.Hint)
 		}

@@ -55,6 +55,7 @@ func Analyze(r *store.Run) (*Result, error) {
 	s.result.Observer = observed.observer()
 	s.result.Procedure = s.procedure()
 	s.cases(observed)
+	s.warnOfOtherWork()
 	if trial := s.representative(observed); trial != "" {
 		series, err := SeriesOf(r, trial)
 		if err != nil {
@@ -63,6 +64,35 @@ func Analyze(r *store.Run) (*Result, error) {
 		s.result.Series = series
 	}
 	return s.result, nil
+}
+
+// quietRest is how many cores the rest of a quiet host uses at the most while a
+// network test keeps its interrupts busy: 0.2 was measured on two CPUs.
+const quietRest = 0.3
+
+// warnOfOtherWork says when something besides the trials kept the host busy.
+func (s *study) warnOfOtherWork() {
+	worst, where := 0.0, ""
+	cases := 0
+	for _, c := range s.result.Cases {
+		busy := false
+		for i := range c.Usage {
+			u := &c.Usage[i]
+			if u.Has(fRestCPU) && u.RestCPU > quietRest {
+				busy = true
+				if u.RestCPU > worst {
+					worst, where = u.RestCPU, c.Title+" on "+u.Platform
+				}
+			}
+		}
+		if busy {
+			cases++
+		}
+	}
+	if cases > 0 {
+		s.warn("other work kept the host busy: %.2f cores during %s, and more than %.1f in %d of %d cases; ratios scatter more than they would on a quiet host",
+			worst, where, quietRest, cases, len(s.result.Cases))
+	}
 }
 
 func (s *study) warn(format string, args ...any) {

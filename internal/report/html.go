@@ -33,8 +33,8 @@ type page struct {
 	Again   []againView
 }
 
-// againView is the command that measures one platform's rows of a case again.
-type againView struct{ Case, Platform, Command string }
+// againView is a command that measures a platform's rows again.
+type againView struct{ Platform, Command string }
 
 type caseView struct {
 	overhead.Case
@@ -86,7 +86,7 @@ func HTML(w io.Writer, r *overhead.Result) error {
 		}
 		p.Cases = append(p.Cases, v)
 		for _, row := range c.Rows {
-			a := againView{c.Title, labelled(row.Platform, row.Label), row.Reproduce}
+			a := againView{labelled(row.Platform, row.Label), row.Reproduce}
 			if !slices.Contains(p.Again, a) {
 				p.Again = append(p.Again, a)
 			}
