@@ -117,11 +117,31 @@ func Enter(arg string) error {
 	if _, err := fmt.Fprintln(control, Ready); err != nil {
 		return fmt.Errorf("cage: tell the driver: %w", err)
 	}
-	if _, err := control.Read(make([]byte, 1)); err != nil {
+	if err := awaitLaunch(); err != nil {
 		return fmt.Errorf("cage: wait for the launch: %w", err)
 	}
 	err = syscall.Exec(AgentPath, []string{"tare-agent", "serve"}, os.Environ())
 	return fmt.Errorf("cage: execute %s: %w", AgentPath, err)
+}
+
+// awaitLaunch blocks this very thread until the driver says go: the way through
+// the runtime's poller to the thread would be charged to the launch.
+func awaitLaunch() error {
+	if err := unix.SetNonblock(Control, false); err != nil {
+		return err
+	}
+	for {
+		n, err := unix.Read(Control, make([]byte, 1))
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return err
+		case n == 0:
+			return errors.New("the driver is gone")
+		default:
+			return nil
+		}
+	}
 }
 
 // prepare does everything that comes before the launch. Namespaces and CPUs
