@@ -116,7 +116,7 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	fmt.Fprintf(a.stderr, "run %s: %d trials in %d blocks, seed %d, about %s; results in %s\n",
 		id, len(p.Trials), p.Blocks, p.Seed, round(time.Duration(p.Estimate*float64(time.Second))), out)
 	for _, s := range p.Skipped {
-		fmt.Fprintf(a.stderr, "left out: %s\n", strings.TrimPrefix(s.Platform+": "+s.Reason, s.Platform+": "+s.Platform+": "))
+		fmt.Fprintf(a.stderr, "left out: %s: %s\n", s.Platform, strings.TrimPrefix(s.Reason, s.Platform+": "))
 		if s.Hint != "" {
 			fmt.Fprintf(a.stderr, "  hint: %s\n", s.Hint)
 		}
