@@ -14,9 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/bench"
+	"tare/internal/host"
 	"tare/internal/image"
 	"tare/internal/ledger"
 	"tare/internal/overhead"
+	"tare/internal/plan"
 	"tare/internal/store"
 )
 
@@ -71,6 +73,9 @@ func (m *manner) check() error {
 	return nil
 }
 
+// loadSample is how long the host is watched for other work before a run.
+const loadSample = 200 * time.Millisecond
+
 // run plans and carries out an experiment and reports it.
 func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	if err := needRoot("run"); err != nil {
@@ -107,6 +112,9 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	}
 	if err := checkFiles(p.Plan, p.facts.LLC); err != nil {
 		return err
+	}
+	if l, err := host.ReadLoad(ctx, "/", loadSample); err == nil && l.Caveat() != "" {
+		p.Warnings = append(p.Warnings, "when the run began, "+l.Caveat())
 	}
 	run, err := store.Create(out, a.header(id, r, p, img), p.spec, p.Plan, p.facts)
 	if err != nil {
@@ -221,9 +229,7 @@ func (a *app) header(id string, r *request, p *planned, img *image.Image) store.
 			h.Platforms[c.Name()] = store.Platform{Version: c.Version, Label: c.Label, Programs: c.Availability.Programs}
 		}
 	}
-	if cpus := p.facts.Usable; len(cpus) > 1 {
-		h.ObserverCPUs = cpus[:1]
-	}
+	h.ObserverCPUs = plan.Observer(p.facts.Usable)
 	return h
 }
 

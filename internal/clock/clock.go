@@ -1,12 +1,7 @@
 // Package clock reads the clocks Tare measures with.
 package clock
 
-import (
-	"context"
-	"time"
-
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // Now returns CLOCK_MONOTONIC in nanoseconds. All processes of one kernel see
 // the same clock, whatever their namespaces, unless they are in a time
@@ -17,22 +12,6 @@ func Now() int64 { return read(unix.CLOCK_MONOTONIC) }
 // (CLOCK_THREAD_CPUTIME_ID). A difference of two readings means something only
 // while the goroutine is locked to its thread.
 func ThreadCPU() int64 { return read(unix.CLOCK_THREAD_CPUTIME_ID) }
-
-// SleepUntil returns at the instant at of [Now], or when ctx ends, with its error.
-func SleepUntil(ctx context.Context, at int64) error {
-	d := time.Duration(at - Now())
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
 
 // read panics only for a clock id the kernel does not know, which both above are.
 func read(id int32) int64 {

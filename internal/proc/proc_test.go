@@ -27,24 +27,6 @@ func TestParseStat(t *testing.T) {
 	}
 }
 
-func TestParseProcess(t *testing.T) {
-	// A command may hold blanks and parentheses; taken from a process named to be awkward.
-	const line = "4242 (a) R (b) S 77 4242 4242 0 -1 4194560 1000 50 0 0 150 25 30 5 20 0 3 0 123456 9000000 800 18446744073709551615\n"
-	p, err := ParseProcess([]byte(line))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := Process{Comm: "a) R (b", State: 'S', Parent: 77, User: 1.5, System: .25, ChildUser: .3, ChildSystem: .05, Start: 123456, RSS: 800}
-	if p != want {
-		t.Errorf("got %+v, want %+v", p, want)
-	}
-	for _, bad := range []string{"", "1 (x", "1 (x) ", "1 (x) S 1 2", strings.Replace(line, " 150 ", " x ", 1)} {
-		if _, err := ParseProcess([]byte(bad)); err == nil {
-			t.Errorf("%q was accepted", bad)
-		}
-	}
-}
-
 func TestEachDisk(t *testing.T) {
 	const text = " 254       0 vda 100 1 2000 9 200 2 4000 9 0 99 18 0 0 0 0 0 0\n   7       0 loop0 1 0 2 0 0 0 0 0 0 0 0\n"
 	got := map[string]Disk{}
@@ -128,7 +110,6 @@ func TestRealFiles(t *testing.T) {
 		"/proc/meminfo":   func(b []byte) error { _, err := ParseMeminfo(b); return err },
 		"/proc/diskstats": func(b []byte) error { return EachDisk(b, func([]byte, Disk) {}) },
 		"/proc/net/dev":   func(b []byte) error { return EachNet(b, func([]byte, Net) {}) },
-		"/proc/self/stat": func(b []byte) error { _, err := ParseProcess(b); return err },
 	} {
 		b, err := os.ReadFile(path)
 		if err != nil {
@@ -143,16 +124,12 @@ func TestRealFiles(t *testing.T) {
 
 func FuzzParsers(f *testing.F) {
 	f.Add([]byte(statText))
-	f.Add([]byte("1 (x) S 77 4242"))
 	f.Add([]byte("some avg10=0.13 total=5"))
 	f.Add([]byte("a\nb\nlo: 1 2 3 4 5 6 7 8 9 10"))
 	f.Add([]byte("8 0 sda 1 2 3 4 5 6 7"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if c, err := ParseStat(b); err == nil && c.User < 0 {
 			t.Errorf("negative time from %q", b)
-		}
-		if p, err := ParseProcess(b); err == nil && (p.Parent < 0 || p.RSS < 0) {
-			t.Errorf("negative field from %q", b)
 		}
 		ParseMeminfo(b)
 		ParsePressure(b)
