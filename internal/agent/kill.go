@@ -26,19 +26,19 @@ func (s *server) kill(id uint32) error {
 		pid = c.die()
 	}
 	mark := []byte(commandMark + "=" + strconv.FormatUint(uint64(id), 10))
-	return s.killUntilGone(fmt.Sprintf("kill command %d", id), func() ([]procStat, error) {
+	return s.killUntilGone(fmt.Sprintf("kill command %d", id), func() ([]procStat, bool, error) {
 		if pid != 0 {
 			s.reaper.signal(pid, unix.SIGKILL)
 		}
-		family, err := descendants(os.Getpid())
-		return belonging(family, pid, mark), err
+		family, whole, err := descendants(os.Getpid())
+		return belonging(family, pid, mark), whole, err
 	})
 }
 
 // killAll kills every descendant of the agent.
 func (s *server) killAll() error {
 	if s.opts.Dedicated {
-		return s.killUntilGone("kill all commands", func() ([]procStat, error) { return descendants(os.Getpid()) })
+		return s.killUntilGone("kill all commands", func() ([]procStat, bool, error) { return descendants(os.Getpid()) })
 	}
 	s.mu.Lock()
 	var ids []uint32
@@ -54,16 +54,17 @@ func (s *server) killAll() error {
 	return nil
 }
 
-// killUntilGone kills what find finds until it finds nothing. Whoever is killed
-// forks no more, so that the hunt ends even against a fork bomb.
-func (s *server) killUntilGone(what string, find func() ([]procStat, error)) error {
+// killUntilGone kills what find finds until it finds nothing while it saw the
+// whole. Whoever is killed forks no more, so that the hunt ends even against a
+// fork bomb.
+func (s *server) killUntilGone(what string, find func() (found []procStat, whole bool, err error)) error {
 	pause := 500 * time.Microsecond
 	for end := clock.Now() + int64(killTime); ; {
-		found, err := find()
+		found, whole, err := find()
 		if err != nil {
 			return fmt.Errorf("%s: %w", what, err)
 		}
-		if len(found) == 0 {
+		if len(found) == 0 && whole {
 			return nil
 		}
 		for _, p := range found {
@@ -72,6 +73,9 @@ func (s *server) killUntilGone(what string, find func() ([]procStat, error)) err
 			}
 		}
 		if clock.Now() > end {
+			if len(found) == 0 {
+				return fmt.Errorf("%s: processes came and went too fast to be counted for %s", what, killTime)
+			}
 			return fmt.Errorf("%s: process %d (state %c) and %d more still live %s later", what, found[0].pid, found[0].state, len(found)-1, killTime)
 		}
 		s.reaper.reap()
@@ -148,12 +152,15 @@ func marked(pid int, mark []byte) bool {
 	return false
 }
 
-// descendants lists all processes that descend from the process root, zombies too.
-func descendants(root int) ([]procStat, error) {
+// descendants lists all processes that descend from the process root, zombies
+// too. It saw the whole unless a process ended between being listed and being
+// read: that one may have left children that the list is too old to name.
+func descendants(root int) (found []procStat, whole bool, err error) {
 	names, err := procNames()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
+	whole = true
 	children := map[int][]procStat{}
 	var buf [1024]byte
 	for _, name := range names {
@@ -163,19 +170,20 @@ func descendants(root int) ([]procStat, error) {
 		}
 		content, err := procFile(pid, "stat", buf[:])
 		if err != nil {
-			continue // gone meanwhile
+			whole = false
+			continue
 		}
 		p, err := parseProcStat(content)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		children[p.ppid] = append(children[p.ppid], p)
 	}
-	found := children[root]
+	found = children[root]
 	for i := 0; i < len(found); i++ {
 		found = append(found, children[found[i].pid]...)
 	}
-	return found, nil
+	return found, whole, nil
 }
 
 func procNames() ([]string, error) {

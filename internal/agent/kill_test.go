@@ -168,7 +168,7 @@ func TestKillForkBomb(t *testing.T) {
 	if err := p.Kill(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
-	if family, err := descendants(c.Hello().PID); err != nil || len(family) > 0 {
+	if family, _, err := descendants(c.Hello().PID); err != nil || len(family) > 0 {
 		t.Errorf("%d processes live, %v", len(family), err)
 	}
 }

@@ -24,7 +24,7 @@ func (t *treeSampler) walk() error {
 // scan finds the tree among all processes, on a kernel without CONFIG_PROC_CHILDREN.
 func (t *treeSampler) scan() error {
 	t.scanned = true
-	family, err := descendants(t.self)
+	family, _, err := descendants(t.self)
 	for _, p := range family {
 		if err == nil {
 			err = t.addProcess(p.pid)
