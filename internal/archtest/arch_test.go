@@ -33,8 +33,10 @@ var allowed = map[string][]string{
 
 	"workload":   {"bench"},
 	"experiment": {"bench"},
-	"overhead":   {"bench", "host", "stats", "store"},
-	"report":     {"bench", "overhead"},
+	"audit":      {"bench", "host"},
+	"stop":       {"bench", "stats"},
+	"overhead":   {"audit", "bench", "host", "stats", "stop", "store"},
+	"report":     {"audit", "bench", "overhead"},
 	"run":        {"agent", "bench", "clock", "meter", "proc"},
 
 	"platform/all":    {"bench", "platform/"},

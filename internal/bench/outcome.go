@@ -38,6 +38,8 @@ type Outcome struct {
 	// Values of the scene: the subjects' combined by each metric's rule.
 	Values []Value        `json:"values,omitempty"`
 	Actors []ActorOutcome `json:"actors"`
+	// Refused are the readings that cannot be true.
+	Refused []Refusal `json:"refused,omitempty"`
 	// Warnings travel with every number of the trial.
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -60,10 +62,11 @@ type ActorOutcome struct {
 	// ReadyMS is from Launch to the first byte from inside, milliseconds.
 	ReadyMS float64 `json:"ready_ms,omitempty"`
 	// ClockOffset is guest minus host CLOCK_MONOTONIC, and its uncertainty, in nanoseconds.
-	ClockOffset      int64   `json:"clock_offset,omitempty"`
-	ClockUncertainty int64   `json:"clock_uncertainty,omitempty"`
-	Scope            *Scope  `json:"scope,omitempty"`
-	Values           []Value `json:"values,omitempty"`
-	Output           *Output `json:"output,omitempty"` // of Main; its text is in output/TRIAL/
-	Log              string  `json:"log,omitempty"`    // the platform's last words, after a failure
+	ClockOffset      int64     `json:"clock_offset,omitempty"`
+	ClockUncertainty int64     `json:"clock_uncertainty,omitempty"`
+	Clock            *ClockFit `json:"clock,omitempty"`
+	Scope            *Scope    `json:"scope,omitempty"`
+	Values           []Value   `json:"values,omitempty"`
+	Output           *Output   `json:"output,omitempty"` // of Main; its text is in output/TRIAL/
+	Log              string    `json:"log,omitempty"`    // the platform's last words, after a failure
 }

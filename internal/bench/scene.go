@@ -74,17 +74,19 @@ type Skip struct {
 
 // Plan is an experiment worked out: every scene, every trial in order.
 type Plan struct {
-	Experiment string   `json:"experiment"`
-	Title      string   `json:"title"`
-	Question   string   `json:"question,omitempty"`
-	Seed       uint64   `json:"seed"`
-	Blocks     int      `json:"blocks"`
-	Baseline   string   `json:"baseline"` // platform reference compared against
-	Margin     float64  `json:"margin"`   // of equivalence, such as 0.03
-	Scenes     []Scene  `json:"scenes"`
-	Trials     []Trial  `json:"trials"`
-	Skipped    []Skip   `json:"skipped,omitempty"`
-	Warnings   []string `json:"warnings,omitempty"` // such as CPUs that could not be kept apart
+	Experiment string  `json:"experiment"`
+	Title      string  `json:"title"`
+	Question   string  `json:"question,omitempty"`
+	Seed       uint64  `json:"seed"`
+	Blocks     int     `json:"blocks"`
+	Baseline   string  `json:"baseline"` // platform reference compared against
+	Margin     float64 `json:"margin"`   // of equivalence, such as 0.03
+	// Until, if set, lets cases end before Blocks, which is then its Max.
+	Until    *Until   `json:"until,omitempty"`
+	Scenes   []Scene  `json:"scenes"`
+	Trials   []Trial  `json:"trials"`
+	Skipped  []Skip   `json:"skipped,omitempty"`
+	Warnings []string `json:"warnings,omitempty"` // such as CPUs that could not be kept apart
 	// Metrics by case, so that results can be read without the workloads.
 	Metrics map[string][]Metric `json:"metrics"`
 	// Estimate is the expected duration in seconds.

@@ -6,6 +6,7 @@ package overhead
 import (
 	"slices"
 
+	"tare/internal/audit"
 	"tare/internal/bench"
 )
 
@@ -21,6 +22,8 @@ const (
 	Inconclusive Verdict = "inconclusive"
 	// Refused: no interval is given; Why says the reason.
 	Refused Verdict = "refused"
+	// Unfair: the audit found the two sides not comparable; no ratio is given.
+	Unfair Verdict = "unfair"
 )
 
 // Result is everything a report shows of a run. It is the JSON of
@@ -52,6 +55,11 @@ type Result struct {
 	HostFacts  []Fact         `json:"host"` // in the order to show
 	// Method says in a sentence how the intervals were made.
 	Method string `json:"method"`
+	// Until is the stopping rule, and Stops what came of it by case.
+	Until *bench.Until `json:"until,omitempty"`
+	Stops []Stop       `json:"stops,omitempty"`
+	// Clocks has a row per platform that was sampled inside.
+	Clocks []ClockRow `json:"clocks,omitempty"`
 }
 
 // Counts of trials by status.
@@ -117,9 +125,24 @@ type Point struct {
 type Effect struct {
 	// Ratio is the geometric mean over blocks of value / baseline value.
 	Ratio float64 `json:"ratio"`
-	// Low and High bound the 95 % bootstrap interval of Ratio; both are 0 if it is refused.
+	// Low and High bound the interval of Ratio; both are 0 if it is refused.
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
+	// Confidence is the level the interval was made at: 0.95, or higher where a
+	// stopping rule looks more than once so that 0.95 remains over all looks.
+	Confidence float64 `json:"confidence,omitempty"`
+	// P is of the permutation test of no effect, Holm the same corrected over
+	// the headline effects of the table, Equivalence of the two one-sided tests
+	// of an effect beyond the margin; nil if there are too few blocks.
+	P           *float64 `json:"p,omitempty"`
+	Holm        *float64 `json:"p_holm,omitempty"`
+	Equivalence *float64 `json:"p_equivalence,omitempty"`
+	// Drift of the ratios over blocks, if there are enough to tell.
+	Drift *Drift `json:"drift,omitempty"`
+	// Audit is the fairness of the comparison.
+	Audit *audit.Audit `json:"audit,omitempty"`
+	// Unfair says why the comparison is invalid; it is shown wherever the effect is.
+	Unfair string `json:"unfair,omitempty"`
 	// N is the number of blocks in which both finished.
 	N int `json:"n"`
 	// Overhead is equation 1 of tesfatsion2018 with the sign kept:
@@ -137,6 +160,42 @@ type Effect struct {
 	Caution string `json:"caution,omitempty"`
 	// Ratios are the paired ratios by block, every one.
 	Ratios []Point `json:"ratios"`
+}
+
+// Drift is a trend of values over blocks.
+type Drift struct {
+	// PerBlock is the relative change per block, such as 0.01.
+	PerBlock float64 `json:"per_block"`
+	// P is of the hypothesis that the order of blocks does not matter.
+	P float64 `json:"p"`
+}
+
+// Stop says why a case ended when it did.
+type Stop struct {
+	Case   string `json:"case"`
+	Blocks int    `json:"blocks"` // that were run
+	// Narrow: every subject's interval is as narrow as was asked.
+	Narrow bool   `json:"narrow"`
+	Why    string `json:"why"`
+	// Widths are the half widths reached, relative, by platform, at each look.
+	Looks []Look `json:"looks"`
+}
+
+// Look is what the stopping rule saw at one declared point.
+type Look struct {
+	Blocks int                `json:"blocks"`
+	Widths map[string]float64 `json:"widths"` // by platform; a platform without an interval is absent
+}
+
+// ClockRow is how well the clock inside a platform's instances is known, over its launches.
+type ClockRow struct {
+	Platform string `json:"platform"`
+	// Uncertainty is the largest, in milliseconds; Drift the largest in absolute value, in ppm.
+	Uncertainty float64 `json:"uncertainty_ms"`
+	Drift       float64 `json:"drift_ppm"`
+	Launches    int     `json:"launches"`
+	Refused     int     `json:"refused,omitempty"` // samples that cannot be true
+	Faults      int     `json:"faults,omitempty"`  // launches whose clock cannot be trusted
 }
 
 // Usage is where the resources of one platform's trials went, averaged over
