@@ -53,6 +53,7 @@ func Analyze(r *store.Run) (*Result, error) {
 	s.layout()
 	observed := s.samples()
 	s.result.Observer = observed.observer()
+	s.clocks()
 	s.result.Procedure = s.procedure()
 	s.cases(observed)
 	s.warnOfOtherWork()

@@ -28,6 +28,7 @@ type page struct {
 	Facts   []overhead.Fact
 	Caveats []string
 	Phases  []phaseRow
+	Inside  []clockView
 	Where   []placeView
 	Minutes string
 	Again   []againView
@@ -50,6 +51,12 @@ type phaseRow struct {
 	Cells    []string
 	Overhead string
 	N        int
+}
+
+// clockView is how well a platform's clocks are known.
+type clockView struct {
+	overhead.ClockRow
+	Known, Drifted string
 }
 
 // placeView says where the actors of like scenes ran.
@@ -102,6 +109,11 @@ func HTML(w io.Writer, r *overhead.Result) error {
 			v.Cells = append(v.Cells, cell)
 		}
 		p.Phases = append(p.Phases, v)
+	}
+	for _, c := range r.Clocks {
+		v := clockView{ClockRow: c}
+		v.Known, v.Drifted = clockBounds(c)
+		p.Inside = append(p.Inside, v)
 	}
 	if err := t.Execute(w, p); err != nil {
 		return fmt.Errorf("report: %w", err)

@@ -44,6 +44,9 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 	if further > 0 {
 		fmt.Fprintf(out, "\n%s: --all, or --format html\n", plural(further, "further metric"))
 	}
+	if all {
+		clocksText(out, r.Clocks)
+	}
 	closing(out, r)
 	return out.Flush()
 }
@@ -90,6 +93,28 @@ func usageText(out io.Writer, c overhead.Case) {
 			memory(u, "guest_mem_bytes", u.GuestMem), memory(u, "layer_mem_bytes", u.LayerMem))
 	}
 	t.write(out)
+}
+
+func clocksText(out io.Writer, rows []overhead.ClockRow) {
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprintln(out, "\nClocks inside, the worst of each platform's launches")
+	var t table
+	t.row("  PLATFORM", "KNOWN TO", "DRIFT UP TO", "LAUNCHES", "AT FAULT", "READINGS REFUSED")
+	for _, c := range rows {
+		known, drift := clockBounds(c)
+		t.row("  "+c.Platform, known, drift, fmt.Sprint(c.Launches), fmt.Sprint(c.Faults), fmt.Sprint(c.Refused))
+	}
+	t.write(out)
+}
+
+// clockBounds are how well the clocks of a row are known and their drift, if any can be trusted.
+func clockBounds(c overhead.ClockRow) (known, drift string) {
+	if c.Launches <= c.Faults {
+		return "–", "–"
+	}
+	return fmt.Sprintf("%.3f ms", c.Uncertainty), fmt.Sprintf("%.1f ppm", c.Drift)
 }
 
 // closing says what the tables do not.

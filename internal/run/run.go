@@ -48,7 +48,10 @@ type Runner struct {
 	Sink      Sink
 	Dir       string // on the disk under test; a directory per launch is made in it
 	LLC       bench.Bytes
-	Observer  []int // the CPUs the sampling thread is kept on; empty for any
+	// Wire is how much one direction of the network under test carries, in bytes
+	// per second; 0 if nothing bounds it, as between devices made of software.
+	Wire     float64
+	Observer []int // the CPUs the sampling thread is kept on; empty for any
 	// Interval between samples.
 	Interval time.Duration
 	// Notify is told of progress. It must not block.
@@ -114,16 +117,17 @@ func (r *Runner) notify(e Event) {
 // trial is one execution of a scene under way.
 type trial struct {
 	*Runner
-	index   int
-	trial   bench.Trial
-	scene   *bench.Scene
-	actors  []*actor
-	sampler *sampler
-	outcome bench.Outcome
-	samples []bench.Sample
-	outputs map[string][]byte
-	phase   string
-	mu      sync.Mutex // guards outputs
+	index    int
+	trial    bench.Trial
+	scene    *bench.Scene
+	actors   []*actor
+	sampler  *sampler
+	outcome  bench.Outcome
+	readings []reading // before they are settled
+	samples  []bench.Sample
+	outputs  map[string][]byte
+	phase    string
+	mu       sync.Mutex // guards outputs
 }
 
 func newTrial(r *Runner, index int, t bench.Trial, s *bench.Scene) *trial {
@@ -205,10 +209,18 @@ func (x *trial) steps(ctx context.Context) error {
 		return x.startup(ctx)
 	}
 	x.enter("prepare")
+	for _, a := range x.actors {
+		if err := a.probe(ctx, "prepare", tripsAround); err != nil {
+			return err
+		}
+	}
 	if err := x.startSampler(); err != nil {
 		return err
 	}
-	defer x.stopSampler()
+	defer func() {
+		x.stopSampler()
+		x.settle()
+	}()
 	if err := x.prepare(ctx); err != nil {
 		return err
 	}
@@ -220,6 +232,7 @@ func (x *trial) steps(ctx context.Context) error {
 		return err
 	}
 	x.enter("collect")
+	x.probeAfter(ctx)
 	x.stopSampler()
 	return x.collect()
 }
