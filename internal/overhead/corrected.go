@@ -55,8 +55,8 @@ func (s *study) overTheTable() {
 			e.addWhy(unsupported(e, count(adjusted)))
 		}
 		if e.Drift != nil && drifts[i] < significance {
-			row.Warnings = append(row.Warnings, fmt.Sprintf("the ratio drifts by %+.2g %% per block (p = %.2g over %d tests): blocks do not repeat each other",
-				100*e.Drift.PerBlock, drifts[i], count(drifts)))
+			row.Warnings = append(row.Warnings, fmt.Sprintf("the ratio drifts by %+.2g %% per block (p = %.2g, corrected for %s): blocks do not repeat each other",
+				100*e.Drift.PerBlock, drifts[i], counted(count(drifts), "test")))
 		}
 	}
 }
@@ -90,9 +90,16 @@ func unsupported(e *Effect, tests int) string {
 	case e.Verdict != Differs || e.N < minTested || *e.Holm < significance:
 		return ""
 	case float64(tests)*math.Ldexp(1, 1-e.N) > significance:
-		return fmt.Sprintf("%d blocks are too few for the permutation test to bear it out among %d comparisons (p = %.2g)", e.N, tests, *e.Holm)
+		return fmt.Sprintf("%d blocks are too few for the permutation test to bear it out among %s (p = %.2g)", e.N, counted(tests, "comparison"), *e.Holm)
 	}
-	return fmt.Sprintf("the permutation test, corrected for %d comparisons, does not bear it out (p = %.2g)", tests, *e.Holm)
+	return fmt.Sprintf("the permutation test, corrected for %s, does not bear it out (p = %.2g)", counted(tests, "comparison"), *e.Holm)
+}
+
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 func (e *Effect) addWhy(text string) {
