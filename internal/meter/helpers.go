@@ -3,6 +3,7 @@ package meter
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -201,6 +202,8 @@ func (m *vmm) read() error {
 	return nil
 }
 
+// sum adds up the threads of a part to a whole number of nanoseconds, so that
+// the order of adding cannot make it fall.
 func (m *vmm) sum(part string) float64 {
 	s := m.seconds[part]
 	for _, t := range m.threads {
@@ -208,7 +211,7 @@ func (m *vmm) sum(part string) float64 {
 			s += t.last
 		}
 	}
-	return s
+	return math.Round(s*1e9) / 1e9
 }
 
 // Close closes the files.
