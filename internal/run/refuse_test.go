@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/agent"
 	"tare/internal/bench"
 	"tare/internal/clock"
 	"tare/internal/platform/fake"
@@ -224,12 +224,24 @@ func (e early) Start(ctx context.Context, l bench.Launch) (bench.Instance, error
 }
 
 func TestClockThatIsLostAfterTheMeasurementIsAtFault(t *testing.T) {
+	r, _ := newRunner(t, counter{}, fake.Options{})
+	i, err := r.Engines["fake"].Start(t.Context(), bench.Launch{ID: "a", Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer i.Close(t.Context())
 	a := &actor{Actor: bench.Actor{Name: "a"}, instance: launched{at: 0}}
-	a.clock.probes = []bench.ClockProbe{{Phase: "prepare", At: 5, Uncertainty: 3}}
-	a.clock.failed = errors.New("gone")
+	if a.client, err = agent.Dial(t.Context(), i.Stream()); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.probe(t.Context(), "prepare", 1); err != nil {
+		t.Fatal(err)
+	}
+	a.client.Close()
 	x := &trial{Runner: &Runner{}, actors: []*actor{a}, readings: []reading{inside(1, 1000*ms, one("x", 1))}}
+	x.probeAfter(t.Context())
 	x.settle()
-	if f := a.outcome.Clock; f == nil || !strings.Contains(f.Fault, "gone") || len(x.samples) > 0 || len(x.outcome.Refused) != 1 {
+	if f := a.outcome.Clock; f == nil || !strings.Contains(f.Fault, "not known after the measurement: compare the clock of a") || len(x.samples) > 0 || len(x.outcome.Refused) != 1 {
 		t.Errorf("%+v, samples %v, refused %+v", f, x.samples, x.outcome.Refused)
 	}
 }
