@@ -120,7 +120,16 @@ func (x *trial) startup(ctx context.Context) error {
 	}
 	x.outcome.Values = combine(bench.StartupMetrics, subjects)
 	x.enter("collect")
-	return x.describeScopes()
+	for _, a := range subjects {
+		x.takeFacts(ctx, a)
+	}
+	if err := x.describeScopes(); err != nil {
+		return err
+	}
+	for _, a := range subjects {
+		a.takeHostFacts()
+	}
+	return nil
 }
 
 // prepare makes every actor ready: clocks compared, files placed, services and
@@ -132,6 +141,9 @@ func (x *trial) prepare(ctx context.Context) error {
 			return fmt.Errorf("compare the clock of %s: %w", a.Name, err)
 		}
 		a.outcome.ClockOffset, a.outcome.ClockUncertainty = off.Offset, off.Uncertainty
+		if a.Role == bench.Subject {
+			x.takeFacts(ctx, a)
+		}
 		if a.Workload == "" {
 			continue
 		}
