@@ -40,10 +40,10 @@ reports. Finished trials, failed ones among them, are kept as they are.`,
 			h := r.Header()
 			if len(finished) == len(r.Plan().Trials) {
 				fmt.Fprintln(a.stderr, "every trial has an outcome already")
-				if err := a.publish(r, m.asJSON); err != nil {
+				if err := a.publish(r, m); err != nil {
 					return err
 				}
-				return a.verdict(r)
+				return a.verdict(r, m)
 			}
 			release, err := a.claim(ctx)
 			if err != nil {

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"strings"
 
+	"tare/internal/audit"
 	"tare/internal/bench"
 	"tare/internal/stats"
 )
 
 // effect compares a row with the baseline's points, paired by block.
-func (s *study) effect(row *Row, compared bool, base []Point) *Effect {
+func (s *study) effect(row *Row, compared bool, base []Point, fair *audit.Audit) *Effect {
 	e := &Effect{Verdict: Refused, Ratios: []Point{}, Caution: s.caution(row.Platform)}
 	trials := map[int]string{}
 	value, baseline := map[int]float64{}, map[int]float64{}
@@ -48,6 +49,7 @@ func (s *study) effect(row *Row, compared bool, base []Point) *Effect {
 		e.Verdict = verdict(interval, s.plan.Margin)
 		e.Why = doubt(e, s.plan)
 	}
+	e.judge(fair, s.options.AllowUnfair)
 	e.Words = words(e, row.Metric, s.plan.Margin)
 	return e
 }

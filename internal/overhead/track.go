@@ -32,7 +32,7 @@ func counts(level bench.Level, column string) bool {
 	switch column {
 	case bench.ColCPUBusy, bench.ColMemUsed, bench.ColMemCache, bench.ColMemRSS, bench.ColNetRx, bench.ColNetTx:
 		return true
-	case bench.ColCPUSteal, bench.ColDiskRead, bench.ColDiskWrite:
+	case bench.ColSwapUsed, bench.ColCPUSteal, bench.ColDiskRead, bench.ColDiskWrite:
 		return level == bench.Host
 	}
 	return level == bench.Layer && isPart(column)
@@ -114,6 +114,20 @@ func (t *track) level(column string) (float64, lack) {
 		return 0, lack("lacks " + column)
 	}
 	return t.last[i], ""
+}
+
+// growth is how much the column grew from the first reading of the window to
+// the last, or nil if it was not read.
+func (t *track) growth(column string) *float64 {
+	if t == nil {
+		return nil
+	}
+	i := slices.Index(t.columns, column)
+	if i < 0 || math.IsNaN(t.first[i]) || math.IsNaN(t.last[i]) {
+		return nil
+	}
+	d := t.last[i] - t.first[i]
+	return &d
 }
 
 func (s source) String() string {

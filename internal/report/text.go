@@ -26,6 +26,7 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 		fmt.Fprintf(out, "NOT COMPLETE: %d of %d trials have no outcome yet\n", r.Trials.Missing, r.Trials.Planned)
 	}
 	further := 0
+	audited := map[string]bool{} // by platform and text, what was said
 	for _, c := range r.Cases {
 		rows := c.Rows
 		if !all {
@@ -38,6 +39,9 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 		effectsText(out, rows)
 		for _, n := range notesOf(rows) {
 			paragraph(out, "  - ", "    ", n.Of+": "+n.Text)
+		}
+		if all {
+			auditText(out, c.Rows, audited)
 		}
 		usageText(out, c)
 	}
@@ -65,7 +69,7 @@ func effectsText(out io.Writer, rows []overhead.Row) {
 			t.row("  "+strings.ToUpper(last), "MEDIAN", "N", "RATIO", "95 % INTERVAL", strings.ToUpper(string(row.Metric.Better))+" IS BETTER")
 		}
 		mid, bounds := "", ""
-		if e := row.Effect; e != nil && e.Verdict != overhead.Refused {
+		if e := row.Effect; e != nil && e.HasRatio() {
 			mid, bounds = ratio(e.Ratio), interval(e)
 		}
 		t.row("  "+labelled(row.Platform, row.Label), value(row), fmt.Sprint(row.N), mid, bounds, effectWords(row))
