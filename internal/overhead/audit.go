@@ -68,12 +68,21 @@ func (s *study) side(sc *bench.Scene, resource string, observed *observed) audit
 		l := audit.Launch{Trial: o.Trial, Block: o.Block}
 		l.Actors = slices.DeleteFunc(slices.Clone(o.Actors), func(a bench.ActorOutcome) bool { return a.Role != bench.Subject })
 		if share := observed.trials[o.Trial]; share != nil {
-			l.Load, l.Steal = share.known(fRestCPU), share.known(fStealCPU)
-			l.SwappedOut = share.tracks[source{bench.Host, "", "proc"}].growth(bench.ColSwapUsed)
+			l.Load, l.Steal = share.load(), share.known(fStealCPU)
+			l.SwappedOut = share.tracks[hostProc].growth(bench.ColSwapUsed)
 		}
 		side.Launches = append(side.Launches, l)
 	}
 	return side
+}
+
+// load is the CPU time of tasks that are no part of the scene, nor the observer,
+// in cores. Where the kernel does not tell tasks apart it is all the rest of the host.
+func (s *share) load() *float64 {
+	if v, ok := s.rest[restTasks]; ok {
+		return &v
+	}
+	return s.known(fRestCPU)
 }
 
 // known is a field that was measured, or nil.

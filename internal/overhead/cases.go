@@ -89,7 +89,7 @@ func (s *study) rows(c *Case, scenes []*bench.Scene, observed *observed) {
 			if sc == base {
 				row.Baseline = true
 			} else {
-				row.Effect = s.effect(&row, base != nil, native, audits[sc])
+				row.Effect = s.effect(&row, c.Name, base != nil, native, audits[sc])
 			}
 			c.Rows = append(c.Rows, row)
 		}
