@@ -52,10 +52,7 @@ func unitsOf(out io.Writer, r *overhead.Result) map[unitKey]string {
 			if units[key] != "" {
 				continue
 			}
-			unit := word(row.Metric.Name)
-			if row.Metric.Unit != "" {
-				unit += "-" + word(row.Metric.Unit)
-			}
+			unit := unitOf(row.Metric)
 			if seen, ok := better[unit]; ok && seen != row.Metric.Better {
 				unit = word(c.Name) + "-" + unit
 			}
@@ -67,6 +64,17 @@ func unitsOf(out io.Writer, r *overhead.Result) map[unitKey]string {
 		}
 	}
 	return units
+}
+
+// unitOf names metric and unit in one word: latency_p95-ms, and IOPS of a metric iops.
+func unitOf(m bench.Metric) string {
+	switch {
+	case m.Unit == "":
+		return word(m.Name)
+	case strings.HasPrefix(strings.ToLower(m.Unit), strings.ToLower(m.Name)):
+		return word(m.Unit)
+	}
+	return word(m.Name) + "-" + word(m.Unit)
 }
 
 // launches writes a platform's launches of a case in block order, all metrics of one in its line.
