@@ -39,7 +39,7 @@ func TestCoverage(t *testing.T) {
 	for _, shape := range shapes {
 		for k, n := range sizes {
 			rng := rand.New(rand.NewPCG(20181, uint64(n)))
-			hit := 0
+			hit, bca := 0, 0
 			widths := make([]float64, *simulations)
 			for s := range *simulations {
 				x := make([]float64, n)
@@ -52,9 +52,13 @@ func TestCoverage(t *testing.T) {
 					hit++
 				}
 				widths[s] = i.High - i.Low
+				if i := meanBCa(x, 0.95, resamples); i.Low <= 0 && 0 <= i.High {
+					bca++
+				}
 			}
 			cover := 100 * float64(hit) / float64(*simulations)
-			t.Logf("%-21s n=%-3d covered %.1f %%, median width %.2f", shape.name, n, cover, Median(widths))
+			t.Logf("%-21s n=%-3d covered %.1f %%, median width %.2f; BCa covered %.1f %%",
+				shape.name, n, cover, Median(widths), 100*float64(bca)/float64(*simulations))
 			if cover < shape.least[k] {
 				t.Errorf("%s, n=%d: covered %.1f %% of the time, want at least %.0f %%", shape.name, n, cover, shape.least[k])
 			}

@@ -42,12 +42,9 @@ func RatioInterval(ratios []float64, confidence float64) (Interval, error) {
 	if !(confidence > 0 && confidence < 1) {
 		return Interval{}, fmt.Errorf("interval: confidence %g: %w", confidence, ErrDomain)
 	}
-	x, err := logs(ratios)
+	x, err := logRatios("interval", ratios, MinPairs)
 	if err != nil {
 		return Interval{}, err
-	}
-	if len(x) < MinPairs {
-		return Interval{}, fmt.Errorf("interval: %w: %d, at least %d are needed", ErrFew, len(x), MinPairs)
 	}
 	slices.Sort(x)
 	i := meanInterval(x, confidence, Resamples)
@@ -61,7 +58,7 @@ func meanInterval(x []float64, confidence float64, resamples int) Interval {
 	if x[0] == x[len(x)-1] {
 		return Interval{x[0], x[0], x[0]}
 	}
-	se := StdDev(x) / math.Sqrt(n)
+	se := standardError(x)
 	tail := (1 - confidence) / 2
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(1 - tail)
 	below, above := t, t
