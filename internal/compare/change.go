@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -96,20 +95,17 @@ func reasons(invalid []audit.Check) string {
 	return strings.Join(out, "; ")
 }
 
-// holm corrects the p of the headline rows for their number (Holm,
-// Scandinavian Journal of Statistics 6, 1979).
+// holm corrects the p of the headline rows for their number.
 func (c *Comparison) holm() {
 	var rows []*Change
+	var p []float64
 	for i := range c.Rows {
 		if r := &c.Rows[i]; r.Metric.Headline && r.Change.P != nil {
 			rows = append(rows, &r.Change)
+			p = append(p, *r.Change.P)
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b *Change) int { return cmp.Compare(*a.P, *b.P) })
-	last := 0.0
-	for i, ch := range rows {
-		last = max(last, min(1, float64(len(rows)-i)**ch.P))
-		p := last
-		ch.Holm = &p
+	for i, corrected := range stats.Holm(p) {
+		rows[i].Holm = &corrected
 	}
 }

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -106,25 +105,25 @@ func metricNames(c *Comparison) []string {
 	return names
 }
 
-// judge fills the rows. Whether they are regressions is asked by Holm's
-// step-down from the clearest worsening.
+// judge fills the rows; p of a row without an interval is NaN, which Holm leaves out.
 func (g *Gate) judge(rows []*Row) {
 	p := make([]float64, len(rows))
-	var order []int
+	tests := 0
 	for i, r := range rows {
-		g.Rows = append(g.Rows, GateRow{Case: r.Case, Title: r.Title, Platform: r.Platform, Metric: r.Metric, Words: r.Change.Words, Cost: r.Change.Cost})
+		p[i] = math.NaN()
 		if r.Change.ok {
-			order = append(order, i)
 			p[i] = worse(r, g.Limit)
-		} else {
-			g.without(&g.Rows[i], r)
+			tests++
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
-	last := 0.0
-	for k, i := range order {
-		last = max(last, min(1, float64(len(order)-k)*p[i]))
-		g.bound(&g.Rows[i], rows[i], last, tail/float64(len(order)))
+	for i, corrected := range stats.Holm(p) {
+		r := rows[i]
+		g.Rows = append(g.Rows, GateRow{Case: r.Case, Title: r.Title, Platform: r.Platform, Metric: r.Metric, Words: r.Change.Words, Cost: r.Change.Cost})
+		if row := &g.Rows[i]; r.Change.ok {
+			g.bound(row, r, corrected, tail/float64(tests))
+		} else {
+			g.without(row, r)
+		}
 	}
 }
 

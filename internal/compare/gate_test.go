@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"tare/internal/bench"
-	"tare/internal/overhead"
 	"tare/internal/store/storetest"
 )
 
@@ -137,19 +136,5 @@ func TestGateRefusesBadQuestions(t *testing.T) {
 	_, err := Judge(c, 0.05, []string{"speed"})
 	if !errors.Is(err, bench.ErrInvalid) || !strings.Contains(err.Error(), `"speed"`) || !strings.Contains(bench.HintOf(err), "throughput") {
 		t.Errorf("an unknown metric: %v", err)
-	}
-}
-
-func TestHolmOfAWorkedExample(t *testing.T) {
-	// Four p of Holm's own kind: 0.01, 0.04, 0.03, 0.005 become 0.03, 0.06, 0.06, 0.02.
-	c := &Comparison{}
-	for _, p := range []float64{0.01, 0.04, 0.03, 0.005} {
-		c.Rows = append(c.Rows, Row{Metric: bench.Metric{Headline: true}, Change: Change{P: &p, Verdict: overhead.Differs}})
-	}
-	c.holm()
-	for i, want := range []float64{0.03, 0.06, 0.06, 0.02} {
-		if got := *c.Rows[i].Change.Holm; math.Abs(got-want) > 1e-12 {
-			t.Errorf("row %d: %v, not %v", i, got, want)
-		}
 	}
 }

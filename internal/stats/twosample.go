@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -32,15 +31,10 @@ func TwoSample(a, b []float64) (Two, error) {
 }
 
 func twoLogs(a, b []float64) (x, y []float64, err error) {
-	for _, v := range [][]float64{a, b} {
-		if len(v) < MinPairs {
-			return nil, nil, fmt.Errorf("two samples: %w: %d, at least %d are needed on each side", ErrFew, len(v), MinPairs)
-		}
-	}
-	if x, err = logs(a); err != nil {
+	if x, err = logRatios("two samples", a, MinPairs); err != nil {
 		return nil, nil, err
 	}
-	y, err = logs(b)
+	y, err = logRatios("two samples", b, MinPairs)
 	return x, y, err
 }
 
