@@ -20,11 +20,12 @@ import (
 
 // Exit statuses.
 const (
-	exitDone      = 0
-	exitUndecided = 2  // the results do not decide
-	exitInvalid   = 3  // a bad specification, an unfair comparison
-	exitHost      = 4  // the host or a platform failed
-	exitUsage     = 64 // the command line
+	exitDone       = 0
+	exitRegression = 1  // a gate found a regression
+	exitUndecided  = 2  // the results do not decide
+	exitInvalid    = 3  // a bad specification, an unfair comparison
+	exitHost       = 4  // the host or a platform failed
+	exitUsage      = 64 // the command line
 )
 
 // statusError ends the program with a status other than its error implies.
@@ -105,8 +106,9 @@ func (a *app) command() *cobra.Command {
 containers and in virtual machines, from one image and under one clock, watches
 guest, layer and host at the same time, and says how sure it is.
 
-Exit status: 0 done; 2 the results do not decide; 3 invalid (a bad
-specification, an unfair comparison); 4 the host or a platform failed; 64 usage.`,
+Exit status: 0 done; 1 a gate found a regression; 2 the results do not decide;
+3 invalid (a bad specification, an unfair comparison); 4 the host or a platform
+failed; 64 usage.`,
 		Example:       "  tare doctor\n  tare run quick\n  tare report results/ID",
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -118,7 +120,7 @@ specification, an unfair comparison); 4 the host or a platform failed; 64 usage.
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &statusError{exitUsage, err} })
 	root.AddCommand(
 		a.doctorCommand(), a.listCommand(), a.imageCommand(), a.planCommand(), a.runCommand(),
-		a.resumeCommand(), a.reportCommand(), a.cleanCommand(), a.versionCommand(),
+		a.resumeCommand(), a.reportCommand(), a.compareCommand(), a.gateCommand(), a.cleanCommand(), a.versionCommand(),
 	)
 	usageStatus(root)
 	return root

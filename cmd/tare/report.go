@@ -24,9 +24,10 @@ func (a *app) reportCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			render, ok := map[string]func(io.Writer, *overhead.Result) error{
 				"text": func(w io.Writer, r *overhead.Result) error { return report.Text(w, r, all) }, "html": report.HTML, "json": report.JSON, "csv": report.CSV,
+				"gobench": report.GoBench, "junit": report.JUnit,
 			}[format]
 			if !ok {
-				return usageError("--format %q: it is one of text, html, json, csv", format)
+				return usageError("--format %q: it is one of text, html, json, csv, gobench, junit", format)
 			}
 			r, err := store.Open(args[0])
 			if err != nil {
@@ -44,7 +45,7 @@ func (a *app) reportCommand() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "in text, every metric and not only the headline ones")
-	c.Flags().StringVar(&format, "format", "text", "text, html, json or csv")
+	c.Flags().StringVar(&format, "format", "text", "text, html, json, csv, gobench (Go benchmark format, for benchstat) or junit")
 	allowUnfairFlag(c, &allowUnfair)
 	return c
 }

@@ -2,10 +2,12 @@ package main
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -17,7 +19,7 @@ import (
 // commands the scripts have:
 //
 //	exits STATUS COMMAND...   run a command that ends with the status
-//	synthetic DIR [MISSING]   write a run, the last trials of which may be missing
+//	synthetic DIR [MISSING] [NAME=VALUE]...   write a run, the last trials of which may be missing
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -62,13 +64,30 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 
 func synthetic(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
-		ts.Fatalf("usage: synthetic DIR [MISSING]")
+		ts.Fatalf("usage: synthetic DIR [MISSING] [seed=N] [blocks=N] [noise=SD] [fail=EVERY] [PLATFORM=FACTOR]...")
 	}
-	o := storetest.Options{Cases: []string{"cpu", "startup"}, Blocks: 4, Seconds: 2, FailEvery: 7}
-	if len(args) > 1 {
-		var err error
-		o.Missing, err = strconv.Atoi(args[1])
+	o := storetest.Options{Cases: []string{"cpu", "startup"}, Blocks: 4, Seconds: 2, FailEvery: 7, Ratio: maps.Clone(storetest.DefaultRatio)}
+	for _, arg := range args[1:] {
+		name, value, named := strings.Cut(arg, "=")
+		if !named {
+			name, value = "missing", arg
+		}
+		v, err := strconv.ParseFloat(value, 64)
 		ts.Check(err)
+		switch name {
+		case "missing":
+			o.Missing = int(v)
+		case "seed":
+			o.Seed = uint64(v)
+		case "blocks":
+			o.Blocks = int(v)
+		case "noise":
+			o.Noise = v
+		case "fail":
+			o.FailEvery = int(v)
+		default:
+			o.Ratio[name] *= v
+		}
 	}
 	t := ts.Value(testingTB{}).(testing.TB)
 	ts.Check(storetest.Synthetic(t, ts.MkAbs(args[0]), o).Close())

@@ -36,7 +36,8 @@ var allowed = map[string][]string{
 	"audit":      {"bench", "host", "stats"},
 	"stop":       {"bench", "stats"},
 	"overhead":   {"audit", "bench", "host", "stats", "stop", "store"},
-	"report":     {"audit", "bench", "overhead"},
+	"compare":    {"audit", "bench", "overhead", "stats", "store"},
+	"report":     {"audit", "bench", "compare", "overhead"},
 	"run":        {"agent", "bench", "clock", "meter", "proc"},
 
 	"platform/all":    {"bench", "platform/"},

@@ -1,5 +1,5 @@
-// Package report shows the result of a run as text, HTML, JSON or CSV. It
-// renders; every number and every word about a number comes with the result.
+// Package report shows the result of a run as text, HTML, JSON, CSV, JUnit or
+// in the Go benchmark format, and two runs side by side. It renders; every number and every word about a number comes with the result.
 package report
 
 import (
@@ -16,11 +16,14 @@ import (
 )
 
 // JSON writes the whole result.
-func JSON(w io.Writer, r *overhead.Result) error {
+func JSON(w io.Writer, r *overhead.Result) error { return IndentedJSON(w, r) }
+
+// IndentedJSON writes v as JSON for people and programs.
+func IndentedJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	return e.Encode(r)
+	return e.Encode(v)
 }
 
 // number writes v with four significant digits, and thousands set apart.

@@ -1,0 +1,111 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tare/internal/audit"
+	"tare/internal/bench"
+	"tare/internal/overhead"
+	"tare/internal/stats"
+)
+
+// change works out a row's ratio. Without leave, an invalid comparison has none.
+func (c *Comparison) change(r *Row, invalid []audit.Check, o Options) Change {
+	why := reasons(invalid)
+	if why != "" && !o.AllowUnfair {
+		return c.unfair(r, why)
+	}
+	ch := Change{Verdict: overhead.Refused, Unfair: why}
+	two, err := stats.TwoSample(r.A.Values, r.B.Values)
+	switch {
+	case errors.Is(err, stats.ErrFew):
+		ch.Why = fmt.Sprintf("%d launches finished in A and %d in B; an interval needs at least %d in each",
+			len(r.A.Values), len(r.B.Values), stats.MinPairs)
+	case err != nil:
+		ch.Why = err.Error()
+	default:
+		interval := two.Interval(confidence)
+		ch.two, ch.ok = two, true
+		ch.Ratio, ch.Low, ch.High = interval.Mid, interval.Low, interval.High
+		ch.Cost = cost(ch.Ratio, r.Metric)
+		ch.Verdict = verdict(interval, c.Margin)
+		if two.SE == 0 {
+			ch.Why = "no launch differs from another in its run, so the interval has no width: the program may report too few digits"
+		}
+		if p, err := stats.SplitTest(r.A.Values, r.B.Values); err == nil {
+			ch.P = &p
+		}
+	}
+	ch.Words = c.words(r, &ch)
+	return ch
+}
+
+func (c *Comparison) unfair(r *Row, why string) Change {
+	ch := Change{Verdict: overhead.Unfair, Unfair: why}
+	ch.Words = c.words(r, &ch)
+	return ch
+}
+
+// words are the report's own, wearing what must be known of the change.
+func (c *Comparison) words(r *Row, ch *Change) string {
+	if ch.Verdict == overhead.Unfair {
+		return "no statement: the runs must not be compared: " + ch.Unfair
+	}
+	e := &overhead.Effect{Ratio: ch.Ratio, Low: ch.Low, High: ch.High, Verdict: ch.Verdict, Why: ch.Why}
+	text := overhead.Words(e, r.Metric, c.Margin)
+	if r.Label != "" {
+		text += " [" + r.Label + "]"
+	}
+	if ch.Unfair != "" {
+		text += " [unfair: " + ch.Unfair + "]"
+	}
+	return text
+}
+
+// verdict is that of an effect within a run, with the same margin.
+func verdict(i stats.Interval, margin float64) overhead.Verdict {
+	switch {
+	case i.Low >= 1-margin && i.High <= 1+margin:
+		return overhead.Equivalent
+	case i.Low > 1 || i.High < 1:
+		return overhead.Differs
+	}
+	return overhead.Inconclusive
+}
+
+// cost turns a ratio so that positive is worse.
+func cost(ratio float64, m bench.Metric) float64 {
+	if m.Better == bench.HigherIsBetter {
+		return 1 - ratio
+	}
+	return ratio - 1
+}
+
+// reasons says what makes a comparison invalid, each once.
+func reasons(invalid []audit.Check) string {
+	var out []string
+	for _, c := range invalid {
+		if text := fmt.Sprintf("%s: %s in A, %s in B", c.Name, c.Baseline, c.Subject); !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// holm corrects the p of the headline rows for their number.
+func (c *Comparison) holm() {
+	var rows []*Change
+	var p []float64
+	for i := range c.Rows {
+		if r := &c.Rows[i]; r.Metric.Headline && r.Change.P != nil {
+			rows = append(rows, &r.Change)
+			p = append(p, *r.Change.P)
+		}
+	}
+	for i, corrected := range stats.Holm(p) {
+		rows[i].Holm = &corrected
+	}
+}

@@ -1,0 +1,193 @@
+package compare
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tare/internal/audit"
+	"tare/internal/bench"
+	"tare/internal/overhead"
+)
+
+// Names of checks that others refer to.
+const platformVersion = "platform version"
+
+// checks collects findings; subject is run B, baseline run A.
+type checks []audit.Check
+
+// must adds a check that makes the comparison invalid if the sides differ, and
+// may one that is only said.
+func (c *checks) must(name, a, b, why string) { c.add(name, a, b, why, audit.Invalid) }
+func (c *checks) may(name, a, b, why string)  { c.add(name, a, b, why, audit.Differs) }
+
+func (c *checks) add(name, a, b, why string, ifNot audit.State) {
+	check := audit.Check{Name: name, Subject: b, Baseline: a, State: audit.Same}
+	switch {
+	case unread(a) || unread(b):
+		check.State, check.Why = audit.Unknown, "it could not be read on one side or both"
+	case a != b:
+		check.State, check.Why = ifNot, why
+	}
+	*c = append(*c, check)
+}
+
+// unread says whether a fact is one the host did not tell.
+func unread(s string) bool { return s == "" || s == "unknown" || s == "not exposed" }
+
+// runChecks are of what all rows of two runs rest on.
+func runChecks(a, b Run) []audit.Check {
+	var c checks
+	ha, hb := a.Store.Header(), b.Store.Header()
+	fa, fb := a.Store.Host(), b.Store.Host()
+	c.must("image digest", ha.Image, hb.Image, "other bytes were run: the programs may be what differs")
+	c.must("architecture", fa.Arch, fb.Arch, "another kind of machine")
+	c.must("processor", fa.CPUModel, fb.CPUModel, "another machine")
+	c.must("CPUs", strconv.Itoa(fa.CPUs), strconv.Itoa(fb.CPUs), "another machine, or one with CPUs taken away")
+	c.must("cores", strconv.Itoa(fa.Cores), strconv.Itoa(fb.Cores), "another machine")
+	c.must("SMT", fa.SMT, fb.SMT, "a CPU that shares its core is another CPU")
+	c.must("hypervisor under the host", fa.Hypervisor, fb.Hypervisor, "another machine")
+	c.must("mitigations", pairs(fa.Mitigations), pairs(fb.Mitigations), "they change the price of every entry into the kernel")
+	c.must("governor", fa.Governor, fb.Governor, "the clock of the CPUs is chosen otherwise")
+	c.must("turbo", fa.Turbo, fb.Turbo, "the clock of the CPUs is chosen otherwise")
+	c.must("clock source", fa.ClockSource, fb.ClockSource, "reading the time costs otherwise, and measures otherwise")
+	c.may("host kernel", fa.Kernel, fb.Kernel, "the ratio includes the difference between two kernels")
+	c.may("tare", ha.Tare, hb.Tare, "the ratio includes whatever changed in how it is measured")
+	c.may("agent", ha.Agent, hb.Agent, "the ratio includes whatever changed in how it is measured")
+	c.may("benchmark programs", pairs(ha.Programs), pairs(hb.Programs), "the programs may be what differs")
+	c.may("memory", fa.Memory.String(), fb.Memory.String(), "more or less room for the page cache")
+	c.may("swap", fa.Swap.String(), fb.Swap.String(), "memory beyond a limit is swapped out or refused")
+	c.may("huge pages", fa.THP, fb.THP, "memory is mapped otherwise")
+	c.may("samepage merging", fa.KSM, fb.KSM, "its scanner takes CPU time")
+	c.may("cgroups", fa.Cgroup, fb.Cgroup, "limits are enforced otherwise")
+	c.may("NUMA nodes", strconv.Itoa(fa.NUMANodes), strconv.Itoa(fb.NUMANodes), "memory may lie farther away")
+	c.may("boot", fa.BootID, fb.BootID, "the host was started anew in between: its memory is laid out otherwise")
+	c.may("host name", fa.Hostname, fb.Hostname, "it may be another machine of the same make")
+	c.may("observer CPUs", ints(ha.ObserverCPUs), ints(hb.ObserverCPUs), "the sampler may share a CPU with what is measured")
+	return c
+}
+
+// sceneChecks are of one platform in one case.
+func sceneChecks(a, b Run, scene string, k *overhead.Case, ra, rb *overhead.Row) []audit.Check {
+	var c checks
+	sa, sb := a.Store.Plan().Scene(scene), b.Store.Plan().Scene(scene)
+	if sa == nil || sb == nil {
+		c.must("scene", present(sa), present(sb), "only one run planned it")
+		return c
+	}
+	pa, pb := platformOf(a.Result, ra.Platform), platformOf(b.Result, rb.Platform)
+	c.may(platformVersion, pa.Version, pb.Version, "it may be what one wants to compare")
+	c.must("label", label(pa.Label), label(pb.Label), "one was measured for real, the other not")
+	if pa.Kernel != "" || pb.Kernel != "" {
+		c.may("kernel inside", pa.Kernel, pb.Kernel, "the ratio includes the difference between two kernels")
+	}
+	c.must("metric", definition(ra.Metric), definition(rb.Metric), "it is another quantity")
+	c.must("timing", timing(sa.Timing), timing(sb.Timing), "warm-up and measured window are part of what is measured")
+	c.must("conditions", some(pairs(sa.Conditions)), some(pairs(sb.Conditions)), "the host was set otherwise")
+	c.must("actors", actors(sa), actors(sb), "other instances took part")
+	for i := range sa.Actors {
+		x := &sa.Actors[i]
+		j := slices.IndexFunc(sb.Actors, func(y bench.Actor) bool { return y.Name == x.Name })
+		if j < 0 {
+			continue // "actors" says so
+		}
+		y := &sb.Actors[j]
+		c.must("shape of "+x.Name, shape(x.Shape), shape(y.Shape), "it was given other resources")
+		c.must("workload of "+x.Name, work(x), work(y), "it did other work")
+		c.must("number of CPUs of "+x.Name, strconv.Itoa(len(x.CPUSet)), strconv.Itoa(len(y.CPUSet)), "it was given other resources")
+		c.may("placement of "+x.Name, ints(x.CPUSet), ints(y.CPUSet), "it ran on other CPUs")
+	}
+	if fa, fb := a.Store.Host(), b.Store.Host(); k.Resource == "disk" {
+		c.must("disk", fa.Filesystem+", "+fa.Disk, fb.Filesystem+", "+fb.Disk, "another file system or device is under test")
+	} else {
+		c.may("disk", fa.Filesystem+", "+fa.Disk, fb.Filesystem+", "+fb.Disk, "another file system or device is under it")
+	}
+	return c
+}
+
+func platformOf(r *overhead.Result, name string) overhead.Platform {
+	for _, p := range r.Platforms {
+		if p.Name == name {
+			return p
+		}
+	}
+	return overhead.Platform{}
+}
+
+func present(s *bench.Scene) string {
+	if s == nil {
+		return "not planned"
+	}
+	return "planned"
+}
+
+func label(s string) string {
+	if s == "" {
+		return "measured for real"
+	}
+	return s
+}
+
+func some(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+func definition(m bench.Metric) string {
+	return fmt.Sprintf("%s in %s, %s is better, %s over subjects", m.Name, m.Unit, m.Better, m.Combine)
+}
+
+func timing(t bench.Timing) string {
+	return fmt.Sprintf("warm up %s, measure %s, cool down %s", t.Warmup, t.Measure, t.Cooldown)
+}
+
+func actors(s *bench.Scene) string {
+	var out []string
+	for _, a := range s.Actors {
+		out = append(out, fmt.Sprintf("%s (%s, %s)", a.Name, a.Role, a.Platform))
+	}
+	return strings.Join(out, ", ")
+}
+
+func shape(s bench.Shape) string {
+	return fmt.Sprintf("%d CPUs, quota %g, weight %d, memory %s (soft %s), disk %s, %d tasks",
+		s.CPUs, s.CPUQuota, s.CPUWeight, s.Memory, s.MemorySoft, s.Disk, s.Pids)
+}
+
+func work(a *bench.Actor) string {
+	if a.Workload == "" {
+		return "none"
+	}
+	text := a.Workload
+	if a.Part != "" {
+		text += " " + a.Part
+	}
+	if p := pairs(a.Params); p != "" {
+		text += " " + p
+	}
+	return text
+}
+
+// pairs writes a map as name=value in alphabetical order.
+func pairs(m map[string]string) string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, k+"="+m[k])
+	}
+	return strings.Join(out, " ")
+}
+
+func ints(x []int) string {
+	if len(x) == 0 {
+		return "none"
+	}
+	out := make([]string, len(x))
+	for i, v := range x {
+		out[i] = strconv.Itoa(v)
+	}
+	return strings.Join(out, ",")
+}

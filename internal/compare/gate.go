@@ -1,0 +1,243 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"tare/internal/bench"
+	"tare/internal/overhead"
+	"tare/internal/stats"
+)
+
+// GateFormat is the version of the JSON of a [Gate].
+const GateFormat = "tare-gate/1"
+
+// Decision is what a gate says, of a row and of the whole.
+type Decision string
+
+const (
+	Pass       Decision = "pass"       // surely not worse by more than the limit
+	Regression Decision = "regression" // surely worse by more than the limit
+	Undecided  Decision = "inconclusive"
+	Unfair     Decision = "unfair" // the runs must not be compared
+)
+
+// tail is the risk taken on each side: 2.5 %, as of a 95 % interval.
+const tail = (1 - confidence) / 2
+
+// Gate is the decision whether run B got worse than run A by more than a limit.
+type Gate struct {
+	Format   string   `json:"format"` // "tare-gate/1"
+	Limit    float64  `json:"max_regression"`
+	Decision Decision `json:"decision"`
+	// Why says the decision in a sentence.
+	Why string `json:"why"`
+	// Method says how the bounds were made.
+	Method     string      `json:"method"`
+	Rows       []GateRow   `json:"rows"`
+	Comparison *Comparison `json:"comparison"`
+}
+
+// GateRow is the decision on one metric of one platform in one case. Costs
+// are fractions in the direction that hurts: 0.05 is 5 % worse.
+type GateRow struct {
+	Case     string       `json:"case"`
+	Title    string       `json:"title"`
+	Platform string       `json:"platform"`
+	Metric   bench.Metric `json:"metric"`
+	Decision Decision     `json:"decision"`
+	Cost     float64      `json:"cost"`
+	// Low is the least the worsening may be, by bounds that hold for all rows at
+	// once, and High the most, of this row alone. Both are 0 if there is no interval.
+	Low  float64 `json:"cost_low"`
+	High float64 `json:"cost_high"`
+	// P is of a worsening of at most the limit, corrected over the rows.
+	P *float64 `json:"p_holm,omitempty"`
+	// Words says the change with its direction.
+	Words string `json:"words"`
+	// Why explains the decision, and Decide what would bring one about.
+	Why    string `json:"why,omitempty"`
+	Decide string `json:"decide,omitempty"`
+}
+
+// Judge decides on the headline metrics of a comparison or, if any are named,
+// on those. The limit is the worsening allowed, such as 0.05. It is an error
+// that wraps bench.ErrInvalid if a named metric is not in the comparison, or
+// the limit is not at least 0 and below 1.
+func Judge(c *Comparison, limit float64, metrics []string) (*Gate, error) {
+	if !(limit >= 0 && limit < 1) {
+		return nil, fmt.Errorf("gate: a limit of %g: %w%w", limit, bench.ErrInvalid, bench.Hint("give a share from 0 to below 1, such as 5%"))
+	}
+	g := &Gate{Format: GateFormat, Limit: limit, Comparison: c, Rows: []GateRow{}}
+	g.Method = fmt.Sprintf("a row passes if the upper bound of its worsening, one-sided at 97.5 %% by Welch's t on the logs, is at most %s; "+
+		"since every row must pass, that bound needs no correction. A row is a regression if one-sided p of a worsening of at most %s, "+
+		"corrected over the rows by Holm's step-down, is below 2.5 %%. Lower bounds are Bonferroni's: they hold for all rows at once at 97.5 %%",
+		share(limit), share(limit))
+	var rows []*Row
+	for _, m := range metrics {
+		if !slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Metric.Name == m }) {
+			return nil, fmt.Errorf("gate: no metric %q in both runs: %w%w", m, bench.ErrInvalid, bench.Hint("they have "+strings.Join(metricNames(c), ", ")))
+		}
+	}
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		if len(metrics) == 0 && r.Metric.Headline || slices.Contains(metrics, r.Metric.Name) {
+			rows = append(rows, r)
+		}
+	}
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("gate: no headline metric is in both runs: %w%w", bench.ErrInvalid, bench.Hint("name one with --metric: "+strings.Join(metricNames(c), ", ")))
+	}
+	g.judge(rows)
+	g.decide()
+	return g, nil
+}
+
+func metricNames(c *Comparison) []string {
+	var names []string
+	for _, r := range c.Rows {
+		if !slices.Contains(names, r.Metric.Name) {
+			names = append(names, r.Metric.Name)
+		}
+	}
+	return names
+}
+
+// judge fills the rows; p of a row without an interval is NaN, which Holm leaves out.
+func (g *Gate) judge(rows []*Row) {
+	p := make([]float64, len(rows))
+	tests := 0
+	for i, r := range rows {
+		p[i] = math.NaN()
+		if r.Change.ok {
+			p[i] = worse(r, g.Limit)
+			tests++
+		}
+	}
+	for i, corrected := range stats.Holm(p) {
+		r := rows[i]
+		g.Rows = append(g.Rows, GateRow{Case: r.Case, Title: r.Title, Platform: r.Platform, Metric: r.Metric, Words: r.Change.Words, Cost: r.Change.Cost})
+		if row := &g.Rows[i]; r.Change.ok {
+			g.bound(row, r, corrected, tail/float64(tests))
+		} else {
+			g.without(row, r)
+		}
+	}
+}
+
+// worse is p of the hypothesis that the worsening is at most the limit.
+func worse(r *Row, limit float64) float64 {
+	if r.Metric.Better == bench.HigherIsBetter {
+		return r.Change.two.Below(1 - limit)
+	}
+	return r.Change.two.Above(1 + limit)
+}
+
+// bound decides a row that has an interval, by its corrected p of being worse
+// than the limit; its lower bound is made with the tail at.
+func (g *Gate) bound(row *GateRow, r *Row, p, at float64) {
+	two := r.Change.two
+	row.P = &p
+	if r.Metric.Better == bench.HigherIsBetter {
+		row.Low, row.High = 1-two.Upper(at), 1-two.Lower(tail)
+	} else {
+		row.Low, row.High = two.Lower(at)-1, two.Upper(tail)-1
+	}
+	switch {
+	case p < tail:
+		row.Decision = Regression
+		row.Why = fmt.Sprintf("%s, more than the %s allowed (p = %.2g over all rows)", overhead.Change(r.Change.Ratio, r.Metric), share(g.Limit), p)
+	case row.High > g.Limit:
+		row.Decision = Undecided
+		row.Why = fmt.Sprintf("between %s and %s; %s is allowed", worsening(row.Low), worsening(row.High), share(g.Limit))
+		row.Decide = g.needed(r, at)
+	case r.B.Failed > r.A.Failed:
+		row.Decision = Undecided
+		row.Why = fmt.Sprintf("at most %s by the launches that finished, but %d failed in B and %d in A", worsening(row.High), r.B.Failed, r.A.Failed)
+		row.Decide = "see why launches failed, then measure B again"
+	default:
+		row.Decision = Pass
+		row.Why = fmt.Sprintf("at most %s; %s is allowed", worsening(row.High), share(g.Limit))
+	}
+}
+
+// without decides a row that has no interval.
+func (g *Gate) without(row *GateRow, r *Row) {
+	row.Decision, row.Why = Undecided, r.Change.Why
+	switch {
+	case r.Change.Verdict == overhead.Unfair:
+		row.Decision, row.Why = Unfair, r.Change.Unfair
+		row.Decide = "measure both runs alike, or say --allow-unfair and take the blame"
+	case len(r.B.Values) == 0 && r.B.Failed > 0 && len(r.A.Values) > 0 && r.A.Failed == 0:
+		row.Decision = Regression
+		row.Why = fmt.Sprintf("no launch finishes any more: %d of %d failed in B, all %d finished in A", r.B.Failed, r.B.Failed, len(r.A.Values))
+	default:
+		row.Decide = fmt.Sprintf("at least %d launches that finish in each run", stats.MinPairs)
+	}
+}
+
+// mostLaunches is the largest number of blocks worth recommending.
+const mostLaunches = 200
+
+// needed estimates how many launches in each run would decide a row if its
+// estimate and scatter stay as they are.
+func (g *Gate) needed(r *Row, at float64) string {
+	two := r.Change.two
+	limit := math.Log(1 + g.Limit)
+	if r.Metric.Better == bench.HigherIsBetter {
+		limit = math.Log(1 - g.Limit)
+	}
+	distance, risk := math.Abs(limit-two.Diff), tail
+	if cost(math.Exp(two.Diff), r.Metric) > g.Limit {
+		risk = at
+	}
+	n, ok := two.Launches(distance, risk, mostLaunches)
+	if !ok {
+		return fmt.Sprintf("the change lies too close to the limit for its scatter: %d blocks would not do; a quieter host or another limit", mostLaunches)
+	}
+	n = max(n, min(len(r.A.Values), len(r.B.Values))+1)
+	return fmt.Sprintf("about %d blocks in each run if change and scatter stay as they are, or a quieter host", n)
+}
+
+// decide sums up the rows: unfair before regression before undecided.
+func (g *Gate) decide() {
+	of := map[Decision][]string{}
+	for i := range g.Rows {
+		r := &g.Rows[i]
+		of[r.Decision] = append(of[r.Decision], fmt.Sprintf("%s of %s on %s: %s", r.Metric.Name, r.Title, r.Platform, r.Why))
+	}
+	c := g.Comparison
+	switch {
+	case len(of[Unfair]) > 0:
+		g.Decision = Unfair
+	case len(of[Regression]) > 0:
+		g.Decision = Regression
+	case len(of[Undecided]) > 0:
+		g.Decision = Undecided
+	case c.A.Missing > 0 || c.B.Missing > 0:
+		g.Decision = Undecided
+		g.Why = fmt.Sprintf("nothing measured is worse by more than %s, but trials are missing: %d in A, %d in B; finish them with tare resume", share(g.Limit), c.A.Missing, c.B.Missing)
+		return
+	case len(c.OnlyA) > 0:
+		g.Decision = Undecided
+		g.Why = fmt.Sprintf("nothing in both runs is worse by more than %s, but B lacks what A has: %s", share(g.Limit), strings.Join(c.OnlyA, ", "))
+		return
+	default:
+		g.Decision = Pass
+		g.Why = fmt.Sprintf("no metric got worse by more than %s", share(g.Limit))
+		return
+	}
+	g.Why = strings.Join(of[g.Decision], "; ")
+}
+
+// worsening says a cost with its direction.
+func worsening(cost float64) string {
+	if cost < 0 {
+		return fmt.Sprintf("%.1f %% better", -100*cost)
+	}
+	return fmt.Sprintf("%.1f %% worse", 100*cost)
+}
+
+func share(f float64) string { return fmt.Sprintf("%.3g %%", 100*f) }

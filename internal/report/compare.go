@@ -1,0 +1,148 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"tare/internal/audit"
+	"tare/internal/compare"
+	"tare/internal/overhead"
+)
+
+// Comparison writes two runs as tables for a terminal: the headline metrics
+// or, if all is set, every metric.
+func Comparison(w io.Writer, c *compare.Comparison, all bool) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "A: %s, %s, %s, tare %s\n", c.A.Run, c.A.Experiment, c.A.Started, c.A.Tare)
+	fmt.Fprintf(out, "B: %s, %s, %s, tare %s\n", c.B.Run, c.B.Experiment, c.B.Started, c.B.Tare)
+	paragraph(out, "", "  ", c.Method)
+	last, further := "", 0
+	var t table
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		if !all && !r.Metric.Headline {
+			further++
+			continue
+		}
+		if head := r.Title + "\x00" + r.Metric.Name; head != last {
+			t.write(out)
+			t = table{}
+			last = head
+			fmt.Fprintln(out)
+			paragraph(out, "", "", r.Title)
+			t.row("  "+strings.ToUpper(r.Metric.Name), "MEDIAN A", "N", "MEDIAN B", "N", "B/A", "95 % INTERVAL", "P", "P (HOLM)", "B AGAINST A, "+strings.ToUpper(string(r.Metric.Better))+" IS BETTER")
+		}
+		t.row(changeCells(c, r)...)
+	}
+	t.write(out)
+	if further > 0 {
+		fmt.Fprintf(out, "\n%s of further metrics: --all\n", plural(further, "row"))
+	}
+	differences(out, c)
+	return out.Flush()
+}
+
+func changeCells(c *compare.Comparison, r *compare.Row) []string {
+	side := func(v compare.Values) (string, string) {
+		n := fmt.Sprint(len(v.Values))
+		if v.Failed > 0 {
+			n += fmt.Sprintf(" (%d failed)", v.Failed)
+		}
+		switch {
+		case len(v.Values) == 0:
+			return "–", n
+		case c.Relative:
+			return decimals(v.Median, 3), n
+		}
+		return quantity(v.Median, r.Metric.Unit), n
+	}
+	ma, na := side(r.A)
+	mb, nb := side(r.B)
+	ch := &r.Change
+	mid, bounds, p, holm := "", "", "", ""
+	if ch.Verdict != overhead.Refused && ch.Verdict != overhead.Unfair {
+		mid, bounds = decimals(ch.Ratio, 3), decimals(ch.Low, 3)+" to "+decimals(ch.High, 3)
+	}
+	if ch.P != nil {
+		p = number(*ch.P)
+	}
+	if ch.Holm != nil {
+		holm = number(*ch.Holm)
+	}
+	return []string{"  " + labelled(r.Platform, r.Label), ma, na, mb, nb, mid, bounds, p, holm, ch.Words}
+}
+
+// differences says what was not the same in both runs, each once.
+func differences(out io.Writer, c *compare.Comparison) {
+	said := map[string]bool{}
+	say := func(of string, checks []audit.Check) {
+		for _, k := range checks {
+			if k.State == audit.Same || k.State == audit.Unknown {
+				continue
+			}
+			text := fmt.Sprintf("%s%s: %s in A, %s in B: %s", of, k.Name, k.Baseline, k.Subject, k.Why)
+			if !said[text] {
+				if len(said) == 0 {
+					fmt.Fprintln(out, "\nNot the same in both runs:")
+				}
+				said[text] = true
+				paragraph(out, "  "+string(k.State)+": ", "    ", text)
+			}
+		}
+	}
+	say("", c.Checks)
+	for i := range c.Rows {
+		say(c.Rows[i].Platform+", ", c.Rows[i].Checks)
+	}
+	var unread []string
+	for _, k := range c.Checks {
+		if k.State == audit.Unknown {
+			unread = append(unread, k.Name)
+		}
+	}
+	if len(unread) > 0 {
+		paragraph(out, "\nNot known on both sides, so not compared: ", "  ", strings.Join(unread, ", "))
+	}
+	for _, only := range []struct {
+		run  string
+		what []string
+	}{{"A", c.OnlyA}, {"B", c.OnlyB}} {
+		if len(only.what) > 0 {
+			paragraph(out, "\nOnly in "+only.run+": ", "  ", strings.Join(only.what, ", "))
+		}
+	}
+	if len(c.Warnings) > 0 {
+		fmt.Fprintln(out)
+	}
+	for _, n := range c.Warnings {
+		paragraph(out, "! ", "  ", n)
+	}
+}
+
+// Gate writes a gate's decision for a terminal, the rows that do not pass first.
+func Gate(w io.Writer, g *compare.Gate) error {
+	out := bufio.NewWriter(w)
+	paragraph(out, "", "  ", strings.ToUpper(string(g.Decision))+": "+g.Why)
+	for _, d := range []compare.Decision{compare.Unfair, compare.Regression, compare.Undecided, compare.Pass} {
+		for i := range g.Rows {
+			r := &g.Rows[i]
+			if r.Decision != d {
+				continue
+			}
+			paragraph(out, "\n  "+string(d)+": ", "    ", fmt.Sprintf("%s of %s on %s: %s", r.Metric.Name, r.Title, r.Platform, r.Why))
+			if d != compare.Unfair && r.P != nil {
+				paragraph(out, "    ", "    ", "B against A: "+r.Words)
+			}
+			if r.Decide != "" {
+				paragraph(out, "    ", "    ", "would decide it: "+r.Decide)
+			}
+		}
+	}
+	differences(out, g.Comparison)
+	fmt.Fprintln(out)
+	paragraph(out, "", "  ", g.Method)
+	paragraph(out, "", "  ", g.Comparison.Method)
+	return out.Flush()
+}

@@ -1,0 +1,186 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"strings"
+	"testing"
+
+	"golang.org/x/perf/benchfmt"
+
+	"tare/internal/bench"
+	"tare/internal/compare"
+	"tare/internal/overhead"
+	"tare/internal/stats"
+)
+
+// The parser of benchstat reads every launch with its value, under the
+// platform's name, and knows which way each unit is better.
+func TestGoBenchIsReadByBenchstat(t *testing.T) {
+	r := synthetic(t)
+	// What a user may name a thing.
+	r.Cases[0].Name = "my case:\twith = signs"
+	r.Cases[0].Rows[0].Metric.Unit = "things per\nday"
+	for i := range r.Cases[0].Rows {
+		if r.Cases[0].Rows[i].Metric.Name == r.Cases[0].Rows[0].Metric.Name {
+			r.Cases[0].Rows[i].Metric = r.Cases[0].Rows[0].Metric
+		}
+	}
+	var b bytes.Buffer
+	if err := GoBench(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]float64{}
+	in := benchfmt.NewReader(&b, "gobench")
+	for in.Scan() {
+		switch rec := in.Result().(type) {
+		case *benchfmt.Result:
+			for _, v := range rec.Values {
+				value, unit := v.Value, v.Unit
+				if v.OrigUnit != "" {
+					value, unit = v.OrigValue, v.OrigUnit
+				}
+				key := fmt.Sprintf("%s %s %s", rec.GetConfig("platform"), rec.Name, unit)
+				got[key] = append(got[key], value)
+			}
+			if label := rec.GetConfig("label"); (label != "") != (rec.GetConfig("platform") == "qemu-tcg") {
+				t.Errorf("%s wears label %q", rec.GetConfig("platform"), label)
+			}
+			if rec.GetConfig("cpu") == "" || rec.GetConfig("image") != r.Image {
+				t.Errorf("configuration %v", rec.Config)
+			}
+		case *benchfmt.UnitMetadata:
+		default:
+			t.Errorf("%T: %v", rec, rec)
+		}
+	}
+	if err := in.Err(); err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for _, c := range r.Cases {
+		for _, row := range c.Rows {
+			if row.N == 0 {
+				continue
+			}
+			rows++
+			unit := unitOf(row.Metric)
+			values := got[fmt.Sprintf("%s %s %s", row.Platform, capital(word(c.Name)), unit)]
+			if len(values) != row.N || stats.Median(values) != row.Median {
+				t.Errorf("%s of %s on %s: %d values, median %v; the report has %d and %v", unit, c.Name, row.Platform, len(values), stats.Median(values), row.N, row.Median)
+			}
+			want := map[bench.Direction]int{bench.HigherIsBetter: 1, bench.LowerIsBetter: -1}[row.Metric.Better]
+			if in.Units().GetBetter(unit) != want {
+				t.Errorf("%s: better %d, not %d", unit, in.Units().GetBetter(unit), want)
+			}
+		}
+	}
+	if rows < 40 || len(got) != rows {
+		t.Errorf("%d rows, %d read", rows, len(got))
+	}
+}
+
+// A unit that is better the other way round elsewhere has a name of its own.
+func TestGoBenchUnitsHaveOneDirection(t *testing.T) {
+	row := func(better bench.Direction) []overhead.Row {
+		return []overhead.Row{{Metric: bench.Metric{Name: "rate", Unit: "x", Better: better}}}
+	}
+	r := &overhead.Result{Cases: []overhead.Case{{Name: "a", Rows: row(bench.HigherIsBetter)}, {Name: "b", Rows: row(bench.LowerIsBetter)}}}
+	var b bytes.Buffer
+	if err := GoBench(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Unit rate-x better=higher\n", "Unit b-rate-x better=lower\n"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in:\n%s", want, b.String())
+		}
+	}
+}
+
+func parseJUnit(t *testing.T, text []byte) junitSuite {
+	t.Helper()
+	var s junitSuite
+	if err := xml.Unmarshal(text, &s); err != nil {
+		t.Fatalf("%v in:\n%s", err, text)
+	}
+	failures, errors, skipped := 0, 0, 0
+	for _, k := range s.Cases {
+		switch {
+		case k.Failure != nil:
+			failures++
+		case k.Error != nil:
+			errors++
+		case k.Skipped != nil:
+			skipped++
+		}
+	}
+	if s.Tests != len(s.Cases) || s.Failures != failures || s.Errors != errors || s.Skipped != skipped {
+		t.Errorf("%d tests, %d failures, %d errors, %d skipped; counted %d, %d, %d, %d", s.Tests, s.Failures, s.Errors, s.Skipped, len(s.Cases), failures, errors, skipped)
+	}
+	return s
+}
+
+func TestJUnitHasACaseForEveryEffect(t *testing.T) {
+	r := synthetic(t)
+	var unfair *overhead.Row
+	for i := range r.Cases[0].Rows {
+		if row := &r.Cases[0].Rows[i]; row.Effect != nil && row.Failed == 0 {
+			row.Effect.Verdict, row.Effect.Unfair = overhead.Unfair, "image <differs> & more\x1b[31m"
+			unfair = row
+			break
+		}
+	}
+	if unfair == nil {
+		t.Fatal("every row has failures")
+	}
+	var b bytes.Buffer
+	if err := JUnit(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	s := parseJUnit(t, b.Bytes())
+	at := 0
+	for _, c := range r.Cases {
+		for _, row := range c.Rows {
+			e := row.Effect
+			if e == nil {
+				continue
+			}
+			k := s.Cases[at]
+			at++
+			if k.Class != "tare."+c.Name || !strings.HasPrefix(k.Name, row.Platform) || !strings.HasSuffix(k.Name, row.Metric.Name) || !strings.Contains(k.Out, "against native") {
+				t.Errorf("%s on %s: %+v", c.Name, row.Platform, k)
+			}
+			fails := row.Failed > 0 || e.Verdict == overhead.Unfair
+			open := !fails && (e.Verdict == overhead.Inconclusive || e.Verdict == overhead.Refused)
+			if (k.Failure != nil) != fails || (k.Skipped != nil) != open {
+				t.Errorf("%s on %s, %s with %d failed: failure %v, skipped %v", c.Name, row.Platform, e.Verdict, row.Failed, k.Failure, k.Skipped)
+			}
+			if row.Failed > 0 && !strings.Contains(k.Failure.Text, "the agent did not answer within 30 s") {
+				t.Errorf("%s on %s does not say why: %q", c.Name, row.Platform, k.Failure.Text)
+			}
+		}
+	}
+	if at != len(s.Cases) || s.Failures == 0 || s.Skipped == 0 {
+		t.Errorf("%d effects, suite %+v", at, s)
+	}
+}
+
+func TestJUnitOfAGate(t *testing.T) {
+	row := func(d compare.Decision) compare.GateRow {
+		return compare.GateRow{Case: "cpu", Platform: "docker", Metric: bench.Metric{Name: "throughput"}, Decision: d, Why: "because of " + string(d), Decide: "more"}
+	}
+	g := &compare.Gate{Limit: 0.05, Decision: compare.Regression, Why: "one got worse", Comparison: &compare.Comparison{},
+		Rows: []compare.GateRow{row(compare.Pass), row(compare.Regression), row(compare.Undecided), row(compare.Unfair)}}
+	var b bytes.Buffer
+	if err := GateJUnit(&b, g); err != nil {
+		t.Fatal(err)
+	}
+	s := parseJUnit(t, b.Bytes())
+	if s.Tests != 5 || s.Failures != 2 || s.Errors != 1 || s.Skipped != 1 || !strings.Contains(s.Name, "5 %") {
+		t.Errorf("%+v", s)
+	}
+	if k := s.Cases[1]; k.Failure == nil || k.Failure.Message != "because of regression" || k.Failure.Text != "more" {
+		t.Errorf("%+v", k)
+	}
+}

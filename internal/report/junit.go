@@ -1,0 +1,138 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+
+	"tare/internal/compare"
+	"tare/internal/overhead"
+)
+
+// The elements of JUnit's XML as continuous integration servers read it.
+type junitSuite struct {
+	XMLName   xml.Name    `xml:"testsuite"`
+	Name      string      `xml:"name,attr"`
+	Tests     int         `xml:"tests,attr"`
+	Failures  int         `xml:"failures,attr"`
+	Errors    int         `xml:"errors,attr"`
+	Skipped   int         `xml:"skipped,attr"`
+	Time      string      `xml:"time,attr"` // seconds
+	Timestamp string      `xml:"timestamp,attr,omitempty"`
+	Cases     []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Class   string        `xml:"classname,attr"`
+	Name    string        `xml:"name,attr"`
+	Failure *junitMessage `xml:"failure,omitempty"`
+	Error   *junitMessage `xml:"error,omitempty"`
+	Skipped *junitMessage `xml:"skipped,omitempty"`
+	Out     string        `xml:"system-out,omitempty"`
+}
+
+type junitMessage struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr,omitempty"`
+	Text    string `xml:",chardata"`
+}
+
+// JUnit writes a test case for every effect. It fails if a launch did not
+// finish or the comparison is unfair, and is skipped, with the reason, if the
+// data do not decide. That two platforms differ is no failure.
+func JUnit(w io.Writer, r *overhead.Result) error {
+	s := junitSuite{Name: "tare " + r.Experiment, Time: decimals(r.Seconds, 3), Timestamp: r.Started}
+	for _, c := range r.Cases {
+		for _, row := range c.Rows {
+			if row.Effect != nil {
+				s.add(effectCase(r, &c, &row))
+			}
+		}
+	}
+	return s.write(w)
+}
+
+func effectCase(r *overhead.Result, c *overhead.Case, row *overhead.Row) junitCase {
+	e := row.Effect
+	k := junitCase{
+		Class: "tare." + c.Name, Name: labelled(row.Platform, row.Label) + " " + row.Metric.Name,
+		Out: printable(fmt.Sprintf("%s against %s: %s", row.Platform, r.Baseline, e.Words)),
+	}
+	switch {
+	case row.Failed > 0:
+		k.Failure = &junitMessage{Message: fmt.Sprintf("%d of %d launches failed", row.Failed, row.Failed+row.Missing+row.N), Type: "launch", Text: failuresOf(r, c.Name+"/"+row.Platform)}
+	case e.Verdict == overhead.Unfair:
+		k.Failure = &junitMessage{Message: printable(e.Unfair), Type: "unfair"}
+	case e.Verdict == overhead.Inconclusive, e.Verdict == overhead.Refused:
+		k.Skipped = &junitMessage{Message: printable(e.Words)}
+	}
+	return k
+}
+
+// failuresOf are a scene's failures, a line each.
+func failuresOf(r *overhead.Result, scene string) string {
+	var b strings.Builder
+	for _, f := range r.Failures {
+		if f.Scene == scene {
+			fmt.Fprintf(&b, "%s, in %s: %s\n", f.Trial, f.Phase, printable(strings.ReplaceAll(f.Error, "\n", " ")))
+		}
+	}
+	return b.String()
+}
+
+// GateJUnit writes a test case for every row of a gate: a regression fails, an
+// unfair comparison is an error, what is not decided is skipped with the reason.
+func GateJUnit(w io.Writer, g *compare.Gate) error {
+	s := junitSuite{Name: fmt.Sprintf("tare gate, %s of regression allowed", percentOf(g.Limit)), Time: "0", Timestamp: g.Comparison.B.Started}
+	for _, r := range g.Rows {
+		k := junitCase{Class: "tare." + r.Case, Name: r.Platform + " " + r.Metric.Name, Out: printable("B against A: " + r.Words)}
+		message := &junitMessage{Message: printable(r.Why), Type: string(r.Decision), Text: printable(r.Decide)}
+		switch r.Decision {
+		case compare.Regression:
+			k.Failure = message
+		case compare.Unfair:
+			k.Error = message
+		case compare.Undecided:
+			k.Skipped = &junitMessage{Message: printable(r.Why), Text: printable(r.Decide)}
+		}
+		s.add(k)
+	}
+	// The whole may be undecided though no row is: a run that is not complete.
+	whole := junitCase{Class: "tare", Name: "gate", Out: printable(g.Why)}
+	switch g.Decision {
+	case compare.Regression:
+		whole.Failure = &junitMessage{Message: printable(g.Why), Type: string(g.Decision)}
+	case compare.Unfair:
+		whole.Error = &junitMessage{Message: printable(g.Why), Type: string(g.Decision)}
+	case compare.Undecided:
+		whole.Skipped = &junitMessage{Message: printable(g.Why)}
+	}
+	s.add(whole)
+	return s.write(w)
+}
+
+// percentOf writes a share without a sign, which would be read as a direction.
+func percentOf(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
+
+func (s *junitSuite) add(k junitCase) {
+	s.Tests++
+	switch {
+	case k.Failure != nil:
+		s.Failures++
+	case k.Error != nil:
+		s.Errors++
+	case k.Skipped != nil:
+		s.Skipped++
+	}
+	s.Cases = append(s.Cases, k)
+}
+
+func (s *junitSuite) write(w io.Writer) error {
+	text, err := xml.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write JUnit: %w", err)
+	}
+	_, err = io.WriteString(w, xml.Header+string(text)+"\n")
+	return err
+}
