@@ -43,6 +43,7 @@ type caseView struct {
 	Headline []metricView
 	Further  []metricView
 	Usage    []usageView
+	Stack    template.HTML
 }
 
 type phaseRow struct {
@@ -73,7 +74,7 @@ func HTML(w io.Writer, r *overhead.Result) error {
 	p := page{Result: r, Style: template.CSS(styleText), Panels: panelsOf(r.Series), Facts: r.HostFacts,
 		Minutes: fmt.Sprintf("%.1f", r.Seconds/60), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts)}
 	for i, c := range r.Cases {
-		v := caseView{Case: c, ID: caseID(i, c.Name), Notes: notesOf(c.Rows), Usage: usageOf(c)}
+		v := caseView{Case: c, ID: caseID(i, c.Name), Notes: notesOf(c.Rows), Usage: usageOf(c), Stack: stackOf(c)}
 		for _, m := range metricsOf(c, r.Margin) {
 			if m.Headline {
 				v.Headline = append(v.Headline, m)
