@@ -40,7 +40,7 @@ type Result struct {
 	Baseline   string         `json:"baseline"`
 	Margin     float64        `json:"margin"`
 	Blocks     int            `json:"blocks"`   // planned
-	Complete   bool           `json:"complete"` // every planned trial has an outcome
+	Complete   bool           `json:"complete"` // every planned trial has an outcome or is not needed
 	Trials     Counts         `json:"trials"`
 	Cases      []Case         `json:"cases"`
 	Platforms  []Platform     `json:"platforms"`
@@ -69,6 +69,8 @@ type Counts struct {
 	Failed  int `json:"failed"`
 	Missing int `json:"missing"` // without a final outcome, the aborted among them
 	Aborted int `json:"aborted,omitempty"`
+	// NotNeeded were planned for blocks beyond the end of their case.
+	NotNeeded int `json:"not_needed,omitempty"`
 }
 
 // Platform is one platform as it took part.
@@ -173,18 +175,24 @@ type Drift struct {
 // Stop says why a case ended when it did.
 type Stop struct {
 	Case   string `json:"case"`
-	Blocks int    `json:"blocks"` // that were run
+	Blocks int    `json:"blocks"` // that were run, every scene of them
+	// Ended: the rule needs no more blocks; until then the case goes on.
+	Ended bool `json:"ended"`
 	// Narrow: every subject's interval is as narrow as was asked.
 	Narrow bool   `json:"narrow"`
 	Why    string `json:"why"`
+	// Confidence is the level of the case's intervals, corrected for looking.
+	Confidence float64 `json:"confidence"`
 	// Widths are the half widths reached, relative, by platform, at each look.
 	Looks []Look `json:"looks"`
 }
 
 // Look is what the stopping rule saw at one declared point.
 type Look struct {
-	Blocks int                `json:"blocks"`
-	Widths map[string]float64 `json:"widths"` // by platform; a platform without an interval is absent
+	Blocks int `json:"blocks"`
+	// Confidence is the level of the intervals looked at.
+	Confidence float64            `json:"confidence"`
+	Widths     map[string]float64 `json:"widths"` // by platform; a platform without an interval is absent
 }
 
 // ClockRow is how well the clock inside a platform's instances is known, over its launches.

@@ -21,9 +21,9 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 	out := bufio.NewWriter(w)
 	paragraph(out, "", "", r.Title)
 	paragraph(out, "", "  ", fmt.Sprintf("run %s, %s, %s, seed %d, baseline %s, equivalence within %.3g %%",
-		r.Run, r.Started, plural(r.Blocks, "block"), r.Seed, r.Baseline, 100*r.Margin))
+		r.Run, r.Started, blocksOf(r), r.Seed, r.Baseline, 100*r.Margin))
 	if !r.Complete {
-		fmt.Fprintf(out, "NOT COMPLETE: %d of %d trials have no outcome yet\n", r.Trials.Missing, r.Trials.Planned)
+		fmt.Fprintf(out, "NOT COMPLETE: %s%d of %d trials have no outcome yet\n", upTo(r), r.Trials.Missing, r.Trials.Planned)
 	}
 	further := 0
 	for _, c := range r.Cases {
@@ -35,7 +35,13 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 		fmt.Fprintln(out)
 		paragraph(out, "", "", c.Title)
 		paragraph(out, "  ", "  ", c.Answer)
+		if s := stopOf(r, c.Name); s != "" {
+			paragraph(out, "  ", "  ", s)
+		}
 		effectsText(out, rows)
+		if all {
+			testsText(out, rows)
+		}
 		for _, n := range notesOf(rows) {
 			paragraph(out, "  - ", "    ", n.Of+": "+n.Text)
 		}
@@ -43,6 +49,9 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 	}
 	if further > 0 {
 		fmt.Fprintf(out, "\n%s: --all, or --format html\n", plural(further, "further metric"))
+	}
+	if all {
+		clocksText(out, r.Clocks)
 	}
 	closing(out, r)
 	return out.Flush()
@@ -103,6 +112,28 @@ func trafficText(out io.Writer, c overhead.Case) {
 			amount(u, "net_rx_bytes_per_s", u.NetRx, "bytes/s"), amount(u, "net_tx_bytes_per_s", u.NetTx, "bytes/s"))
 	}
 	t.write(out)
+}
+
+func clocksText(out io.Writer, rows []overhead.ClockRow) {
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprintln(out, "\nClocks inside, the worst of each platform's launches")
+	var t table
+	t.row("  PLATFORM", "KNOWN TO", "DRIFT UP TO", "LAUNCHES", "AT FAULT", "READINGS REFUSED")
+	for _, c := range rows {
+		known, drift := clockBounds(c)
+		t.row("  "+c.Platform, known, drift, fmt.Sprint(c.Launches), fmt.Sprint(c.Faults), fmt.Sprint(c.Refused))
+	}
+	t.write(out)
+}
+
+// clockBounds are how well the clocks of a row are known and their drift, if any can be trusted.
+func clockBounds(c overhead.ClockRow) (known, drift string) {
+	if c.Launches <= c.Faults {
+		return "–", "–"
+	}
+	return fmt.Sprintf("%.3f ms", c.Uncertainty), fmt.Sprintf("%.1f ppm", c.Drift)
 }
 
 // closing says what the tables do not.

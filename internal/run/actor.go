@@ -29,6 +29,7 @@ type actor struct {
 	client   *agent.Client
 	part     bench.Part
 	main     *agent.Process
+	clock    comparison
 	outcome  bench.ActorOutcome
 }
 
@@ -86,8 +87,11 @@ func (x *trial) launchActor(ctx context.Context, a *actor) error {
 		return err
 	}
 	ready := a.client.GreetedAt() - a.instance.Launched()
-	if ready < 0 {
-		return fmt.Errorf("the agent greeted %d ns before the launch: the clock cannot be trusted", -ready)
+	if ready <= 0 {
+		what := fmt.Sprintf("ready: the agent greeted %d ns after the launch", ready)
+		x.outcome.Refused = append(x.outcome.Refused, bench.Refusal{
+			Actor: a.Name, Level: bench.Host, Meter: "clock", At: a.client.GreetedAt(), What: what})
+		return fmt.Errorf("%s: the clock cannot be trusted", what)
 	}
 	hello := a.client.Hello()
 	a.outcome.ReadyMS = float64(ready) / 1e6
@@ -123,15 +127,10 @@ func (x *trial) startup(ctx context.Context) error {
 	return x.describeScopes()
 }
 
-// prepare makes every actor ready: clocks compared, files placed, services and
-// neighbours running, the subjects' own preparation done.
+// prepare makes every actor ready: files placed, services and neighbours
+// running, the subjects' own preparation done.
 func (x *trial) prepare(ctx context.Context) error {
 	for _, a := range x.actors {
-		off, err := a.client.Probe(ctx, 8)
-		if err != nil {
-			return fmt.Errorf("compare the clock of %s: %w", a.Name, err)
-		}
-		a.outcome.ClockOffset, a.outcome.ClockUncertainty = off.Offset, off.Uncertainty
 		if a.Workload == "" {
 			continue
 		}
@@ -139,6 +138,7 @@ func (x *trial) prepare(ctx context.Context) error {
 		if !ok {
 			return fmt.Errorf("workload %q of %s is not known: %w", a.Workload, a.Name, bench.ErrInvalid)
 		}
+		var err error
 		if a.part, err = w.Steps(a.Part, a.Params, x.setting(a)); err != nil {
 			return fmt.Errorf("workload %s in %s: %w", a.Workload, a.Name, err)
 		}
