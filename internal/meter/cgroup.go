@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"tare/internal/bench"
@@ -67,7 +68,7 @@ func OpenCgroup(dirs map[string]string) (*Cgroup, error) {
 	if !add(dirs["memory"], "memory.stat", parseMemoryV1) {
 		add(dirs["unified"], "memory.stat", parseMemoryV2)
 	}
-	if add(dirs["blkio"], "blkio.throttle.io_service_bytes_recursive", parseBlkio(cgRead, cgWrite)) {
+	if countsBlkio(dirs["blkio"]) && add(dirs["blkio"], blkioBytes, parseBlkio(cgRead, cgWrite)) {
 		add(dirs["blkio"], "blkio.throttle.io_serviced_recursive", parseBlkio(cgReadOps, cgWriteOps))
 	} else {
 		add(dirs["unified"], "io.stat", parseIOStat)
@@ -76,6 +77,28 @@ func OpenCgroup(dirs map[string]string) (*Cgroup, error) {
 		return nil, fmt.Errorf("open cgroup meter: no accounting file in %v", dirs)
 	}
 	return c, nil
+}
+
+const blkioBytes = "blkio.throttle.io_service_bytes_recursive"
+
+// countsBlkio says whether the kernel counts the traffic of v1's groups. One
+// that sets up throttling with the first limit only (as 6.18 does)
+// counts nothing before, even in the root group, which has always done I/O; a
+// group's empty file then does not say that it did none.
+func countsBlkio(dir string) bool {
+	if dir == "" {
+		return false
+	}
+	top := dir
+	for {
+		up := filepath.Dir(top)
+		if _, err := os.Stat(filepath.Join(up, blkioBytes)); err != nil || up == top {
+			break
+		}
+		top = up
+	}
+	b, err := os.ReadFile(filepath.Join(top, blkioBytes))
+	return err == nil && bytes.Contains(b, []byte(" Read "))
 }
 
 func (c *Cgroup) Meter() string      { return "cgroup" }

@@ -115,6 +115,26 @@ func TestCgroupHybrid(t *testing.T) {
 	}
 }
 
+// A kernel that counts no traffic, as its root group shows, leaves it missing; one
+// that does shows an empty file for a group without any.
+func TestCgroupTrafficThatIsNotCounted(t *testing.T) {
+	for root, want := range map[string]float64{"Total 0\n": math.NaN(), "254:0 Read 512\n254:0 Write 0\nTotal 512\n": 0} {
+		dir := tree(t, map[string]string{
+			blkioBytes: root, "a/" + blkioBytes: "", "a/b/" + blkioBytes: "", "a/b/blkio.throttle.io_serviced_recursive": "",
+			"a/b/cpuacct.usage": "1\n", "a/b/cpuacct.stat": "user 1\nsystem 1\n",
+		})
+		group := filepath.Join(dir, "a/b")
+		r, err := OpenCgroup(map[string]string{"blkio": group, "cpuacct": group})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		if got := read(t, r)[bench.ColDiskRead]; got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+			t.Errorf("root %q: %v, want %v", root, got, want)
+		}
+	}
+}
+
 func TestCgroupMissingIsNaN(t *testing.T) {
 	dir := tree(t, map[string]string{"cpu.stat": "usage_usec 1\nuser_usec 1\nsystem_usec 0\n"})
 	r, err := OpenCgroup(map[string]string{"unified": dir})

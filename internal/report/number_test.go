@@ -20,6 +20,14 @@ func TestNumber(t *testing.T) {
 	}
 }
 
+func TestNoZeroIsNegative(t *testing.T) {
+	for v, want := range map[float64]string{-0.0004: "0.000", -0.0006: "-0.001", 0: "0.000", 10: "10.000"} {
+		if got := rounded(v, 3); got != want {
+			t.Errorf("%v: got %q, want %q", v, got, want)
+		}
+	}
+}
+
 func TestNumberKeepsFourDigits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := rapid.Float64Range(-1e12, 1e12).Draw(t, "v")

@@ -49,7 +49,7 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 		if all {
 			auditText(out, c.Rows, audited)
 		}
-		usageText(out, c)
+		usageText(out, c, all)
 	}
 	if further > 0 {
 		fmt.Fprintf(out, "\n%s: --all, or --format html\n", plural(further, "further metric"))
@@ -86,21 +86,34 @@ func effectsText(out io.Writer, rows []overhead.Row) {
 	t.write(out)
 }
 
-func usageText(out io.Writer, c overhead.Case) {
+func usageText(out io.Writer, c overhead.Case, all bool) {
 	if len(c.Usage) == 0 {
 		return
 	}
 	var t table
-	t.row("  CPU IN CORES", "GUEST", "LAYER", "REST OF HOST", "STEAL", "LAYER/GUEST", "MEMORY GUEST", "LAYER")
+	t.row("  CPU IN CORES", "GUEST", "LAYER", "REST OF HOST", "UNATTRIBUTED", "STEAL", "LAYER/GUEST", "MEMORY GUEST", "LAYER")
 	for i := range c.Usage {
 		u := &c.Usage[i]
-		over := "–"
-		if u.CPUOverhead != nil {
-			over = percent(*u.CPUOverhead)
-		}
 		t.row("  "+labelled(u.Platform, u.Label), cores(u, "guest_cpu", u.GuestCPU), cores(u, "layer_cpu", u.LayerCPU),
-			cores(u, "rest_cpu", u.RestCPU), cores(u, "steal_cpu", u.StealCPU), over,
-			memory(u, "guest_mem_bytes", u.GuestMem), memory(u, "layer_mem_bytes", u.LayerMem))
+			cores(u, "rest_cpu", u.RestCPU), unattributed(u), cores(u, "steal_cpu", u.StealCPU), overheadOf(u.CPUOverhead),
+			amount(u, "guest_mem_bytes", u.GuestMem, "bytes"), amount(u, "layer_mem_bytes", u.LayerMem, "bytes"))
+	}
+	t.write(out)
+	if all {
+		trafficText(out, c)
+	}
+}
+
+// trafficText writes what the host read and wrote, of it the guests' part.
+func trafficText(out io.Writer, c overhead.Case) {
+	var t table
+	t.row("  DISK AND NETWORK", "READ GUEST", "HOST", "WRITTEN GUEST", "HOST", "RECEIVED", "SENT")
+	for i := range c.Usage {
+		u := &c.Usage[i]
+		t.row("  "+labelled(u.Platform, u.Label),
+			amount(u, "guest_disk_read_bytes_per_s", u.GuestDiskRead, "bytes/s"), amount(u, "disk_read_bytes_per_s", u.DiskRead, "bytes/s"),
+			amount(u, "guest_disk_write_bytes_per_s", u.GuestDiskWrite, "bytes/s"), amount(u, "disk_write_bytes_per_s", u.DiskWrite, "bytes/s"),
+			amount(u, "net_rx_bytes_per_s", u.NetRx, "bytes/s"), amount(u, "net_tx_bytes_per_s", u.NetTx, "bytes/s"))
 	}
 	t.write(out)
 }

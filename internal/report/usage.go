@@ -2,69 +2,58 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"slices"
 	"strings"
 
 	"tare/internal/overhead"
 )
 
-// usageView is where the resources of one platform's trials went.
+// usageView is where the resources of one platform's trials went, as in table 4
+// of tesfatsion2018.
 type usageView struct {
-	Name, Guest, Layer, Rest, Steal, Overhead, Memory, MemoryOverhead, Parts string
-	Bar                                                                      template.HTML
-	Notes                                                                    []string
+	Name, Guest, Layer, Rest, Unattributed, Steal, Overhead string
+	Parts, RestParts                                        string
+	Memory, RestMemory, MemoryOverhead                      string
+	DiskRead, DiskWrite, RestDisk, Net, RestNet             string
+	Notes                                                   []string
 }
 
 // unbroken keeps a number and its unit on one line.
 var unbroken = strings.NewReplacer(" ", "\u00a0")
 
-// usageOf draws the CPU of each platform of a case as a stacked bar, all on one scale.
 func usageOf(c overhead.Case) []usageView {
-	most := 0.0
-	for _, u := range c.Usage {
-		most = max(most, u.GuestCPU+u.LayerCPU+u.RestCPU+u.StealCPU+others(&u))
-	}
-	top, _ := linearTop(most)
 	var views []usageView
 	for i := range c.Usage {
 		u := &c.Usage[i]
 		v := usageView{
 			Name: labelled(u.Platform, u.Label), Notes: u.Notes,
 			Guest: cores(u, "guest_cpu", u.GuestCPU), Layer: cores(u, "layer_cpu", u.LayerCPU),
-			Rest: cores(u, "rest_cpu", u.RestCPU), Steal: cores(u, "steal_cpu", u.StealCPU),
-			Memory: unbroken.Replace(memory(u, "guest_mem_bytes", u.GuestMem)) + " + " + unbroken.Replace(memory(u, "layer_mem_bytes", u.LayerMem)),
-			Parts:  partsOf(u),
+			Rest: cores(u, "rest_cpu", u.RestCPU), Unattributed: unattributed(u), Steal: cores(u, "steal_cpu", u.StealCPU),
+			Overhead: overheadOf(u.CPUOverhead), MemoryOverhead: overheadOf(u.MemOverhead),
+			Parts: partsOf(u.Parts), RestParts: partsOf(u.RestParts),
+			Memory:     pair(u, "guest_mem_bytes", u.GuestMem, "layer_mem_bytes", u.LayerMem, "bytes", " + "),
+			RestMemory: unbroken.Replace(amount(u, "rest_mem_bytes", u.RestMem, "bytes")),
+			DiskRead:   pair(u, "guest_disk_read_bytes_per_s", u.GuestDiskRead, "disk_read_bytes_per_s", u.DiskRead, "bytes/s", " of "),
+			DiskWrite:  pair(u, "guest_disk_write_bytes_per_s", u.GuestDiskWrite, "disk_write_bytes_per_s", u.DiskWrite, "bytes/s", " of "),
+			RestDisk:   pair(u, "rest_disk_read_bytes_per_s", u.RestDiskRead, "rest_disk_write_bytes_per_s", u.RestDiskWrite, "bytes/s", ", "),
+			Net:        pair(u, "net_rx_bytes_per_s", u.NetRx, "net_tx_bytes_per_s", u.NetTx, "bytes/s", ", "),
+			RestNet:    pair(u, "rest_net_rx_bytes_per_s", u.RestNetRx, "rest_net_tx_bytes_per_s", u.RestNetTx, "bytes/s", ", "),
 		}
-		v.Overhead, v.MemoryOverhead = "–", "–"
-		if u.CPUOverhead != nil {
-			v.Overhead = percent(*u.CPUOverhead)
-		}
-		if u.MemOverhead != nil {
-			v.MemoryOverhead = percent(*u.MemOverhead)
-		}
-		v.Bar = usageBar(u, top)
 		views = append(views, v)
 	}
 	return views
 }
 
-func usageBar(u *overhead.Usage, top float64) template.HTML {
-	const width, height = 300.0, 22.0
-	d := newDrawing(width, height, "plot", "CPU of "+u.Platform+" by level")
-	x := 0.0
-	for _, part := range []struct {
-		class, name string
-		cores       float64
-	}{
-		{"guest", "guest", u.GuestCPU}, {"layer", "layer", u.LayerCPU},
-		{"others", "peer and neighbours", others(u)}, {"rest", "rest of the host", u.RestCPU}, {"steal", "steal", u.StealCPU},
-	} {
-		w := part.cores / top * width
-		d.rect(part.class, x, 3, w, height-6, fmt.Sprintf("%s: %.3f cores", part.name, part.cores))
-		x += max(0, w)
+func overheadOf(v *float64) string {
+	if v == nil {
+		return "–"
 	}
-	return d.html()
+	return percent(*v)
+}
+
+// pair writes two quantities of a row.
+func pair(u *overhead.Usage, field1 string, v1 float64, field2 string, v2 float64, unit, between string) string {
+	return unbroken.Replace(amount(u, field1, v1, unit)) + between + unbroken.Replace(amount(u, field2, v2, unit))
 }
 
 func others(u *overhead.Usage) float64 {
@@ -79,24 +68,42 @@ func cores(u *overhead.Usage, field string, v float64) string {
 	if !u.Has(field) {
 		return "not measured"
 	}
-	return fmt.Sprintf("%.3f", v)
+	return rounded(v, 3)
 }
 
-func memory(u *overhead.Usage, field string, v float64) string {
+// rounded writes v with so many digits after the point, and no zero as negative.
+func rounded(v float64, digits int) string {
+	s := fmt.Sprintf("%.*f", digits, v)
+	if strings.Trim(s, "-0.") == "" {
+		s = strings.TrimPrefix(s, "-")
+	}
+	return s
+}
+
+func amount(u *overhead.Usage, field string, v float64, unit string) string {
 	if !u.Has(field) {
 		return "not measured"
 	}
-	return quantity(v, "bytes")
+	return quantity(v, unit)
 }
 
-// partsOf lists what the layer is made of, the largest first.
-func partsOf(u *overhead.Usage) string {
+// unattributed is in cores and as a share of the host's busy time.
+func unattributed(u *overhead.Usage) string {
+	s := cores(u, "unattributed_cpu", u.Unattributed)
+	if u.UnattributedShare != nil {
+		s += " (" + rounded(100**u.UnattributedShare, 1) + "\u00a0%)"
+	}
+	return s
+}
+
+// partsOf lists what CPU time is made of, the largest first.
+func partsOf(parts map[string]float64) string {
 	type part struct {
 		name  string
 		cores float64
 	}
 	var ps []part
-	for n, c := range u.Parts {
+	for n, c := range parts {
 		ps = append(ps, part{n, c})
 	}
 	slices.SortFunc(ps, func(a, b part) int {

@@ -26,7 +26,10 @@ func (g *generator) samples(c caseModel, s *bench.Scene, window [2]int64) []benc
 	var out []bench.Sample
 	for at := window[0]; at <= window[1]; at += second {
 		for i, src := range sources {
-			late := int64(30_000*g.jitter(0.8)) + int64(i)*40_000
+			late := int64(i) * 40_000
+			if src.meter != "tasks" { // read right after the host's other counters
+				late += int64(30_000 * g.jitter(0.8))
+			}
 			values := make(map[string]float64, len(src.rates)+len(src.now))
 			for k, r := range src.rates {
 				if at > window[0] {
