@@ -121,8 +121,7 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 		return err
 	}
 	defer run.Close()
-	fmt.Fprintf(a.stderr, "run %s: %d trials in %d blocks, seed %d, about %s; results in %s\n",
-		id, len(p.Trials), p.Blocks, p.Seed, round(time.Duration(p.Estimate*float64(time.Second))), out)
+	fmt.Fprintf(a.stderr, "run %s: %s; results in %s\n", id, extent(p.Plan), out)
 	for _, s := range p.Skipped {
 		fmt.Fprintf(a.stderr, "left out: %s: %s\n", s.Platform, strings.TrimPrefix(s.Reason, s.Platform+": "))
 		if s.Hint != "" {
@@ -134,6 +133,16 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	}
 	m.maxTime = cmp.Or(m.maxTime, p.limit)
 	return a.carryOut(ctx, run, p.found, img, led, nil, m)
+}
+
+// extent says how much there is to run, or may be.
+func extent(p *bench.Plan) string {
+	took := func(s float64) time.Duration { return round(time.Duration(s * float64(time.Second))) }
+	if u := p.Until; u != nil {
+		return fmt.Sprintf("at most %d trials in %d to %d blocks, until intervals are within ±%g%%, seed %d, about %s to %s",
+			len(p.Trials), u.Min, u.Max, 100*u.Interval, p.Seed, took(plan.LeastEstimate(p)), took(p.Estimate))
+	}
+	return fmt.Sprintf("%d trials in %d blocks, seed %d, about %s", len(p.Trials), p.Blocks, p.Seed, took(p.Estimate))
 }
 
 // carryOut measures what is not finished and reports, also when the run was
@@ -197,8 +206,11 @@ func (a *app) verdict(r *store.Run) error {
 		return &statusError{exitHost, fmt.Errorf("%d of %d trials failed: see the report", n, result.Trials.Planned)}
 	}
 	if n := undecided(result); n > 0 {
-		fmt.Fprintf(a.stderr, "%d effects are undecided: more blocks or a quieter host may decide them (--set blocks=%d)\n",
-			n, max(10, 3*result.Blocks))
+		more := fmt.Sprintf("--set blocks=%d", max(10, 3*result.Blocks))
+		if u := result.Until; u != nil {
+			more = fmt.Sprintf("--set until.interval=%.2g%%, --set until.max=%d", 50*u.Interval, min(1000, 3*u.Max))
+		}
+		fmt.Fprintf(a.stderr, "%d effects are undecided: more blocks or a quieter host may decide them (%s)\n", n, more)
 		return &statusError{status: exitUndecided}
 	}
 	return nil

@@ -20,7 +20,7 @@ var allowed = map[string][]string{
 	"proc":   {},
 	"cage":   {},
 	"spec":   {"bench"},
-	"plan":   {"bench", "spec"},
+	"plan":   {"bench", "spec", "stats"},
 	"agent":  {"bench", "clock", "proc"},
 	"cgroup": {"bench"},
 	"ledger": {"bench", "cgroup"},

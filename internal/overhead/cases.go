@@ -82,7 +82,7 @@ func (s *study) rows(c *Case, scenes []*bench.Scene) {
 			if sc == base {
 				row.Baseline = true
 			} else {
-				row.Effect = s.effect(&row, base != nil, native)
+				row.Effect = s.effect(&row, c.Name, base != nil, native)
 			}
 			c.Rows = append(c.Rows, row)
 		}

@@ -30,10 +30,13 @@ type track struct {
 // counts says whether a column is one that the analysis uses.
 func counts(level bench.Level, column string) bool {
 	switch column {
-	case bench.ColCPUBusy, bench.ColMemUsed, bench.ColMemCache, bench.ColMemRSS, bench.ColNetRx, bench.ColNetTx:
+	case bench.ColCPUBusy, bench.ColDiskRead, bench.ColDiskWrite, bench.ColNetRx, bench.ColNetTx:
 		return true
-	case bench.ColCPUSteal, bench.ColDiskRead, bench.ColDiskWrite:
+	case bench.ColCPUSteal, bench.ColCPUIRQ, bench.ColCPUSoftIRQ, bench.ColCPUTasks, bench.ColObserver:
 		return level == bench.Host
+	}
+	if gauge(column) {
+		return true
 	}
 	return level == bench.Layer && isPart(column)
 }
@@ -47,6 +50,16 @@ func isPart(column string) bool {
 		return false
 	}
 	return strings.HasPrefix(column, "cpu_") && strings.HasSuffix(column, "_s")
+}
+
+// grain is by how much a counter may fall without having gone backwards. A
+// machine's busy time is found by subtracting three counters of whole ticks (10 ms), so
+// between two close readings it may.
+func grain(level bench.Level, column string) float64 {
+	if column == bench.ColCPUBusy && level != bench.Layer {
+		return 3 * 0.01
+	}
+	return 0
 }
 
 // gauge says whether a column is a level, which may fall.
@@ -70,7 +83,7 @@ func (t *track) add(s *bench.Sample) {
 		}
 		if t.n == 0 {
 			t.first[i] = v
-		} else if v < t.last[i] && !gauge(c) {
+		} else if v < t.last[i]-grain(s.Level, c) && !gauge(c) {
 			t.fell[i] = true
 		}
 		t.last[i] = v

@@ -32,6 +32,7 @@ type rowView struct {
 	Verdict string // class of the verdict's colour
 	Word    string
 	Detail  string
+	Tests   string
 	Caution string
 }
 
@@ -93,6 +94,7 @@ func viewRow(row overhead.Row, s logScale, margin float64) rowView {
 	}
 	v.Caution = e.Caution
 	v.Detail = fmt.Sprintf("ratio %s (%s)", ratio(e.Ratio), interval(e))
+	v.Tests = testsOf(e)
 	switch {
 	case e.Caution != "":
 	case e.Verdict == overhead.Equivalent:

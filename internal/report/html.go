@@ -31,6 +31,8 @@ type page struct {
 	Inside  []clockView
 	Where   []placeView
 	Minutes string
+	UpTo    string // before a number of trials that may turn out not to be needed
+	Extent  string // blocks planned, or their bounds
 	Again   []againView
 }
 
@@ -40,6 +42,7 @@ type againView struct{ Platform, Command string }
 type caseView struct {
 	overhead.Case
 	ID       string
+	Stop     string // why it ended
 	Notes    []note
 	Headline []metricView
 	Further  []metricView
@@ -78,9 +81,9 @@ func HTML(w io.Writer, r *overhead.Result) error {
 		return fmt.Errorf("report template: %w", err)
 	}
 	p := page{Result: r, Style: template.CSS(styleText), Panels: panelsOf(r.Series), Facts: r.HostFacts,
-		Minutes: fmt.Sprintf("%.1f", r.Seconds/60), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts)}
+		Minutes: fmt.Sprintf("%.1f", r.Seconds/60), Extent: blocksOf(r), UpTo: upTo(r), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts)}
 	for i, c := range r.Cases {
-		v := caseView{Case: c, ID: caseID(i, c.Name), Notes: notesOf(c.Rows), Usage: usageOf(c)}
+		v := caseView{Case: c, ID: caseID(i, c.Name), Stop: stopOf(r, c.Name), Notes: notesOf(c.Rows), Usage: usageOf(c)}
 		for _, m := range metricsOf(c, r.Margin) {
 			if m.Headline {
 				v.Headline = append(v.Headline, m)

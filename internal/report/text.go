@@ -21,9 +21,9 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 	out := bufio.NewWriter(w)
 	paragraph(out, "", "", r.Title)
 	paragraph(out, "", "  ", fmt.Sprintf("run %s, %s, %s, seed %d, baseline %s, equivalence within %.3g %%",
-		r.Run, r.Started, plural(r.Blocks, "block"), r.Seed, r.Baseline, 100*r.Margin))
+		r.Run, r.Started, blocksOf(r), r.Seed, r.Baseline, 100*r.Margin))
 	if !r.Complete {
-		fmt.Fprintf(out, "NOT COMPLETE: %d of %d trials have no outcome yet\n", r.Trials.Missing, r.Trials.Planned)
+		fmt.Fprintf(out, "NOT COMPLETE: %s%d of %d trials have no outcome yet\n", upTo(r), r.Trials.Missing, r.Trials.Planned)
 	}
 	further := 0
 	for _, c := range r.Cases {
@@ -35,7 +35,13 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 		fmt.Fprintln(out)
 		paragraph(out, "", "", c.Title)
 		paragraph(out, "  ", "  ", c.Answer)
+		if s := stopOf(r, c.Name); s != "" {
+			paragraph(out, "  ", "  ", s)
+		}
 		effectsText(out, rows)
+		if all {
+			testsText(out, rows)
+		}
 		for _, n := range notesOf(rows) {
 			paragraph(out, "  - ", "    ", n.Of+": "+n.Text)
 		}

@@ -97,6 +97,8 @@ func TestBCaAgreesWithSciPy(t *testing.T) {
 			t.Fatal(err)
 		}
 		near(t, "mid", i.Mid, r.Mid, exact)
+		reported, err := RatioInterval(r.X, r.Confidence)
+		near(t, fmt.Sprintf("mid of the interval reported (%v)", err), reported.Mid, r.Mid, exact)
 		for _, side := range [][2]float64{{i.Low, r.Low}, {i.High, r.High}} {
 			reach, want := math.Log(side[0]/r.Mid), math.Log(side[1]/r.Mid)
 			if math.Abs(reach/want-1) > 0.07 {

@@ -33,6 +33,11 @@ func SignFlip(ratios []float64) (float64, error) {
 		return 0, err
 	}
 	slices.Sort(x)
+	return signFlip(x, randomFlips), nil
+}
+
+// signFlip is the p of sorted log ratios, of m random flips where there are too many for all.
+func signFlip(x []float64, m int) float64 {
 	var sum, size float64
 	for _, v := range x {
 		sum += v
@@ -41,9 +46,9 @@ func SignFlip(ratios []float64) (float64, error) {
 	// Flips that tie with the observation must not miss it by rounding.
 	far := math.Abs(sum) - 1e-12*size
 	if len(x) <= exactFlips {
-		return exactFlipShare(x, far), nil
+		return exactFlipShare(x, far)
 	}
-	return randomFlipShare(x, far, randomFlips), nil
+	return randomFlipShare(x, far, m)
 }
 
 // exactFlipShare fixes the first sign: flipping every sign turns the sum
