@@ -36,7 +36,7 @@ func (s *study) overTheTable() {
 	for i := range s.result.Cases {
 		for j := range s.result.Cases[i].Rows {
 			row := &s.result.Cases[i].Rows[j]
-			if row.Metric.Headline && row.Effect != nil && row.Effect.Verdict != Refused && row.Effect.Verdict != Unfair {
+			if row.Metric.Headline && row.Effect != nil && row.Effect.HasRatio() {
 				rows = append(rows, row)
 			}
 		}
