@@ -45,10 +45,10 @@ stopping rule decides as if the run had not been stopped.`,
 			}
 			if open == 0 {
 				fmt.Fprintln(a.stderr, "every trial that is needed has an outcome already")
-				if err := a.publish(r, m.asJSON); err != nil {
+				if err := a.publish(r, m); err != nil {
 					return err
 				}
-				return a.verdict(r)
+				return a.verdict(r, m)
 			}
 			release, err := a.claim(ctx)
 			if err != nil {

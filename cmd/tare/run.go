@@ -58,12 +58,15 @@ type manner struct {
 	maxTime time.Duration
 	asJSON  bool
 	verbose bool
+	// allowUnfair shows ratios that the audit found invalid.
+	allowUnfair bool
 }
 
 func (m *manner) flags(c *cobra.Command) {
 	c.Flags().DurationVar(&m.maxTime, "max-time", 0, "stop after this time; tare resume goes on later")
 	c.Flags().BoolVar(&m.asJSON, "json", false, "print the result as JSON")
 	c.Flags().BoolVarP(&m.verbose, "verbose", "v", false, "print a line for each phase of each trial")
+	allowUnfairFlag(c, &m.allowUnfair)
 }
 
 func (m *manner) check() error {
@@ -167,18 +170,18 @@ func (a *app) carryOut(ctx context.Context, r *store.Run, found []checked, img *
 	if err != nil && ctx.Err() == nil {
 		return errors.Join(err, cerr)
 	}
-	if rerr := a.publish(r, m.asJSON); rerr != nil {
+	if rerr := a.publish(r, m); rerr != nil {
 		return errors.Join(err, cerr, rerr)
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("%w%w", err, goOn), cerr)
 	}
-	return errors.Join(cerr, a.verdict(r))
+	return errors.Join(cerr, a.verdict(r, m))
 }
 
 // publish writes report.html and prints the table.
-func (a *app) publish(r *store.Run, asJSON bool) error {
-	result, err := overhead.Analyze(r)
+func (a *app) publish(r *store.Run, m manner) error {
+	result, err := overhead.AnalyzeWith(r, overhead.Options{AllowUnfair: m.allowUnfair})
 	if err != nil {
 		return err
 	}
@@ -186,7 +189,7 @@ func (a *app) publish(r *store.Run, asJSON bool) error {
 	if err := writeReport(path, result); err != nil {
 		return err
 	}
-	if asJSON {
+	if m.asJSON {
 		return writeJSON(a.stdout, result)
 	}
 	if err := renderText(a.stdout, result); err != nil {
@@ -197,13 +200,16 @@ func (a *app) publish(r *store.Run, asJSON bool) error {
 }
 
 // verdict is the exit status a finished run deserves.
-func (a *app) verdict(r *store.Run) error {
-	result, err := overhead.Analyze(r)
+func (a *app) verdict(r *store.Run, m manner) error {
+	result, err := overhead.AnalyzeWith(r, overhead.Options{AllowUnfair: m.allowUnfair})
 	if err != nil {
 		return err
 	}
 	if n := result.Trials.Failed; n > 0 {
 		return &statusError{exitHost, fmt.Errorf("%d of %d trials failed: see the report", n, result.Trials.Planned)}
+	}
+	if err := unfairStatus(result); err != nil {
+		return err
 	}
 	if n := undecided(result); n > 0 {
 		more := fmt.Sprintf("--set blocks=%d", max(10, 3*result.Blocks))

@@ -129,6 +129,19 @@ func TestFitPassesOverABadBurst(t *testing.T) {
 	}
 }
 
+// One that is little worse than those beside it counts, for clocks drift between them.
+func TestFitCountsWhatTheOthersDoNotKnow(t *testing.T) {
+	f := FitClock([]bench.ClockProbe{
+		{At: 0, Uncertainty: 100_000},
+		{At: 2e9, Offset: 500_000, Uncertainty: 120_000},
+		{At: 4e9, Uncertainty: 100_000},
+	})
+	off := f.Offset - 500_000 // f.At is the middle
+	if f.Fault != "" || f.Offset <= 0 || f.Uncertainty < 120_000-off {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestFaultSaysWhatMoved(t *testing.T) {
 	f := FitClock([]bench.ClockProbe{
 		{Phase: "prepare", At: 0, Uncertainty: 100_000},

@@ -33,7 +33,7 @@ var allowed = map[string][]string{
 
 	"workload":   {"bench"},
 	"experiment": {"bench"},
-	"audit":      {"bench", "host"},
+	"audit":      {"bench", "host", "stats"},
 	"stop":       {"bench", "stats"},
 	"overhead":   {"audit", "bench", "host", "stats", "stop", "store"},
 	"compare":    {"audit", "bench", "overhead", "stats", "store"},

@@ -51,6 +51,8 @@ const (
 	ColMemUsed  = "mem_used_bytes"  // memory in use, page cache excluded
 	ColMemCache = "mem_cache_bytes" // page cache
 	ColMemRSS   = "mem_rss_bytes"   // resident set of processes
+	// ColSwapUsed is memory swapped out now. Where it grows, memory went to the disk meanwhile.
+	ColSwapUsed = "mem_swap_bytes"
 
 	ColDiskRead     = "disk_read_bytes"
 	ColDiskWrite    = "disk_write_bytes"

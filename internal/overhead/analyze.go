@@ -17,8 +17,9 @@ const confidence = 0.95
 
 // study is what is gathered from a run on the way to its Result.
 type study struct {
-	run  *store.Run
-	plan *bench.Plan
+	options Options
+	run     *store.Run
+	plan    *bench.Plan
 	// last is each trial's final outcome, or its aborted one if it has no other.
 	last map[string]*bench.Outcome
 	// scenes are the trials of a scene in the plan's order.
@@ -32,8 +33,11 @@ type study struct {
 // shows. It streams the samples: its memory does not grow with their number,
 // but for 24 bytes each. Samples that cannot be read cost the usage of their trial,
 // which a warning says; an outcome that cannot be read is an error.
-func Analyze(r *store.Run) (*Result, error) {
-	s := &study{run: r, plan: r.Plan(), last: map[string]*bench.Outcome{}, scenes: map[string][]bench.Trial{}, labels: map[string]string{}}
+func Analyze(r *store.Run) (*Result, error) { return AnalyzeWith(r, Options{}) }
+
+// AnalyzeWith is [Analyze] with options.
+func AnalyzeWith(r *store.Run, options Options) (*Result, error) {
+	s := &study{options: options, run: r, plan: r.Plan(), last: map[string]*bench.Outcome{}, scenes: map[string][]bench.Trial{}, labels: map[string]string{}}
 	if err := s.readOutcomes(); err != nil {
 		return nil, fmt.Errorf("analyze run: %w", err)
 	}

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"strings"
 
+	"tare/internal/audit"
 	"tare/internal/bench"
 	"tare/internal/stats"
 )
 
 // effect compares a row with the baseline's points, paired by block.
-func (s *study) effect(row *Row, caseName string, compared bool, base []Point) *Effect {
+func (s *study) effect(row *Row, caseName string, compared bool, base []Point, fair *audit.Audit) *Effect {
 	e := &Effect{Verdict: Refused, Ratios: []Point{}, Caution: s.caution(row.Platform)}
 	trials := map[int]string{}
 	value, baseline := map[int]float64{}, map[int]float64{}
@@ -50,6 +51,7 @@ func (s *study) effect(row *Row, caseName string, compared bool, base []Point) *
 		e.Why = doubt(e, planned)
 		e.test(x, s.plan.Margin)
 	}
+	e.judge(fair, s.options.AllowUnfair)
 	e.Words = words(e, row.Metric, s.plan.Margin)
 	return e
 }

@@ -129,6 +129,20 @@ func (t *track) level(column string) (float64, lack) {
 	return t.last[i], ""
 }
 
+// growth is how much the column grew from the first reading of the window to
+// the last, or nil if it was not read.
+func (t *track) growth(column string) *float64 {
+	if t == nil {
+		return nil
+	}
+	i := slices.Index(t.columns, column)
+	if i < 0 || math.IsNaN(t.first[i]) || math.IsNaN(t.last[i]) {
+		return nil
+	}
+	d := t.last[i] - t.first[i]
+	return &d
+}
+
 func (s source) String() string {
 	return strings.TrimSpace(cmp.Or(s.actor, string(s.level)) + "'s " + s.meter)
 }

@@ -27,7 +27,7 @@ func CSV(w io.Writer, r *overhead.Result) error {
 			effect := make([]string, 12)
 			if e := row.Effect; e != nil {
 				effect[5] = string(e.Verdict)
-				if e.Verdict != overhead.Refused {
+				if e.HasRatio() {
 					copy(effect, []string{f(e.Ratio), f(e.Low), f(e.High), f(e.Overhead), f(e.Cost)})
 					copy(effect[6:], testColumns(e, f))
 				}

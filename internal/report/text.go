@@ -26,6 +26,7 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 		fmt.Fprintf(out, "NOT COMPLETE: %s%d of %d trials have no outcome yet\n", upTo(r), r.Trials.Missing, r.Trials.Planned)
 	}
 	further := 0
+	audited := map[string]bool{} // by platform and text, what was said
 	for _, c := range r.Cases {
 		rows := c.Rows
 		if !all {
@@ -44,6 +45,9 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 		}
 		for _, n := range notesOf(rows) {
 			paragraph(out, "  - ", "    ", n.Of+": "+n.Text)
+		}
+		if all {
+			auditText(out, c.Rows, audited)
 		}
 		usageText(out, c)
 	}
@@ -74,7 +78,7 @@ func effectsText(out io.Writer, rows []overhead.Row) {
 			t.row("  "+strings.ToUpper(last), "MEDIAN", "N", "RATIO", "95 % INTERVAL", strings.ToUpper(string(row.Metric.Better))+" IS BETTER")
 		}
 		mid, bounds := "", ""
-		if e := row.Effect; e != nil && e.Verdict != overhead.Refused {
+		if e := row.Effect; e != nil && e.HasRatio() {
 			mid, bounds = ratio(e.Ratio), interval(e)
 		}
 		t.row("  "+labelled(row.Platform, row.Label), value(row), fmt.Sprint(row.N), mid, bounds, effectWords(row))

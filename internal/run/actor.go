@@ -124,13 +124,25 @@ func (x *trial) startup(ctx context.Context) error {
 	}
 	x.outcome.Values = combine(bench.StartupMetrics, subjects)
 	x.enter("collect")
-	return x.describeScopes()
+	for _, a := range subjects {
+		x.takeFacts(ctx, a)
+	}
+	if err := x.describeScopes(); err != nil {
+		return err
+	}
+	for _, a := range subjects {
+		a.takeHostFacts()
+	}
+	return nil
 }
 
 // prepare makes every actor ready: files placed, services and neighbours
 // running, the subjects' own preparation done.
 func (x *trial) prepare(ctx context.Context) error {
 	for _, a := range x.actors {
+		if a.Role == bench.Subject {
+			x.takeFacts(ctx, a)
+		}
 		if a.Workload == "" {
 			continue
 		}

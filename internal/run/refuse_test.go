@@ -1,7 +1,7 @@
 package run
 
 import (
-	"errors"
+	"context"
 	"maps"
 	"math"
 	"slices"
@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/agent"
 	"tare/internal/bench"
+	"tare/internal/clock"
 	"tare/internal/platform/fake"
 )
 
@@ -195,23 +197,59 @@ func TestClockSteppedInMidTrial(t *testing.T) {
 	}
 }
 
+// An agent that is up before it was launched ends the trial, on record.
+func TestReadyBeforeTheLaunchIsRefused(t *testing.T) {
+	r, s := newRunner(t, counter{}, fake.Options{}, scene("a", subjects(1, nil)))
+	e := r.Engines["fake"]
+	e.Engine = early{e.Engine}
+	r.Engines["fake"] = e
+	if err := r.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	o := s.outcomes[0]
+	if o.Status != bench.Failed || o.Phase != "launch" || !strings.Contains(o.Error, "clock cannot be trusted") || o.Actors[0].ReadyMS != 0 {
+		t.Errorf("%s in %s: %s; ready after %v ms", o.Status, o.Phase, o.Error, o.Actors[0].ReadyMS)
+	}
+	if len(o.Refused) != 1 || o.Refused[0].Actor != "subject-0" || !strings.HasPrefix(o.Refused[0].What, "ready: the agent greeted -") {
+		t.Errorf("refused %+v", o.Refused)
+	}
+}
+
+// early is an engine whose instances claim a launch that is yet to come.
+type early struct{ bench.Engine }
+
+func (e early) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
+	i, err := e.Engine.Start(ctx, l)
+	return launched{i, clock.Now() + int64(time.Hour)}, err
+}
+
 func TestClockThatIsLostAfterTheMeasurementIsAtFault(t *testing.T) {
-	a := &actor{Actor: bench.Actor{Name: "a"}, instance: launchedAt(0)}
-	a.clock.probes = []bench.ClockProbe{{Phase: "prepare", At: 5, Uncertainty: 3}}
-	a.clock.failed = errors.New("gone")
+	r, _ := newRunner(t, counter{}, fake.Options{})
+	i, err := r.Engines["fake"].Start(t.Context(), bench.Launch{ID: "a", Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer i.Close(t.Context())
+	a := &actor{Actor: bench.Actor{Name: "a"}, instance: launched{at: 0}}
+	if a.client, err = agent.Dial(t.Context(), i.Stream()); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.probe(t.Context(), "prepare", 1); err != nil {
+		t.Fatal(err)
+	}
+	a.client.Close()
 	x := &trial{Runner: &Runner{}, actors: []*actor{a}, readings: []reading{inside(1, 1000*ms, one("x", 1))}}
+	x.probeAfter(t.Context())
 	x.settle()
-	if f := a.outcome.Clock; f == nil || !strings.Contains(f.Fault, "gone") || len(x.samples) > 0 || len(x.outcome.Refused) != 1 {
+	if f := a.outcome.Clock; f == nil || !strings.Contains(f.Fault, "not known after the measurement: compare the clock of a") || len(x.samples) > 0 || len(x.outcome.Refused) != 1 {
 		t.Errorf("%+v, samples %v, refused %+v", f, x.samples, x.outcome.Refused)
 	}
 }
 
-// launched is an instance of which nothing but its launch is known.
+// launched is an instance that says when it was launched.
 type launched struct {
 	bench.Instance
 	at int64
 }
 
 func (l launched) Launched() int64 { return l.at }
-
-func launchedAt(at int64) bench.Instance { return launched{at: at} }
