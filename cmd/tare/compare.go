@@ -146,12 +146,12 @@ func parseShare(s string) (float64, error) {
 }
 
 func compareRuns(dirA, dirB string, o compare.Options) (*compare.Comparison, error) {
-	a, err := analyzed(dirA)
+	a, err := analyzed(dirA, o.AllowUnfair)
 	if err != nil {
 		return nil, err
 	}
 	defer a.Store.Close()
-	b, err := analyzed(dirB)
+	b, err := analyzed(dirB, o.AllowUnfair)
 	if err != nil {
 		return nil, err
 	}
@@ -160,12 +160,12 @@ func compareRuns(dirA, dirB string, o compare.Options) (*compare.Comparison, err
 }
 
 // analyzed opens and analyzes a run; the caller closes its store.
-func analyzed(dir string) (compare.Run, error) {
+func analyzed(dir string, allowUnfair bool) (compare.Run, error) {
 	r, err := store.Open(dir)
 	if err != nil {
 		return compare.Run{}, err
 	}
-	result, err := overhead.Analyze(r)
+	result, err := overhead.AnalyzeWith(r, overhead.Options{AllowUnfair: allowUnfair})
 	if err != nil {
 		r.Close()
 		return compare.Run{}, err

@@ -12,9 +12,8 @@ import (
 	"tare/internal/stats"
 )
 
-// change works out a row's ratio. Without leave, an invalid comparison has none.
-func (c *Comparison) change(r *Row, invalid []audit.Check, o Options) Change {
-	why := reasons(invalid)
+// change works out a row's ratio. Without leave, a comparison that is unfair, for the reason why, has none.
+func (c *Comparison) change(r *Row, why string, o Options) Change {
 	if why != "" && !o.AllowUnfair {
 		return c.unfair(r, why)
 	}

@@ -202,14 +202,15 @@ func (c *Comparison) row(k *overhead.Case, ra, rb *overhead.Row, checks []audit.
 		}
 	}
 	all := audit.Audit{Checks: append(append([]audit.Check{}, c.Checks...), checks...)}
-	row.Change = c.change(&row, all.Invalid(), o)
-	if o.Relative && !o.AllowUnfair {
+	why := reasons(all.Invalid())
+	if o.Relative {
 		for _, e := range []*overhead.Effect{ra.Effect, rb.Effect} {
-			if e != nil && e.Unfair != "" {
-				row.Change = c.unfair(&row, "within a run: "+e.Unfair)
+			if why == "" && e != nil && e.Unfair != "" {
+				why = "within a run: " + e.Unfair
 			}
 		}
 	}
+	row.Change = c.change(&row, why, o)
 	return row
 }
 

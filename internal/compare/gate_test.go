@@ -101,7 +101,7 @@ func TestGateCorrectsForTheNumberOfRows(t *testing.T) {
 	add := func(v [2][]float64) {
 		r := Row{Case: "c", Title: "c", Platform: "p", Metric: m, A: Values{Values: v[0]}, B: Values{Values: v[1]}}
 		c.Margin = 0.03
-		r.Change = c.change(&r, nil, Options{})
+		r.Change = c.change(&r, "", Options{})
 		c.Rows = append(c.Rows, r)
 	}
 	add(values[1])
