@@ -118,7 +118,9 @@ func (c *command) die() (pid int) {
 // belonging picks of a family the process pid, its descendants, those that share
 // a session with one of them, and those that carry the mark.
 func belonging(family []procStat, pid int, mark []byte) []procStat {
-	members, sessions := map[int]bool{}, map[int]bool{}
+	// The command's session is its own and outlives its leader: it still names
+	// the orphans and zombies whose environment cannot be read.
+	members, sessions := map[int]bool{}, map[int]bool{pid: pid > 0}
 	var found []procStat
 	for before := -1; before < len(found); {
 		before = len(found)
