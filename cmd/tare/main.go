@@ -118,7 +118,7 @@ specification); 4 the host or a platform failed; 64 usage.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &statusError{exitUsage, err} })
 	root.AddCommand(
 		a.doctorCommand(), a.listCommand(), a.imageCommand(), a.planCommand(), a.runCommand(),
-		a.resumeCommand(), a.reportCommand(), a.cleanCommand(), a.versionCommand(),
+		a.resumeCommand(), a.reportCommand(), a.selftestCommand(), a.cleanCommand(), a.versionCommand(),
 	)
 	usageStatus(root)
 	return root

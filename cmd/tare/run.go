@@ -58,6 +58,10 @@ type manner struct {
 	maxTime time.Duration
 	asJSON  bool
 	verbose bool
+	// end is what a run ends with, finished or stopped; nil for the report.
+	end func(*store.Run) error
+	// again goes on with a stopped run; empty for tare resume.
+	again string
 }
 
 func (m *manner) flags(c *cobra.Command) {
@@ -145,7 +149,7 @@ func (a *app) carryOut(ctx context.Context, r *store.Run, found []checked, img *
 		ctx, cancel = context.WithTimeoutCause(ctx, m.maxTime, errTimeUp)
 		defer cancel()
 	}
-	goOn := bench.Hint("tare resume " + r.Dir())
+	goOn := bench.Hint(cmp.Or(m.again, "tare resume "+r.Dir()))
 	s, err := a.openSession(ctx, r.Header().Run, r.Plan(), found, img, led)
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("stopped before the first trial: %w%w: %w", context.Cause(ctx), goOn, err)
@@ -158,13 +162,27 @@ func (a *app) carryOut(ctx context.Context, r *store.Run, found []checked, img *
 	if err != nil && ctx.Err() == nil {
 		return errors.Join(err, cerr)
 	}
-	if rerr := a.publish(r, m.asJSON); rerr != nil {
+	if err != nil {
+		err = fmt.Errorf("%w%w", err, goOn)
+	}
+	if m.end != nil {
+		return errors.Join(err, cerr, m.end(r))
+	}
+	if rerr := a.publish(r, m.asJSON); rerr != nil || err != nil {
 		return errors.Join(err, cerr, rerr)
 	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("%w%w", err, goOn), cerr)
-	}
 	return errors.Join(cerr, a.verdict(r))
+}
+
+// finish ends a run every trial of which has an outcome.
+func (a *app) finish(r *store.Run, m manner) error {
+	if m.end != nil {
+		return m.end(r)
+	}
+	if err := a.publish(r, m.asJSON); err != nil {
+		return err
+	}
+	return a.verdict(r)
 }
 
 // publish writes report.html and prints the table.

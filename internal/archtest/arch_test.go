@@ -37,6 +37,7 @@ var allowed = map[string][]string{
 	"stop":       {"bench", "stats"},
 	"overhead":   {"audit", "bench", "host", "stats", "stop", "store"},
 	"report":     {"audit", "bench", "overhead"},
+	"selftest":   {"bench", "host", "overhead", "stats"},
 	"run":        {"agent", "bench", "clock", "meter", "proc"},
 
 	"platform/all":    {"bench", "platform/"},
@@ -63,6 +64,7 @@ var allowed = map[string][]string{
 // standard library and golang.org/x/sys, with the modules.
 var outside = map[string][]string{
 	"stats":           {"gonum.org/"},
+	"selftest":        {"gonum.org/"},
 	"spec":            {"github.com/goccy/go-yaml"},
 	"lab":             {"github.com/vishvananda/"},
 	"ledger":          {"github.com/vishvananda/netlink"},

@@ -72,7 +72,9 @@ func (x *trial) launchActor(ctx context.Context, a *actor) error {
 		options[o.Name] = o.Default
 	}
 	for k, v := range a.Platform.Options {
-		options[k] = v
+		if k != bench.AliasOption {
+			options[k] = v
+		}
 	}
 	var err error
 	a.instance, err = e.Start(ctx, bench.Launch{
