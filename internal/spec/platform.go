@@ -137,7 +137,7 @@ func (d *decoder) option(at Place, word *PlatformWord, ref *bench.PlatformRef, k
 	}
 	i := slices.IndexFunc(word.Options, func(o bench.Option) bool { return o.Name == key })
 	if i < 0 {
-		names := []string{bench.AliasOption}
+		var names []string
 		for _, o := range word.Options {
 			names = append(names, o.Name)
 		}
