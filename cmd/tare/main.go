@@ -106,7 +106,7 @@ containers and in virtual machines, from one image and under one clock, watches
 guest, layer and host at the same time, and says how sure it is.
 
 Exit status: 0 done; 2 the results do not decide; 3 invalid (a bad
-specification); 4 the host or a platform failed; 64 usage.`,
+specification, an unfair comparison); 4 the host or a platform failed; 64 usage.`,
 		Example:       "  tare doctor\n  tare run quick\n  tare report results/ID",
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -27,7 +27,10 @@ type progress struct {
 	started  time.Time
 	done     int
 	failed   int
-	drawn    int // lines on the screen to draw over
+	cases    map[string]string // by scene
+	next     int               // place in the plan of the first trial not begun
+	ended    map[string]int    // blocks of the cases whose stopping rule ended them
+	drawn    int               // lines on the screen to draw over
 	now      run.Event
 	took     map[string][]time.Duration // of finished trials, by scene
 	trialAt  time.Time
@@ -38,9 +41,12 @@ type progress struct {
 
 func newProgress(w io.Writer, p *bench.Plan, finished int, verbose bool) *progress {
 	g := &progress{
-		w: w, verbose: verbose, plan: p, started: time.Now(), done: finished,
+		w: w, verbose: verbose, plan: p, started: time.Now(), done: finished, next: finished, ended: map[string]int{}, cases: map[string]string{},
 		took: map[string][]time.Duration{}, values: map[string]map[int]float64{},
 		headline: map[string]bench.Metric{}, stop: make(chan struct{}),
+	}
+	for _, s := range p.Scenes {
+		g.cases[s.ID] = s.Case
 	}
 	for name, ms := range p.Metrics {
 		for _, m := range ms {
@@ -81,6 +87,13 @@ func (g *progress) redraw() {
 func (g *progress) notify(e run.Event) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if e.Ended != "" {
+		g.ended[e.Ended] = e.Trial.Block
+		g.erase()
+		fmt.Fprintln(g.w, clip(fmt.Sprintf("%s: ended after %d blocks", e.Ended, e.Trial.Block), g.width))
+		g.draw()
+		return
+	}
 	if e.Outcome == nil {
 		if g.now.Trial.ID != e.Trial.ID {
 			g.trialAt = time.Now()
@@ -94,6 +107,7 @@ func (g *progress) notify(e run.Event) {
 		return
 	}
 	g.done++
+	g.next = e.Index + 1
 	took := time.Since(g.trialAt)
 	g.took[e.Scene.ID] = append(g.took[e.Scene.ID], took)
 	result := g.record(e)
@@ -101,9 +115,9 @@ func (g *progress) notify(e run.Event) {
 		g.failed++
 		result = fmt.Sprintf("%s in %s: %s", e.Outcome.Status, e.Outcome.Phase, firstLine(e.Outcome.Error))
 	}
-	line := fmt.Sprintf("%*d/%d  %-26s %s", len(fmt.Sprint(len(g.plan.Trials))), g.done, len(g.plan.Trials), e.Scene.ID, result)
+	line := fmt.Sprintf("%*d/%s  %-26s %s", len(fmt.Sprint(len(g.plan.Trials))), g.done, g.total(), e.Scene.ID, result)
 	if g.width == 0 {
-		fmt.Fprintf(g.w, "%s  (%.1f s, %s left)\n", line, took.Seconds(), round(g.left()))
+		fmt.Fprintf(g.w, "%s  (%.1f s, %s%s left)\n", line, took.Seconds(), g.bound(), round(g.left()))
 		return
 	}
 	if e.Outcome.Status != bench.Done {
@@ -131,12 +145,47 @@ func (g *progress) record(e run.Event) string {
 	return "done"
 }
 
+// needed reports whether a trial is, as far as is known.
+func (g *progress) needed(t bench.Trial) bool {
+	blocks, ended := g.ended[g.cases[t.Scene]]
+	return !ended || t.Block <= blocks
+}
+
+// bound is "≤" while a stopping rule may still make trials unnecessary.
+func (g *progress) bound() string {
+	if g.plan.Until == nil {
+		return ""
+	}
+	for _, c := range g.cases {
+		if _, ended := g.ended[c]; !ended {
+			return "≤"
+		}
+	}
+	return ""
+}
+
+// trials is how many are needed, or at most.
+func (g *progress) trials() int {
+	n := 0
+	for _, t := range g.plan.Trials {
+		if g.needed(t) {
+			n++
+		}
+	}
+	return n
+}
+
+func (g *progress) total() string { return g.bound() + fmt.Sprint(g.trials()) }
+
 // left estimates the time to the end from what like trials took so far, and
 // from the plan where there were none.
 func (g *progress) left() time.Duration {
 	var sum time.Duration
 	perTrial := time.Duration(g.plan.Estimate / float64(max(1, len(g.plan.Trials))) * float64(time.Second))
-	for _, t := range g.plan.Trials[min(g.done, len(g.plan.Trials)):] {
+	for _, t := range g.plan.Trials[min(g.next, len(g.plan.Trials)):] {
+		if !g.needed(t) {
+			continue
+		}
 		took := g.took[t.Scene]
 		if len(took) == 0 {
 			sum += perTrial
@@ -157,12 +206,11 @@ func (g *progress) draw() {
 	}
 	g.erase()
 	lines := []string{}
-	total := len(g.plan.Trials)
 	bar := 24
-	full := bar * g.done / max(1, total)
-	lines = append(lines, fmt.Sprintf("[%s%s] %d/%d trials, %s left, %s so far%s",
-		strings.Repeat("#", full), strings.Repeat(".", bar-full), g.done, total,
-		round(g.left()), round(time.Since(g.started)), failures(g.failed)))
+	full := min(bar, bar*g.done/max(1, g.trials()))
+	lines = append(lines, fmt.Sprintf("[%s%s] %d/%s trials, %s%s left, %s so far%s",
+		strings.Repeat("#", full), strings.Repeat(".", bar-full), g.done, g.total(),
+		g.bound(), round(g.left()), round(time.Since(g.started)), failures(g.failed)))
 	if g.now.Scene != nil {
 		lines = append(lines, fmt.Sprintf("now: %s, block %d: %s (%s)", g.now.Scene.ID, g.now.Trial.Block, g.now.Phase,
 			round(time.Since(g.trialAt))))

@@ -14,7 +14,7 @@ import (
 
 func (a *app) reportCommand() *cobra.Command {
 	var format string
-	var all bool
+	var all, allowUnfair bool
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Report a run, finished or not, from what it stored",
@@ -33,15 +33,19 @@ func (a *app) reportCommand() *cobra.Command {
 				return err
 			}
 			defer r.Close()
-			result, err := overhead.Analyze(r)
+			result, err := overhead.AnalyzeWith(r, overhead.Options{AllowUnfair: allowUnfair})
 			if err != nil {
 				return err
 			}
-			return render(a.stdout, result)
+			if err := render(a.stdout, result); err != nil {
+				return err
+			}
+			return unfairStatus(result)
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "in text, every metric and not only the headline ones")
 	c.Flags().StringVar(&format, "format", "text", "text, html, json or csv")
+	allowUnfairFlag(c, &allowUnfair)
 	return c
 }
 

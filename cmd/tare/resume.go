@@ -19,7 +19,8 @@ func (a *app) resumeCommand() *cobra.Command {
 		Use:   "resume DIR",
 		Short: "Go on with a run that was stopped",
 		Long: `Runs the trials of a run that have no outcome yet, in the planned order, and
-reports. Finished trials, failed ones among them, are kept as they are.`,
+reports. Finished trials, failed ones among them, are kept as they are. A
+stopping rule decides as if the run had not been stopped.`,
 		Example: "  tare resume results/20260102-030405-abcd",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -47,8 +48,12 @@ func (a *app) resume(ctx context.Context, dir string, m manner) error {
 	}
 	defer r.Close()
 	h := r.Header()
-	if len(finished) == len(r.Plan().Trials) {
-		fmt.Fprintln(a.stderr, "every trial has an outcome already")
+	open, err := left(r, finished)
+	if err != nil {
+		return err
+	}
+	if open == 0 {
+		fmt.Fprintln(a.stderr, "every trial that is needed has an outcome already")
 		return a.finish(r, m)
 	}
 	release, err := a.claim(ctx)
@@ -76,6 +81,10 @@ func (a *app) resume(ctx context.Context, dir string, m manner) error {
 				bench.Hint("trials of different versions must not be mixed; start a new run"))
 		}
 	}
-	fmt.Fprintf(a.stderr, "run %s: %d of %d trials are finished\n", h.Run, len(finished), len(r.Plan().Trials))
+	atMost := ""
+	if r.Plan().Until != nil {
+		atMost = "at most "
+	}
+	fmt.Fprintf(a.stderr, "run %s: %d of %s%d trials are finished\n", h.Run, len(finished), atMost, len(finished)+open)
 	return a.carryOut(ctx, r, found, img, led, finished, m)
 }

@@ -58,6 +58,8 @@ type manner struct {
 	maxTime time.Duration
 	asJSON  bool
 	verbose bool
+	// allowUnfair shows ratios that the audit found invalid.
+	allowUnfair bool
 	// end is what a run ends with, finished or stopped; nil for the report.
 	end func(*store.Run) error
 	// again goes on with a stopped run; empty for tare resume.
@@ -68,6 +70,7 @@ func (m *manner) flags(c *cobra.Command) {
 	c.Flags().DurationVar(&m.maxTime, "max-time", 0, "stop after this time; tare resume goes on later")
 	c.Flags().BoolVar(&m.asJSON, "json", false, "print the result as JSON")
 	c.Flags().BoolVarP(&m.verbose, "verbose", "v", false, "print a line for each phase of each trial")
+	allowUnfairFlag(c, &m.allowUnfair)
 }
 
 func (m *manner) check() error {
@@ -125,8 +128,7 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 		return err
 	}
 	defer run.Close()
-	fmt.Fprintf(a.stderr, "run %s: %d trials in %d blocks, seed %d, about %s; results in %s\n",
-		id, len(p.Trials), p.Blocks, p.Seed, round(time.Duration(p.Estimate*float64(time.Second))), out)
+	fmt.Fprintf(a.stderr, "run %s: %s; results in %s\n", id, extent(p.Plan), out)
 	for _, s := range p.Skipped {
 		fmt.Fprintf(a.stderr, "left out: %s: %s\n", s.Platform, strings.TrimPrefix(s.Reason, s.Platform+": "))
 		if s.Hint != "" {
@@ -138,6 +140,16 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	}
 	m.maxTime = cmp.Or(m.maxTime, p.limit)
 	return a.carryOut(ctx, run, p.found, img, led, nil, m)
+}
+
+// extent says how much there is to run, or may be.
+func extent(p *bench.Plan) string {
+	took := func(s float64) time.Duration { return round(time.Duration(s * float64(time.Second))) }
+	if u := p.Until; u != nil {
+		return fmt.Sprintf("at most %d trials in %d to %d blocks, until intervals are within ±%g%%, seed %d, about %s to %s",
+			len(p.Trials), u.Min, u.Max, 100*u.Interval, p.Seed, took(plan.LeastEstimate(p)), took(p.Estimate))
+	}
+	return fmt.Sprintf("%d trials in %d blocks, seed %d, about %s", len(p.Trials), p.Blocks, p.Seed, took(p.Estimate))
 }
 
 // carryOut measures what is not finished and reports, also when the run was
@@ -168,10 +180,10 @@ func (a *app) carryOut(ctx context.Context, r *store.Run, found []checked, img *
 	if m.end != nil {
 		return errors.Join(err, cerr, m.end(r))
 	}
-	if rerr := a.publish(r, m.asJSON); rerr != nil || err != nil {
+	if rerr := a.publish(r, m); rerr != nil || err != nil {
 		return errors.Join(err, cerr, rerr)
 	}
-	return errors.Join(cerr, a.verdict(r))
+	return errors.Join(cerr, a.verdict(r, m))
 }
 
 // finish ends a run every trial of which has an outcome.
@@ -179,15 +191,15 @@ func (a *app) finish(r *store.Run, m manner) error {
 	if m.end != nil {
 		return m.end(r)
 	}
-	if err := a.publish(r, m.asJSON); err != nil {
+	if err := a.publish(r, m); err != nil {
 		return err
 	}
-	return a.verdict(r)
+	return a.verdict(r, m)
 }
 
 // publish writes report.html and prints the table.
-func (a *app) publish(r *store.Run, asJSON bool) error {
-	result, err := overhead.Analyze(r)
+func (a *app) publish(r *store.Run, m manner) error {
+	result, err := overhead.AnalyzeWith(r, overhead.Options{AllowUnfair: m.allowUnfair})
 	if err != nil {
 		return err
 	}
@@ -195,7 +207,7 @@ func (a *app) publish(r *store.Run, asJSON bool) error {
 	if err := writeReport(path, result); err != nil {
 		return err
 	}
-	if asJSON {
+	if m.asJSON {
 		return writeJSON(a.stdout, result)
 	}
 	if err := renderText(a.stdout, result); err != nil {
@@ -206,17 +218,23 @@ func (a *app) publish(r *store.Run, asJSON bool) error {
 }
 
 // verdict is the exit status a finished run deserves.
-func (a *app) verdict(r *store.Run) error {
-	result, err := overhead.Analyze(r)
+func (a *app) verdict(r *store.Run, m manner) error {
+	result, err := overhead.AnalyzeWith(r, overhead.Options{AllowUnfair: m.allowUnfair})
 	if err != nil {
 		return err
 	}
 	if n := result.Trials.Failed; n > 0 {
 		return &statusError{exitHost, fmt.Errorf("%d of %d trials failed: see the report", n, result.Trials.Planned)}
 	}
+	if err := unfairStatus(result); err != nil {
+		return err
+	}
 	if n := undecided(result); n > 0 {
-		fmt.Fprintf(a.stderr, "%d effects are undecided: more blocks or a quieter host may decide them (--set blocks=%d)\n",
-			n, max(10, 3*result.Blocks))
+		more := fmt.Sprintf("--set blocks=%d", max(10, 3*result.Blocks))
+		if u := result.Until; u != nil {
+			more = fmt.Sprintf("--set until.interval=%.2g%%, --set until.max=%d", 50*u.Interval, min(1000, 3*u.Max))
+		}
+		fmt.Fprintf(a.stderr, "%d effects are undecided: more blocks or a quieter host may decide them (%s)\n", n, more)
 		return &statusError{status: exitUndecided}
 	}
 	return nil

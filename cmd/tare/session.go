@@ -133,7 +133,7 @@ func (a *app) measure(ctx context.Context, s *session, r *store.Run, finished ma
 	runner := &run.Runner{
 		ID: s.id, Plan: r.Plan(), Engines: s.engines, Workloads: ws, Lab: s.lab, Sink: r,
 		Dir: s.dir, LLC: r.Host().LLC, Observer: r.Header().ObserverCPUs,
-		Interval: time.Second, Notify: g.notify,
+		Interval: time.Second, Notify: g.notify, Enough: enough(r),
 	}
 	return runner.Run(ctx, finished)
 }

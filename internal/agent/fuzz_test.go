@@ -37,9 +37,10 @@ func FuzzAgent(f *testing.F) {
 	f.Add(appendFrame(appendFrame(nil, typeSample, 2, nil), typeBye, 3, nil))
 	f.Add(appendJSON(nil, typeExec, 4, execRequest{Stdin: 5}))
 	f.Add(appendFrame(appendJSON(nil, typePut, 5, putRequest{Path: "relative"}), typeData, 5, []byte("x")))
+	f.Add(appendJSON(nil, typeFacts, 7, FactsRequest{}))
 	f.Add(appendWindow(nil, 6, streamOut, 1<<31-1))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if bytes.ContainsAny(data, "XP") && bytes.ContainsAny(data, "/\\") { // a program or a file
+		if bytes.ContainsAny(data, "XPF") && bytes.ContainsAny(data, "/\\") { // a program or a file
 			t.Skip("might run a program or write a file")
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -59,6 +60,7 @@ func FuzzClient(f *testing.F) {
 	f.Add(appendFrame(appendJSON(nil, typeStarted, 1, startedReply{PID: 5}), typeStdout, 1, []byte("text")))
 	f.Add(appendJSON(nil, typeError, 1, errorReply{Message: "no", Hint: "try"}))
 	f.Add(appendFrame(nil, typeReply, 2, make([]byte, 16)))
+	f.Add(appendFrame(nil, typeReply, 4, []byte(`{"kernel": 6}`)))
 	f.Add(appendFrame(nil, typeWindow, 1, []byte("\x00\x00\x00\x00\x01")))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -74,6 +76,7 @@ func FuzzClient(f *testing.F) {
 		}
 		_, _ = c.Sample(ctx, make([]float64, len(c.Columns())))
 		_, _ = c.Probe(ctx, 1)
+		_, _ = c.Facts(ctx, FactsRequest{})
 		_ = c.Put(ctx, "/f", 0o644, bytes.NewReader(make([]byte, 2*window)))
 		c.Close()
 		if ctx.Err() != nil {

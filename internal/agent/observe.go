@@ -45,6 +45,7 @@ func parseSample(b []byte, values []float64) (now int64, err error) {
 
 // Offset is the difference of two clocks, in nanoseconds.
 type Offset struct {
+	At          int64 // the middle of the round trip it was found by, of [clock.Now]
 	Offset      int64 // the instance's CLOCK_MONOTONIC minus the host's
 	Uncertainty int64 // half the round trip it was found by: the true offset is within this
 }
@@ -77,6 +78,7 @@ func (c *Client) Probe(ctx context.Context, n int) (Offset, error) {
 func offset(sent, received, answered, heard int64) Offset {
 	trip := (heard - sent) - (answered - received)
 	return Offset{
+		At:          sent + (heard-sent)/2,
 		Offset:      ((received - sent) + (answered - heard)) / 2,
 		Uncertainty: (max(trip, 0) + 1) / 2,
 	}

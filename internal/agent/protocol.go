@@ -44,13 +44,14 @@ const (
 	typeKill    = 'K' // JSON killRequest
 	typeSample  = 'S' // empty
 	typeClock   = 'C' // empty
+	typeFacts   = 'F' // JSON FactsRequest
 	typeBye     = 'B' // both ways, empty
 	typeWindow  = 'w' // both ways: stream byte, uint32 bytes granted
 	typeStarted = 's' // JSON startedReply
 	typeStdout  = 'o' // raw
 	typeStderr  = 'e' // raw
 	typeExit    = 'x' // JSON exitReply
-	typeReply   = 'r' // the answer to put, kill (empty), sample and clock (binary)
+	typeReply   = 'r' // the answer to put, kill (empty), sample and clock (binary), facts (JSON object of texts)
 	typeError   = 'E' // JSON errorReply
 )
 

@@ -176,6 +176,12 @@ func (s *server) handle(f frame, at int64) error {
 		s.reply = appendSample(s.reply, clock.Now(), s.values)
 		putHeader(s.reply, typeReply, f.id, len(s.reply)-headerSize)
 		s.send(s.reply)
+	case typeFacts:
+		var q FactsRequest
+		if err := f.decode(&q); err != nil {
+			return err
+		}
+		go s.facts(f.id, q)
 	case typeExec:
 		var r execRequest
 		if err := f.decode(&r); err != nil {

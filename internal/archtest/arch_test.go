@@ -20,7 +20,7 @@ var allowed = map[string][]string{
 	"proc":   {},
 	"cage":   {},
 	"spec":   {"bench"},
-	"plan":   {"bench", "spec"},
+	"plan":   {"bench", "spec", "stats"},
 	"agent":  {"bench", "clock", "proc"},
 	"cgroup": {"bench"},
 	"ledger": {"bench", "cgroup"},
@@ -33,7 +33,7 @@ var allowed = map[string][]string{
 
 	"workload":   {"bench"},
 	"experiment": {"bench"},
-	"audit":      {"bench", "host"},
+	"audit":      {"bench", "host", "stats"},
 	"stop":       {"bench", "stats"},
 	"overhead":   {"audit", "bench", "host", "stats", "stop", "store"},
 	"report":     {"audit", "bench", "overhead"},

@@ -40,10 +40,19 @@ const (
 	// ColCPUBusy is all time not idle, iowait or steal. Of a machine it is found
 	// by subtraction and counts from an arbitrary start; see proc.CPU.
 	ColCPUBusy = "cpu_busy_s"
+	// ColCPUTasks is the time in which tasks ran, all of the machine's, by the
+	// scheduler's clock in nanoseconds; a running task's is at most a tick of
+	// the kernel old (4 ms at 250 Hz). No idle time enters it, so it is
+	// independent of ColCPUBusy. Where the kernel measures interrupts
+	// (IRQ_TIME_ACCOUNTING) they are not in it, elsewhere those that interrupt
+	// a task are. Those that come while a CPU idles are in it nowhere.
+	ColCPUTasks = "cpu_tasks_s"
 
 	ColMemUsed  = "mem_used_bytes"  // memory in use, page cache excluded
 	ColMemCache = "mem_cache_bytes" // page cache
 	ColMemRSS   = "mem_rss_bytes"   // resident set of processes
+	// ColSwapUsed is memory swapped out now. Where it grows, memory went to the disk meanwhile.
+	ColSwapUsed = "mem_swap_bytes"
 
 	ColDiskRead     = "disk_read_bytes"
 	ColDiskWrite    = "disk_write_bytes"
@@ -55,8 +64,9 @@ const (
 	ColNetRxPackets = "net_rx_packets"
 	ColNetTxPackets = "net_tx_packets"
 
-	// ColObserver is the CPU time the agent itself has used; the cost of
-	// observing the guest, which is part of what the other columns count.
+	// ColObserver is the CPU time the observer itself has used: in a guest the
+	// agent, on the host Tare's own process. It is part of what the other
+	// columns count.
 	ColObserver = "observer_cpu_s"
 
 	ColPSICPU    = "psi_cpu_some_s"
@@ -68,6 +78,11 @@ const (
 // serves an instance from outside: CPUOf("shim") is "cpu_shim_s". A VMM is
 // split into "vcpu", "iothread" and "vmm" (its other threads).
 func CPUOf(part string) string { return "cpu_" + part + "_s" }
+
+// MemOf names the column of the resident memory of one kind of process that
+// serves an instance from outside: MemOf("shim") is "mem_shim_bytes". A VMM is
+// not split. ColMemRSS is their sum.
+func MemOf(part string) string { return "mem_" + part + "_bytes" }
 
 // Sample is one reading of one source.
 type Sample struct {

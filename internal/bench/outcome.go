@@ -56,6 +56,9 @@ type ActorOutcome struct {
 	CPUsSeen   int      `json:"cpus_seen,omitempty"`
 	Kernel     string   `json:"kernel,omitempty"`
 	Unenforced []string `json:"unenforced,omitempty"`
+	// Facts are what a subject's instance looks like from inside, and what the host
+	// tells of it; a fact that could not be read is absent. See docs/PROTOCOL.md.
+	Facts map[string]string `json:"facts,omitempty"`
 	// Launch is the platform's own start command; Command what was measured inside.
 	Launch  []string `json:"launch,omitempty"`
 	Command []string `json:"command,omitempty"`

@@ -3,6 +3,7 @@ package meter
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +16,7 @@ import (
 )
 
 // Helpers reads the processes that serve instances from outside: their CPU time
-// by part and their resident memory. A VMM ("vmm") is split by thread into
+// and their resident memory by part. A VMM ("vmm") is split by thread into
 // vcpu, iothread and the rest. The CPU time of a process or thread that has
 // ended stays counted, so sums never fall.
 type Helpers struct {
@@ -24,10 +25,11 @@ type Helpers struct {
 	page    float64
 }
 
-// part is all processes that play one part.
+// part is all processes that play one part, and the places of its CPU time and
+// its memory among the columns.
 type part struct {
-	column int
-	tasks  []*helper
+	column, memory int
+	tasks          []*helper
 }
 
 // helper is a process that is read as a whole.
@@ -44,13 +46,13 @@ type helper struct {
 type vmm struct {
 	dir     string
 	threads map[string]*thread
-	seconds map[string]float64 // by part, of threads that have ended
+	past    map[string]int64 // nanoseconds by part, of threads that have ended
 }
 
 type thread struct {
 	part  string
 	file  *proc.File
-	last  float64
+	last  int64 // nanoseconds, whose sums do not depend on the order
 	alive bool
 }
 
@@ -76,6 +78,8 @@ func OpenHelpers(procDir string, processes []bench.Process) (*Helpers, error) {
 			g = &part{column: slices.Index(h.columns, bench.CPUOf(p.Part))}
 			byPart[p.Part] = g
 			h.parts = append(h.parts, g)
+			g.memory = len(h.columns)
+			h.columns = append(h.columns, bench.MemOf(p.Part))
 		}
 		dir := filepath.Join(procDir, strconv.Itoa(p.PID))
 		statm, err := proc.Open(filepath.Join(dir, "statm"))
@@ -85,7 +89,7 @@ func OpenHelpers(procDir string, processes []bench.Process) (*Helpers, error) {
 		}
 		t := &helper{pid: p.PID, clock: processClock(p.PID), statm: statm}
 		if p.Part == "vmm" {
-			t.vmm = &vmm{dir: filepath.Join(dir, "task"), threads: map[string]*thread{}, seconds: map[string]float64{}}
+			t.vmm = &vmm{dir: filepath.Join(dir, "task"), threads: map[string]*thread{}, past: map[string]int64{}}
 		}
 		g.tasks = append(g.tasks, t)
 	}
@@ -130,6 +134,7 @@ func (h *Helpers) readTask(g *part, t *helper, v []float64, rss int) error {
 				return fmt.Errorf("helper meter: statm of pid %d: %q is not a number", t.pid, f[1])
 			}
 			v[rss] += pages * h.page
+			v[g.memory] += pages * h.page
 		} else {
 			t.gone = true
 		}
@@ -186,14 +191,16 @@ func (m *vmm) read() error {
 		if err != nil || len(b) == 0 {
 			continue
 		}
-		if t.last, err = proc.ParseSchedstat(b); err != nil {
+		ran, err := proc.ParseSchedstat(b)
+		if err != nil {
 			return fmt.Errorf("helper meter: thread %s: %w", e.Name(), err)
 		}
+		t.last = nanoseconds(ran)
 		t.alive = true
 	}
 	for tid, t := range m.threads {
 		if !t.alive {
-			m.seconds[t.part] += t.last
+			m.past[t.part] += t.last
 			t.file.Close()
 			delete(m.threads, tid)
 		}
@@ -202,14 +209,16 @@ func (m *vmm) read() error {
 }
 
 func (m *vmm) sum(part string) float64 {
-	s := m.seconds[part]
+	s := m.past[part]
 	for _, t := range m.threads {
 		if t.part == part {
 			s += t.last
 		}
 	}
-	return s
+	return float64(s) / 1e9
 }
+
+func nanoseconds(seconds float64) int64 { return int64(math.Round(seconds * 1e9)) }
 
 // Close closes the files.
 func (h *Helpers) Close() error {

@@ -26,6 +26,7 @@ var procColumns = []string{
 	bench.ColDiskRead, bench.ColDiskWrite, bench.ColDiskReadOps, bench.ColDiskWriteOps,
 	bench.ColNetRx, bench.ColNetTx, bench.ColNetRxPackets, bench.ColNetTxPackets,
 	bench.ColPSICPU, bench.ColPSIMemory, bench.ColPSIIO,
+	bench.ColSwapUsed,
 }
 
 // OpenProc opens the reader on the trees mounted at procDir and sysDir.
@@ -108,6 +109,7 @@ func (p *Proc) readMemory(v []float64) error {
 		return err
 	}
 	v[10], v[11] = m.Used(), m.Cache()
+	v[23] = m.SwapTotal - m.SwapFree
 	return nil
 }
 

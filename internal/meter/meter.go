@@ -11,13 +11,18 @@ import (
 )
 
 // OpenHost opens the readers of the whole machine. Network traffic is that of
-// the host's own devices; lab is where the instances' bridge and wires are.
+// the host's own devices; lab is where the instances' bridge and wires are. A
+// host whose control groups account for no CPU time has no reader of tasks.
 func OpenHost() ([]bench.Reader, error) {
 	r, err := OpenProc("/proc", "/sys")
 	if err != nil {
 		return nil, err
 	}
-	return []bench.Reader{r}, nil
+	readers := []bench.Reader{r}
+	if t, err := OpenTasks("/proc"); err == nil {
+		readers = append(readers, t)
+	}
+	return readers, nil
 }
 
 // OpenLayer opens the readers of one instance's layer: the cgroups that account

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,7 +40,7 @@ func TestProcCountsUp(t *testing.T) {
 		t.Errorf("busy time went from %v to %v while spinning", a[bench.ColCPUBusy], b[bench.ColCPUBusy])
 	}
 	for c := range a {
-		if c != bench.ColMemUsed && c != bench.ColMemCache && b[c] < a[c] {
+		if !strings.HasPrefix(c, "mem_") && b[c] < a[c] {
 			t.Errorf("counter %s fell from %v to %v", c, a[c], b[c])
 		}
 	}
@@ -226,6 +227,82 @@ func benchmark(b *testing.B, r bench.Reader) {
 	for b.Loop() {
 		if err := r.Read(v); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// A task that spins is in the CPU time of all tasks, and so is this process.
+func TestTasks(t *testing.T) {
+	r, err := OpenTasks("/proc")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer r.Close()
+	a := read(t, r)
+	for end := time.Now().Add(100 * time.Millisecond); time.Now().Before(end); {
+	}
+	b := read(t, r)
+	own, all := b[bench.ColObserver]-a[bench.ColObserver], b[bench.ColCPUTasks]-a[bench.ColCPUTasks]
+	const tick = 0.02 // of all CPUs, that a running task's time may be old
+	if own <= 0 || all+tick < own {
+		t.Errorf("this process ran %v s, all tasks together %v s", own, all)
+	}
+}
+
+func TestTasksOfV2(t *testing.T) {
+	dir := tree(t, map[string]string{
+		"root/a/cpu.stat": "usage_usec 1500000\nuser_usec 1\nsystem_usec 1\n", "root/a/below/cpu.stat": "usage_usec 7\n",
+		"root/b/cpu.stat": "usage_usec 2000000\n", "root/cpu.stat": "usage_usec 99999999\n", "root/cgroup.procs": "",
+	})
+	mounts := "cgroup2 " + filepath.Join(dir, "root") + " cgroup2 rw 0 0\n"
+	procDir := tree(t, map[string]string{"self/mounts": mounts})
+	r, err := OpenTasks(procDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if got := read(t, r)[bench.ColCPUTasks]; got != 3.5 {
+		t.Errorf("two groups: %v, want 3.5", got)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "root/b")); err != nil {
+		t.Fatal(err)
+	}
+	// The time of a group that is gone stays counted.
+	for range 2 {
+		if got := read(t, r)[bench.ColCPUTasks]; got < 3.5 {
+			t.Errorf("after a group ended: %v", got)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "root/a/cpu.stat"), []byte("usage_usec many\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r.Read(make([]float64, 2)) == nil {
+		t.Error("a usage that is no number was accepted")
+	}
+}
+
+func TestCgroupRoots(t *testing.T) {
+	for mounts, want := range map[string][2]string{
+		"cgroup /c/cpu,cpuacct cgroup rw,cpu,cpuacct 0 0\ncgroup2 /c/unified cgroup2 rw 0 0\n": {"/c/cpu,cpuacct", "/c/unified"},
+		"cgroup2 /c cgroup2 rw,nosuid 0 0\n":                                                   {"", "/c"},
+		"tmpfs /cpuacct tmpfs rw,cpuacct 0 0\nshort\n":                                         {"", ""},
+	} {
+		if v1, v2 := cgroupRoots([]byte(mounts)); v1 != want[0] || v2 != want[1] {
+			t.Errorf("%q: %q and %q", mounts, v1, v2)
+		}
+	}
+}
+
+// The sum over threads is the same whatever their order, so it never falls.
+func TestSumsOfThreadsDoNotDependOnTheirOrder(t *testing.T) {
+	m := vmm{threads: map[string]*thread{}, past: map[string]int64{"vcpu": nanoseconds(0.1)}}
+	for i := range 20 {
+		m.threads[string(rune('a'+i))] = &thread{part: "vcpu", last: nanoseconds(0.1 + 0.07*float64(i))}
+	}
+	first := m.sum("vcpu")
+	for range 50 {
+		if s := m.sum("vcpu"); s != first {
+			t.Fatalf("%v and %v", first, s)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package overhead
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"tare/internal/bench"
@@ -16,13 +17,15 @@ const confidence = 0.95
 
 // study is what is gathered from a run on the way to its Result.
 type study struct {
-	run  *store.Run
-	plan *bench.Plan
+	options Options
+	run     *store.Run
+	plan    *bench.Plan
 	// last is each trial's final outcome, or its aborted one if it has no other.
 	last map[string]*bench.Outcome
 	// scenes are the trials of a scene in the plan's order.
 	scenes map[string][]bench.Trial
 	labels map[string]string // by platform
+	stops  []Stop
 	result *Result
 }
 
@@ -30,11 +33,16 @@ type study struct {
 // shows. It streams the samples: its memory does not grow with their number,
 // but for 24 bytes each. Samples that cannot be read cost the usage of their trial,
 // which a warning says; an outcome that cannot be read is an error.
-func Analyze(r *store.Run) (*Result, error) {
-	s := &study{run: r, plan: r.Plan(), last: map[string]*bench.Outcome{}, scenes: map[string][]bench.Trial{}, labels: map[string]string{}}
+func Analyze(r *store.Run) (*Result, error) { return AnalyzeWith(r, Options{}) }
+
+// AnalyzeWith is [Analyze] with options.
+func AnalyzeWith(r *store.Run, options Options) (*Result, error) {
+	s := &study{options: options, run: r, plan: r.Plan(), last: map[string]*bench.Outcome{}, scenes: map[string][]bench.Trial{}, labels: map[string]string{}}
 	if err := s.readOutcomes(); err != nil {
 		return nil, fmt.Errorf("analyze run: %w", err)
 	}
+	s.stops = replay(s.plan, s.last)
+	s.dropNotNeeded()
 	h, p := r.Header(), s.plan
 	s.result = &Result{
 		Format: Format, Run: h.Run, Experiment: p.Experiment, Title: p.Title, Question: p.Question,
@@ -43,6 +51,10 @@ func Analyze(r *store.Run) (*Result, error) {
 		Warnings: append([]string{}, p.Warnings...), HostFacts: hostFacts(r.Host()),
 		Method: fmt.Sprintf("geometric mean of the ratios to %s paired by block, with a 95 %% studentized bootstrap interval (%d resamples; Student's t below 5 blocks)",
 			p.Baseline, stats.Resamples),
+		Until: p.Until, Stops: s.stops,
+	}
+	if p.Until != nil {
+		s.result.Method += fmt.Sprintf("; since a case may end after any of %d looks, each interval is made at the higher level that leaves 95 %% over all of them", len(p.Until.Looks))
 	}
 	s.result.Complete = s.result.Trials.Missing == 0
 	if n := len(r.Torn()); n > 0 {
@@ -53,8 +65,10 @@ func Analyze(r *store.Run) (*Result, error) {
 	s.layout()
 	observed := s.samples()
 	s.result.Observer = observed.observer()
+	s.clocks()
 	s.result.Procedure = s.procedure()
 	s.cases(observed)
+	s.overTheTable()
 	s.warnOfOtherWork()
 	if trial := s.representative(observed); trial != "" {
 		series, err := SeriesOf(r, trial)
@@ -112,6 +126,28 @@ func (s *study) readOutcomes() error {
 	return nil
 }
 
+// dropNotNeeded takes the trials beyond the end of their case out of the scenes.
+func (s *study) dropNotNeeded() {
+	for id, trials := range s.scenes {
+		s.scenes[id] = slices.DeleteFunc(trials, func(t bench.Trial) bool { return NotNeeded(s.plan, s.stops, t) })
+	}
+}
+
+// level is the confidence at which a case's intervals are made, and blocks how
+// many it has if it is complete.
+func (s *study) level(caseName string) (level float64, blocks int) {
+	for _, stop := range s.stops {
+		switch {
+		case stop.Case != caseName:
+		case stop.Ended:
+			return stop.Confidence, stop.Blocks
+		default:
+			return stop.Confidence, s.plan.Blocks
+		}
+	}
+	return confidence, s.plan.Blocks
+}
+
 // done returns the outcomes of a scene's finished launches in block order.
 func (s *study) done(scene string) []*bench.Outcome {
 	var out []*bench.Outcome
@@ -137,7 +173,12 @@ func (s *study) counts() Counts {
 			c.Aborted++
 		}
 	}
-	c.Missing = c.Planned - c.Done - c.Failed
+	needed := 0
+	for _, trials := range s.scenes {
+		needed += len(trials)
+	}
+	c.NotNeeded = c.Planned - needed
+	c.Missing = needed - c.Done - c.Failed
 	return c
 }
 

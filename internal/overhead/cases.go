@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tare/internal/audit"
 	"tare/internal/bench"
 	"tare/internal/stats"
 )
@@ -29,7 +30,7 @@ func (s *study) cases(observed *observed) {
 	for k := range s.result.Cases {
 		c := &s.result.Cases[k]
 		c.Resource = resourceOf(c)
-		s.rows(c, scenes[k])
+		s.rows(c, scenes[k], observed)
 		if c.Kind != bench.Startup {
 			for _, sc := range scenes[k] {
 				c.Usage = append(c.Usage, observed.usage(sc, s.labels[sc.Platform.String()]))
@@ -65,11 +66,17 @@ func resourceOf(c *Case) string {
 }
 
 // rows fills a case's rows: the metrics in their order, of each the platforms.
-func (s *study) rows(c *Case, scenes []*bench.Scene) {
+func (s *study) rows(c *Case, scenes []*bench.Scene, observed *observed) {
 	var base *bench.Scene
 	for _, sc := range scenes {
 		if sc.Platform.String() == s.plan.Baseline {
 			base = sc
+		}
+	}
+	audits := map[*bench.Scene]*audit.Audit{}
+	for _, sc := range scenes {
+		if sc != base {
+			audits[sc] = s.audit(sc, base, c.Resource, observed)
 		}
 	}
 	for _, m := range s.plan.Metrics[c.Name] {
@@ -82,7 +89,7 @@ func (s *study) rows(c *Case, scenes []*bench.Scene) {
 			if sc == base {
 				row.Baseline = true
 			} else {
-				row.Effect = s.effect(&row, base != nil, native)
+				row.Effect = s.effect(&row, c.Name, base != nil, native, audits[sc])
 			}
 			c.Rows = append(c.Rows, row)
 		}

@@ -22,6 +22,7 @@ type crafted struct {
 	samples  func(trial string) []bench.Sample
 	edit     func(o *bench.Outcome)
 	header   store.Header
+	until    *bench.Until
 }
 
 var throughput = bench.Metric{Name: "throughput", Unit: "events/s", Better: bench.HigherIsBetter, Combine: bench.Sum, Headline: true}
@@ -29,7 +30,7 @@ var latency = bench.Metric{Name: "latency_p95", Unit: "ms", Better: bench.LowerI
 
 func (c crafted) write(t *testing.T) *store.Run {
 	t.Helper()
-	p := &bench.Plan{Experiment: "e", Seed: 42, Blocks: c.blocks, Baseline: c.platform[0], Margin: 0.03,
+	p := &bench.Plan{Experiment: "e", Seed: 42, Blocks: c.blocks, Baseline: c.platform[0], Margin: 0.03, Until: c.until,
 		Metrics: map[string][]bench.Metric{"cpu": {c.metric}}}
 	for _, name := range c.platform {
 		p.Scenes = append(p.Scenes, bench.Scene{ID: "cpu/" + name, Case: "cpu", Kind: bench.One, Platform: bench.PlatformRef{Name: name},

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"strings"
 
+	"tare/internal/audit"
 	"tare/internal/bench"
 	"tare/internal/stats"
 )
 
 // effect compares a row with the baseline's points, paired by block.
-func (s *study) effect(row *Row, compared bool, base []Point) *Effect {
+func (s *study) effect(row *Row, caseName string, compared bool, base []Point, fair *audit.Audit) *Effect {
 	e := &Effect{Verdict: Refused, Ratios: []Point{}, Caution: s.caution(row.Platform)}
 	trials := map[int]string{}
 	value, baseline := map[int]float64{}, map[int]float64{}
@@ -27,9 +28,10 @@ func (s *study) effect(row *Row, compared bool, base []Point) *Effect {
 		e.Ratios = append(e.Ratios, Point{r.Block, trials[r.Block], r.Value})
 	}
 	e.N = len(ratios)
+	level, planned := s.level(caseName)
 	var interval stats.Interval
 	if err == nil {
-		interval, err = stats.RatioInterval(x, confidence)
+		interval, err = stats.RatioInterval(x, level)
 	}
 	switch {
 	case !compared:
@@ -44,10 +46,12 @@ func (s *study) effect(row *Row, compared bool, base []Point) *Effect {
 		e.Why = err.Error()
 	default:
 		e.set(interval.Mid, row.Metric.Better)
-		e.Low, e.High = interval.Low, interval.High
+		e.Low, e.High, e.Confidence = interval.Low, interval.High, level
 		e.Verdict = verdict(interval, s.plan.Margin)
-		e.Why = doubt(e, s.plan)
+		e.Why = doubt(e, planned)
+		e.test(x, s.plan.Margin)
 	}
+	e.judge(fair, s.options.AllowUnfair)
 	e.Words = words(e, row.Metric, s.plan.Margin)
 	return e
 }
@@ -87,13 +91,13 @@ func verdict(i stats.Interval, margin float64) Verdict {
 }
 
 // doubt is what weakens a verdict that was given.
-func doubt(e *Effect, p *bench.Plan) string {
+func doubt(e *Effect, planned int) string {
 	var out []string
 	if e.Low == e.High {
 		out = append(out, "every block gave the same ratio, so the interval has no width: the program may report too few digits")
 	}
-	if e.N < p.Blocks {
-		out = append(out, fmt.Sprintf("%d of %d blocks have both", e.N, p.Blocks))
+	if e.N < planned {
+		out = append(out, fmt.Sprintf("%d of %d blocks have both", e.N, planned))
 	}
 	if e.Verdict == Inconclusive {
 		out = append(out, "more blocks or a quieter host may decide")

@@ -40,7 +40,7 @@ type Result struct {
 	Baseline   string         `json:"baseline"`
 	Margin     float64        `json:"margin"`
 	Blocks     int            `json:"blocks"`   // planned
-	Complete   bool           `json:"complete"` // every planned trial has an outcome
+	Complete   bool           `json:"complete"` // every planned trial has an outcome or is not needed
 	Trials     Counts         `json:"trials"`
 	Cases      []Case         `json:"cases"`
 	Platforms  []Platform     `json:"platforms"`
@@ -69,6 +69,8 @@ type Counts struct {
 	Failed  int `json:"failed"`
 	Missing int `json:"missing"` // without a final outcome, the aborted among them
 	Aborted int `json:"aborted,omitempty"`
+	// NotNeeded were planned for blocks beyond the end of their case.
+	NotNeeded int `json:"not_needed,omitempty"`
 }
 
 // Platform is one platform as it took part.
@@ -173,18 +175,24 @@ type Drift struct {
 // Stop says why a case ended when it did.
 type Stop struct {
 	Case   string `json:"case"`
-	Blocks int    `json:"blocks"` // that were run
+	Blocks int    `json:"blocks"` // that were run, every scene of them
+	// Ended: the rule needs no more blocks; until then the case goes on.
+	Ended bool `json:"ended"`
 	// Narrow: every subject's interval is as narrow as was asked.
 	Narrow bool   `json:"narrow"`
 	Why    string `json:"why"`
+	// Confidence is the level of the case's intervals, corrected for looking.
+	Confidence float64 `json:"confidence"`
 	// Widths are the half widths reached, relative, by platform, at each look.
 	Looks []Look `json:"looks"`
 }
 
 // Look is what the stopping rule saw at one declared point.
 type Look struct {
-	Blocks int                `json:"blocks"`
-	Widths map[string]float64 `json:"widths"` // by platform; a platform without an interval is absent
+	Blocks int `json:"blocks"`
+	// Confidence is the level of the intervals looked at.
+	Confidence float64            `json:"confidence"`
+	Widths     map[string]float64 `json:"widths"` // by platform; a platform without an interval is absent
 }
 
 // ClockRow is how well the clock inside a platform's instances is known, over its launches.
@@ -207,6 +215,19 @@ type Usage struct {
 	GuestCPU float64 `json:"guest_cpu"`
 	LayerCPU float64 `json:"layer_cpu"`
 	RestCPU  float64 `json:"rest_cpu"`
+	// RestParts splits RestCPU: "observer" is Tare itself, "other tasks"
+	// everything else that is scheduled, kernel threads among it, and "irq" and
+	// "softirq" interrupts, where the kernel keeps them out of tasks' time.
+	RestParts map[string]float64 `json:"rest_parts,omitempty"`
+	// BusyCPU is the host's own counter, and Unattributed what of it is in
+	// neither guest, layer, others nor rest; below 0 if they exceed it.
+	BusyCPU      float64 `json:"busy_cpu"`
+	Unattributed float64 `json:"unattributed_cpu"`
+	// UnattributedShare is Unattributed by BusyCPU, nil if either is not known.
+	UnattributedShare *float64 `json:"unattributed_share,omitempty"`
+	// SoftIRQ is the host's time in soft interrupts. It is contained in the
+	// above: in RestParts, or else with the tasks they interrupt.
+	SoftIRQ float64 `json:"softirq_cpu"`
 	// StealCPU in cores: taken by the hypervisor this host itself runs under.
 	StealCPU float64 `json:"steal_cpu"`
 	// Others is the CPU in cores of actors that are not subjects, their layers
@@ -220,12 +241,21 @@ type Usage struct {
 	// Memory in bytes, at the end of the window.
 	GuestMem float64 `json:"guest_mem_bytes"`
 	LayerMem float64 `json:"layer_mem_bytes"`
-	// Disk traffic of the host, and network traffic of the subjects (theirs is
-	// in the lab's namespace, which the host's counters leave out), in bytes per second.
-	DiskRead  float64 `json:"disk_read_bytes_per_s"`
-	DiskWrite float64 `json:"disk_write_bytes_per_s"`
+	RestMem  float64 `json:"rest_mem_bytes"` // in use on the host and in no instance or layer
+	// Disk traffic of the host in bytes per second, of it the subjects', and
+	// what is left: the layers' and everything else's, which no counter tells apart.
+	DiskRead       float64 `json:"disk_read_bytes_per_s"`
+	DiskWrite      float64 `json:"disk_write_bytes_per_s"`
+	GuestDiskRead  float64 `json:"guest_disk_read_bytes_per_s"`
+	GuestDiskWrite float64 `json:"guest_disk_write_bytes_per_s"`
+	RestDiskRead   float64 `json:"rest_disk_read_bytes_per_s"`
+	RestDiskWrite  float64 `json:"rest_disk_write_bytes_per_s"`
+	// Network traffic of the subjects, in bytes per second. It is in the lab's
+	// namespace; that of the rest is of the host's own devices, which it does not cross.
 	NetRx     float64 `json:"net_rx_bytes_per_s"`
 	NetTx     float64 `json:"net_tx_bytes_per_s"`
+	RestNetRx float64 `json:"rest_net_rx_bytes_per_s"`
+	RestNetTx float64 `json:"rest_net_tx_bytes_per_s"`
 	// CPUOverhead and MemOverhead are equation 3 of tesfatsion2018 with the
 	// sign kept: (whole layer - guest) / guest, where whole = guest + layer.
 	CPUOverhead *float64 `json:"cpu_overhead,omitempty"`

@@ -11,6 +11,7 @@ import (
 // observed is what one pass over all samples leaves.
 type observed struct {
 	shares map[string][]*share // by scene, of each finished launch
+	trials map[string]*share   // the same by trial
 	counts map[string]int      // samples by trial
 	levels map[bench.Level]*watched
 }
@@ -24,7 +25,7 @@ type watched struct {
 
 // samples reads the samples of every finished trial once.
 func (s *study) samples() *observed {
-	o := &observed{shares: map[string][]*share{}, counts: map[string]int{}, levels: map[bench.Level]*watched{}}
+	o := &observed{shares: map[string][]*share{}, trials: map[string]*share{}, counts: map[string]int{}, levels: map[bench.Level]*watched{}}
 	for _, t := range s.plan.Trials {
 		out := s.last[t.ID]
 		if out == nil || out.Status != bench.Done {
@@ -53,7 +54,8 @@ func (s *study) samples() *observed {
 		for level, span := range spans {
 			o.levels[level].seconds += float64(span[1]-span[0]) / 1e9
 		}
-		o.shares[t.Scene] = append(o.shares[t.Scene], newShare(out, tracks))
+		o.trials[t.ID] = newShare(out, tracks)
+		o.shares[t.Scene] = append(o.shares[t.Scene], o.trials[t.ID])
 	}
 	return o
 }

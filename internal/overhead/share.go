@@ -13,6 +13,7 @@ import (
 type share struct {
 	is     map[string]float64     // by the JSON name of the field of Usage
 	parts  map[string]float64     // of the layer's CPU
+	rest   map[string]float64     // of the CPU of the rest of the host
 	others map[bench.Role]float64 // CPU
 	notes  []string
 	window [2]int64
@@ -22,12 +23,14 @@ type share struct {
 // The JSON names of the fields of Usage that may be absent.
 const (
 	fGuestCPU, fLayerCPU, fRestCPU, fStealCPU = "guest_cpu", "layer_cpu", "rest_cpu", "steal_cpu"
-	fGuestMem, fLayerMem                      = "guest_mem_bytes", "layer_mem_bytes"
+	fBusyCPU, fUnattributed, fSoftIRQ         = "busy_cpu", "unattributed_cpu", "softirq_cpu"
+	fGuestMem, fLayerMem, fRestMem            = "guest_mem_bytes", "layer_mem_bytes", "rest_mem_bytes"
 	fDiskRead, fDiskWrite                     = "disk_read_bytes_per_s", "disk_write_bytes_per_s"
+	fGuestDiskRead, fGuestDiskWrite           = "guest_disk_read_bytes_per_s", "guest_disk_write_bytes_per_s"
+	fRestDiskRead, fRestDiskWrite             = "rest_disk_read_bytes_per_s", "rest_disk_write_bytes_per_s"
 	fNetRx, fNetTx                            = "net_rx_bytes_per_s", "net_tx_bytes_per_s"
+	fRestNetRx, fRestNetTx                    = "rest_net_rx_bytes_per_s", "rest_net_tx_bytes_per_s"
 )
-
-var usageFields = []string{fGuestCPU, fLayerCPU, fRestCPU, fStealCPU, fGuestMem, fLayerMem, fDiskRead, fDiskWrite, fNetRx, fNetTx}
 
 // instance is what one actor used, itself and in its layer.
 type instance struct {
@@ -36,20 +39,20 @@ type instance struct {
 	guestMem, layerMem float64
 	lackCPU, lackLayer bool
 	lackMem, lackLMem  bool
+	// held is its and its layer's memory together, a guest's page cache included.
+	held float64
 }
 
 func newShare(o *bench.Outcome, tracks map[source]*track) *share {
 	s := &share{is: map[string]float64{}, parts: map[string]float64{}, others: map[bench.Role]float64{}, window: o.Window, tracks: tracks}
-	host := source{bench.Host, "", "proc"}
-	s.put(fStealCPU, host, bench.ColCPUSteal)
-	s.put(fDiskRead, host, bench.ColDiskRead)
-	s.put(fDiskWrite, host, bench.ColDiskWrite)
+	s.put(fStealCPU, hostProc, bench.ColCPUSteal)
+	s.disk(o)
 	s.network(o)
 
 	shared := map[string]bool{} // platforms whose shared daemons are counted already
 	var sum instance
-	var rest float64
-	restKnown := true
+	var used, held float64 // by all actors
+	usedKnown, heldKnown := true, true
 	// Subjects come first, so that shared daemons count as theirs.
 	for _, subject := range []bool{true, false} {
 		for i := range o.Actors {
@@ -58,8 +61,10 @@ func newShare(o *bench.Outcome, tracks map[source]*track) *share {
 				continue
 			}
 			u := s.instance(a, shared)
-			restKnown = restKnown && !u.lackCPU && !u.lackLayer
-			rest -= u.guest + u.layer
+			usedKnown = usedKnown && !u.lackCPU && !u.lackLayer
+			heldKnown = heldKnown && !u.lackMem && !u.lackLMem
+			used += u.guest + u.layer
+			held += u.held
 			if !subject {
 				if !u.lackCPU && !u.lackLayer {
 					s.others[a.Role] += u.guest + u.layer
@@ -88,24 +93,9 @@ func newShare(o *bench.Outcome, tracks map[source]*track) *share {
 			s.is[field] = v.value
 		}
 	}
-	if busy, ok := s.rate(host, bench.ColCPUBusy); ok && restKnown {
-		s.rest(busy+rest, busy)
-	}
+	s.whole(used, usedKnown)
+	s.memory(held, heldKnown)
 	return s
-}
-
-// rest keeps what the host used besides. The counters of host and instances
-// are of different resolution (clock ticks and nanoseconds), so a rest just
-// below zero is none; one far below is impossible and refused.
-func (s *share) rest(rest, busy float64) {
-	switch slack := 0.02 + 0.02*busy; {
-	case rest >= 0:
-		s.is[fRestCPU] = rest
-	case rest >= -slack:
-		s.is[fRestCPU] = 0
-	default:
-		s.note("the instances account for %.2f cores more than the whole host: the rest of the host is not given", -rest)
-	}
 }
 
 func (s *share) note(format string, args ...any) {
@@ -133,28 +123,6 @@ func (s *share) level(src source, column string) (float64, bool) {
 func (s *share) put(field string, src source, column string) {
 	if v, ok := s.rate(src, column); ok {
 		s.is[field] = v
-	}
-}
-
-// network sums the subjects' traffic, at the host ends of their devices where
-// they have such, else as seen inside.
-func (s *share) network(o *bench.Outcome) {
-	for field, column := range map[string]string{fNetRx: bench.ColNetRx, fNetTx: bench.ColNetTx} {
-		sum, known := 0.0, true
-		for _, a := range o.Actors {
-			if a.Role != bench.Subject {
-				continue
-			}
-			src := source{bench.Layer, a.Actor, "net"}
-			if s.tracks[src] == nil {
-				src = source{bench.Guest, a.Actor, "agent"}
-			}
-			v, ok := s.rate(src, column)
-			sum, known = sum+v, known && ok
-		}
-		if known {
-			s.is[field] = sum
-		}
 	}
 }
 
@@ -199,16 +167,31 @@ func (s *share) helpers(a *bench.ActorOutcome, u *instance, counted map[string]b
 			u.parts[p] = v
 		}
 	}
-	rss, ok := s.level(src, bench.ColMemRSS)
-	u.lackLMem = !ok
-	if again && a.Role == bench.Subject {
-		s.note("the memory of daemons shared by several instances cannot be told apart: the layer's memory is not given")
-		u.lackLMem = true
+	if again {
+		rss, u.lackLMem = s.memoryOf(src, a.Scope.Helpers)
+	} else {
+		var ok bool
+		rss, ok = s.level(src, bench.ColMemRSS)
+		u.lackLMem = !ok
 	}
 	if len(common) > 0 {
 		counted[a.Platform.Name] = true
 	}
 	return rss
+}
+
+// memoryOf sums the memory of the parts that processes play.
+func (s *share) memoryOf(src source, processes []bench.Process) (sum float64, lack bool) {
+	seen := map[string]bool{}
+	for _, p := range processes {
+		if seen[p.Part] {
+			continue
+		}
+		seen[p.Part] = true
+		v, ok := s.level(src, bench.MemOf(p.Part))
+		sum, lack = sum+v, lack || !ok
+	}
+	return sum, lack
 }
 
 // partsOf names the parts of processes as the meter does: a VMM is split by thread.
@@ -237,22 +220,25 @@ func (s *share) sharedKernel(a *bench.ActorOutcome, u *instance, rss float64) {
 	u.guestMem, ok = s.level(src, bench.ColMemUsed)
 	u.lackMem = !ok
 	u.layerMem = rss
+	u.held = u.guestMem + rss
 }
 
-// ownKernel: the guest is what its own kernel accounts for; the vCPU threads'
-// time and the VMM's memory beyond that are the layer's.
+// ownKernel: the guest is what its own kernel accounts for, but no more than its
+// vCPU threads ran: a guest that is not told of time taken from it (steal)
+// takes that for its own. The vCPU threads' time and the VMM's memory beyond that are the layer's.
 func (s *share) ownKernel(a *bench.ActorOutcome, u *instance, rss float64) {
 	src := source{bench.Guest, a.Actor, "agent"}
 	var ok bool
 	u.guest, ok = s.rate(src, bench.ColCPUBusy)
 	u.lackCPU = !ok
 	if vcpu, known := u.parts["vcpu"]; known && ok {
-		if u.parts["vcpu"] = vcpu - u.guest; vcpu < u.guest {
-			u.parts["vcpu"] = 0
+		if u.guest > vcpu {
 			if u.guest-vcpu > 0.02+0.02*vcpu {
-				s.note("%s: the guest accounts for %.2f cores, its vCPU threads for %.2f only", a.Actor, u.guest, vcpu)
+				s.note("%s: the guest took %.2f cores for busy in which its vCPU threads ran %.2f only; it is charged with those", a.Actor, u.guest, vcpu)
 			}
+			u.guest = vcpu
 		}
+		u.parts["vcpu"] = vcpu - u.guest
 	} else {
 		u.lackLayer = true
 		if !known {
@@ -264,4 +250,5 @@ func (s *share) ownKernel(a *bench.ActorOutcome, u *instance, rss float64) {
 	cache, cached := s.level(src, bench.ColMemCache)
 	u.lackLMem = u.lackLMem || !ok || !cached
 	u.layerMem = max(0, rss-u.guestMem-cache)
+	u.held = rss
 }

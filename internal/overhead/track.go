@@ -30,10 +30,13 @@ type track struct {
 // counts says whether a column is one that the analysis uses.
 func counts(level bench.Level, column string) bool {
 	switch column {
-	case bench.ColCPUBusy, bench.ColMemUsed, bench.ColMemCache, bench.ColMemRSS, bench.ColNetRx, bench.ColNetTx:
+	case bench.ColCPUBusy, bench.ColDiskRead, bench.ColDiskWrite, bench.ColNetRx, bench.ColNetTx:
 		return true
-	case bench.ColCPUSteal, bench.ColDiskRead, bench.ColDiskWrite:
+	case bench.ColCPUSteal, bench.ColCPUIRQ, bench.ColCPUSoftIRQ, bench.ColCPUTasks, bench.ColObserver:
 		return level == bench.Host
+	}
+	if gauge(column) {
+		return true
 	}
 	return level == bench.Layer && isPart(column)
 }
@@ -47,6 +50,16 @@ func isPart(column string) bool {
 		return false
 	}
 	return strings.HasPrefix(column, "cpu_") && strings.HasSuffix(column, "_s")
+}
+
+// grain is by how much a counter may fall without having gone backwards. A
+// machine's busy time is found by subtracting three counters of whole ticks (10 ms), so
+// between two close readings it may.
+func grain(level bench.Level, column string) float64 {
+	if column == bench.ColCPUBusy && level != bench.Layer {
+		return 3 * 0.01
+	}
+	return 0
 }
 
 // gauge says whether a column is a level, which may fall.
@@ -70,7 +83,7 @@ func (t *track) add(s *bench.Sample) {
 		}
 		if t.n == 0 {
 			t.first[i] = v
-		} else if v < t.last[i] && !gauge(c) {
+		} else if v < t.last[i]-grain(s.Level, c) && !gauge(c) {
 			t.fell[i] = true
 		}
 		t.last[i] = v
@@ -114,6 +127,20 @@ func (t *track) level(column string) (float64, lack) {
 		return 0, lack("lacks " + column)
 	}
 	return t.last[i], ""
+}
+
+// growth is how much the column grew from the first reading of the window to
+// the last, or nil if it was not read.
+func (t *track) growth(column string) *float64 {
+	if t == nil {
+		return nil
+	}
+	i := slices.Index(t.columns, column)
+	if i < 0 || math.IsNaN(t.first[i]) || math.IsNaN(t.last[i]) {
+		return nil
+	}
+	d := t.last[i] - t.first[i]
+	return &d
 }
 
 func (s source) String() string {

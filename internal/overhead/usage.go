@@ -7,20 +7,37 @@ import (
 	"tare/internal/bench"
 )
 
+// unattributedNote is the share of the host's busy time from which on what could
+// not be attributed is pointed at.
+const unattributedNote = 0.03
+
+// field is a field of Usage that may be absent, by its JSON name.
+type field struct {
+	name  string
+	value *float64
+}
+
+func (u *Usage) fields() []field {
+	return []field{
+		{fGuestCPU, &u.GuestCPU}, {fLayerCPU, &u.LayerCPU}, {fRestCPU, &u.RestCPU}, {fStealCPU, &u.StealCPU},
+		{fBusyCPU, &u.BusyCPU}, {fUnattributed, &u.Unattributed}, {fSoftIRQ, &u.SoftIRQ},
+		{fGuestMem, &u.GuestMem}, {fLayerMem, &u.LayerMem}, {fRestMem, &u.RestMem},
+		{fDiskRead, &u.DiskRead}, {fDiskWrite, &u.DiskWrite},
+		{fGuestDiskRead, &u.GuestDiskRead}, {fGuestDiskWrite, &u.GuestDiskWrite},
+		{fRestDiskRead, &u.RestDiskRead}, {fRestDiskWrite, &u.RestDiskWrite},
+		{fNetRx, &u.NetRx}, {fNetTx, &u.NetTx}, {fRestNetRx, &u.RestNetRx}, {fRestNetTx, &u.RestNetTx},
+	}
+}
+
 // usage averages the launches of a scene.
 func (o *observed) usage(sc *bench.Scene, label string) Usage {
 	u := Usage{Platform: sc.Platform.String(), Label: label, N: len(o.shares[sc.ID])}
-	into := map[string]*float64{
-		fGuestCPU: &u.GuestCPU, fLayerCPU: &u.LayerCPU, fRestCPU: &u.RestCPU, fStealCPU: &u.StealCPU,
-		fGuestMem: &u.GuestMem, fLayerMem: &u.LayerMem, fDiskRead: &u.DiskRead, fDiskWrite: &u.DiskWrite,
-		fNetRx: &u.NetRx, fNetTx: &u.NetTx,
-	}
 	shares := o.shares[sc.ID]
-	for _, field := range usageFields {
-		n := 0
+	for _, f := range u.fields() {
+		field, into, n := f.name, f.value, 0
 		for _, s := range shares {
 			if v, ok := s.is[field]; ok {
-				*into[field] += v
+				*into += v
 				n++
 			}
 		}
@@ -31,9 +48,10 @@ func (o *observed) usage(sc *bench.Scene, label string) Usage {
 		case n < len(shares):
 			u.Notes = append(u.Notes, fmt.Sprintf("%s is from %d of %d launches", field, n, len(shares)))
 		}
-		*into[field] /= float64(n)
+		*into /= float64(n)
 	}
 	u.split(shares)
+	u.attribute()
 	for _, s := range shares {
 		for _, n := range s.notes {
 			if !slices.Contains(u.Notes, n) {
@@ -46,25 +64,48 @@ func (o *observed) usage(sc *bench.Scene, label string) Usage {
 	return u
 }
 
-// split averages the parts of the layer, over the launches in which the layer
-// is known, and the other actors.
-func (u *Usage) split(shares []*share) {
+// attribute sets what is unattributed against the whole.
+func (u *Usage) attribute() {
+	if !u.Has(fUnattributed) || !u.Has(fBusyCPU) || u.BusyCPU <= 0 {
+		return
+	}
+	v := u.Unattributed / u.BusyCPU
+	u.UnattributedShare = &v
+	if v > unattributedNote {
+		u.Notes = append(u.Notes, fmt.Sprintf("%.1f %% of the host's busy time (%.3f cores) are unattributed: no task ran, as when interrupts wake an idle CPU", 100*v, u.Unattributed))
+	}
+	if v < -unattributedNote {
+		u.Notes = append(u.Notes, fmt.Sprintf("the parts exceed the host's busy time by %.1f %% (%.3f cores)", -100*v, -u.Unattributed))
+	}
+}
+
+// mean averages parts over the launches in which the field they split is known;
+// a part that a launch lacks was zero there.
+func mean(shares []*share, field string, parts func(*share) map[string]float64) map[string]float64 {
+	var out map[string]float64
 	known := 0
 	for _, s := range shares {
-		if _, ok := s.is[fLayerCPU]; ok {
-			known++
+		if _, ok := s.is[field]; !ok {
+			continue
 		}
-	}
-	for _, s := range shares {
-		if _, ok := s.is[fLayerCPU]; ok {
-			for p, v := range s.parts {
-				if u.Parts == nil {
-					u.Parts = map[string]float64{}
-				}
-				u.Parts[p] += v / float64(known)
+		known++
+		for p, v := range parts(s) {
+			if out == nil {
+				out = map[string]float64{}
 			}
+			out[p] += v
 		}
 	}
+	for p := range out {
+		out[p] /= float64(known)
+	}
+	return out
+}
+
+// split averages the parts of the layer and of the rest, and the other actors.
+func (u *Usage) split(shares []*share) {
+	u.Parts = mean(shares, fLayerCPU, func(s *share) map[string]float64 { return s.parts })
+	u.RestParts = mean(shares, fRestCPU, func(s *share) map[string]float64 { return s.rest })
 	n := map[bench.Role]int{}
 	for _, s := range shares {
 		for r, v := range s.others {

@@ -15,6 +15,8 @@ func words(e *Effect, m bench.Metric, margin float64) string {
 	switch e.Verdict {
 	case Refused:
 		text = "no statement: " + e.Why
+	case Unfair:
+		text = "no comparison: " + e.Unfair
 	case Equivalent:
 		text = fmt.Sprintf("no difference within %s %%", trim(100*margin))
 	case Inconclusive:
@@ -23,6 +25,9 @@ func words(e *Effect, m bench.Metric, margin float64) string {
 			strings.TrimPrefix(change(e.Low, m), name), strings.TrimPrefix(change(e.High, m), name))
 	default:
 		text = fmt.Sprintf("%s (%s)", change(e.Ratio, m), bounds(e, m))
+	}
+	if e.Unfair != "" && e.Verdict != Unfair {
+		text += " [unfair: " + e.unfairNames() + "]"
 	}
 	if e.Caution != "" {
 		text += " [" + e.Caution + "]"

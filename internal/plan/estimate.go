@@ -75,9 +75,25 @@ func (m *maker) estimate(e *spec.Experiment) {
 	}
 	m.plan.Estimate = total + openCost.Seconds()*float64(len(opened))
 	if limit := e.MaxTime.Seconds(); limit > 0 && m.plan.Estimate > limit {
-		m.plan.Warnings = append(m.plan.Warnings, fmt.Sprintf("about %s are needed, more than max_time allows (%s): later blocks will be missing",
+		needed, least := "about %s are needed", LeastEstimate(m.plan)
+		if m.plan.Until != nil && least <= limit {
+			needed = "up to %s may be needed"
+		}
+		m.plan.Warnings = append(m.plan.Warnings, fmt.Sprintf(needed+", more than max_time allows (%s): later blocks will be missing",
 			seconds(m.plan.Estimate), e.MaxTime))
 	}
+}
+
+// LeastEstimate is how many seconds the plan takes if every case ends at the
+// stopping rule's first look; without a rule it is the plan's estimate.
+func LeastEstimate(p *bench.Plan) float64 {
+	least := p.Estimate
+	if p.Until != nil {
+		for _, s := range p.Scenes {
+			least -= s.Estimate * float64(p.Blocks-p.Until.Min)
+		}
+	}
+	return least
 }
 
 // seconds writes a duration for people: 45 s, 6 min 20 s, 2 h 5 min.

@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/spec"
+	"tare/internal/stats"
 )
 
 // Inputs are what a plan depends on besides the experiment.
@@ -51,6 +52,11 @@ func Make(e *spec.Experiment, in Inputs) (*bench.Plan, error) {
 		Seed: in.Seed, Blocks: e.Blocks, Baseline: e.Baseline.String(), Margin: e.Margin,
 		Metrics:  map[string][]bench.Metric{},
 		Warnings: slices.Clone(e.Warnings),
+	}
+	if e.Until != nil {
+		u := *e.Until
+		u.Looks = stats.Looks(u.Min, u.Max)
+		m.plan.Until = &u
 	}
 	if e.Seed != nil {
 		m.plan.Seed = *e.Seed

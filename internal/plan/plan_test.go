@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -127,6 +128,26 @@ func TestMake(t *testing.T) {
 	warnings := slices.DeleteFunc(slices.Clone(p.Warnings), func(w string) bool { return strings.HasPrefix(w, "qemu-tcg is emulated (tcg)") })
 	if d := cmp.Diff(wantWarnings, warnings); d != "" || len(p.Warnings) != len(warnings)+1 {
 		t.Error(d, p.Warnings)
+	}
+}
+
+// A plan with a stopping rule holds the trials of a plan with that many blocks.
+func TestUntilPlansForItsMax(t *testing.T) {
+	p := planned(t, until, inputs(4))
+	fixed := planned(t, strings.Replace(until, "until: {interval: 2%, min: 3, max: 6}", "blocks: 6", 1), inputs(4))
+	if d := cmp.Diff(fixed.Trials, p.Trials); d != "" || p.Blocks != 6 || fixed.Until != nil {
+		t.Errorf("%d blocks, %s", p.Blocks, d)
+	}
+	if d := cmp.Diff(&bench.Until{Interval: 0.02, Min: 3, Max: 6, Looks: []int{3, 4, 5, 6}}, p.Until); d != "" {
+		t.Error(d)
+	}
+	three := planned(t, strings.Replace(until, "until: {interval: 2%, min: 3, max: 6}", "blocks: 3", 1), inputs(4))
+	if least := plan.LeastEstimate(p); math.Abs(least-three.Estimate) > 1e-9 || plan.LeastEstimate(fixed) != fixed.Estimate {
+		t.Errorf("at least %g s, want %g", least, three.Estimate)
+	}
+	short := planned(t, until+"max_time: 1m\n", inputs(4))
+	if w := short.Warnings; len(w) != 1 || !strings.HasPrefix(w[0], "up to ") {
+		t.Errorf("at least %g s: %q", plan.LeastEstimate(short), w)
 	}
 }
 
@@ -322,25 +343,39 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// TestRender compares with testdata/four.txt; UPDATE=1 writes it.
+const until = `
+name: until
+title: As long as it takes
+platforms: [native, lxc]
+seed: 7
+until: {interval: 2%, min: 3, max: 6}
+scenes:
+  - {name: cpu, workload: spin}
+  - {name: up, startup: true}
+`
+
+// TestRender compares with testdata/NAME.txt; UPDATE=1 writes them.
 func TestRender(t *testing.T) {
-	var b bytes.Buffer
-	if err := plan.Render(&b, planned(t, four, inputs(4))); err != nil {
-		t.Fatal(err)
-	}
-	const golden = "testdata/four.txt"
-	if os.Getenv("UPDATE") == "1" {
-		if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
+	for name, text := range map[string]string{"four": four, "until": until} {
+		var b bytes.Buffer
+		if err := plan.Render(&b, planned(t, text, inputs(4))); err != nil {
 			t.Fatal(err)
 		}
+		golden := "testdata/" + name + ".txt"
+		if os.Getenv("UPDATE") == "1" {
+			if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(string(want), b.String()); d != "" {
+			t.Error(d)
+		}
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), b.String()); d != "" {
-		t.Error(d)
-	}
+	var b bytes.Buffer
 	broken := &bench.Plan{Trials: []bench.Trial{{ID: "b01-t01", Scene: "none"}}}
 	if err := plan.Render(&b, broken); !errors.Is(err, bench.ErrInvalid) {
 		t.Errorf("a trial without a scene: %v", err)

@@ -20,9 +20,18 @@ func Render(w io.Writer, p *bench.Plan) error {
 	if p.Question != "" {
 		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(p.Question))
 	}
-	fmt.Fprintf(&b, "%s: %s, %s, %s\n", counted(len(p.Trials), "trial"), counted(len(cases), "case"),
-		counted(len(platforms), "platform"), counted(p.Blocks, "block"))
-	fmt.Fprintf(&b, "about %s; seed %d; compared with %s, margin %g%%\n\n", seconds(p.Estimate), p.Seed, p.Baseline, p.Margin*100)
+	atMost, trials, blocks := "", counted(len(p.Trials), "trial"), counted(p.Blocks, "block")
+	took := "about " + seconds(p.Estimate)
+	if u := p.Until; u != nil {
+		atMost = "at most "
+		blocks = fmt.Sprintf("%d to %s", u.Min, blocks)
+		took = fmt.Sprintf("about %s (%d blocks) to %s (%d blocks)", seconds(LeastEstimate(p)), u.Min, seconds(p.Estimate), u.Max)
+	}
+	fmt.Fprintf(&b, "%s%s: %s, %s, %s\n", atMost, trials, counted(len(cases), "case"), counted(len(platforms), "platform"), blocks)
+	if u := p.Until; u != nil {
+		fmt.Fprintf(&b, "each case until its intervals are within ±%g%%; looked at after %s blocks\n", u.Interval*100, joined(u.Looks))
+	}
+	fmt.Fprintf(&b, "%s; seed %d; compared with %s, margin %g%%\n\n", took, p.Seed, p.Baseline, p.Margin*100)
 
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "TRIAL\tBLOCK\tCASE\tPLATFORM\tCPUS\tSECONDS")
@@ -85,6 +94,18 @@ func CPUList(cpus []int) string {
 		i = j + 1
 	}
 	return strings.Join(parts, ",")
+}
+
+// joined writes numbers for people: 5, 8 and 12.
+func joined(ns []int) string {
+	var parts []string
+	for _, n := range ns {
+		parts = append(parts, fmt.Sprint(n))
+	}
+	if n := len(parts); n > 1 {
+		return strings.Join(parts[:n-1], ", ") + " and " + parts[n-1]
+	}
+	return strings.Join(parts, "")
 }
 
 func counted(n int, thing string) string {

@@ -11,6 +11,7 @@ import (
 var csvHeader = []string{
 	"run", "case", "kind", "workload", "metric", "unit", "better", "platform", "label", "baseline",
 	"block", "trial", "value", "median", "n", "ratio", "ratio_low", "ratio_high", "overhead", "cost", "verdict",
+	"confidence", "p", "p_holm", "p_equivalence", "drift_per_block", "drift_p",
 }
 
 // CSV writes a line for every launch and metric, with the row's effect repeated
@@ -23,11 +24,12 @@ func CSV(w io.Writer, r *overhead.Result) error {
 	f := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	for _, c := range r.Cases {
 		for _, row := range c.Rows {
-			effect := make([]string, 6)
+			effect := make([]string, 12)
 			if e := row.Effect; e != nil {
 				effect[5] = string(e.Verdict)
-				if e.Verdict != overhead.Refused {
+				if e.HasRatio() {
 					copy(effect, []string{f(e.Ratio), f(e.Low), f(e.High), f(e.Overhead), f(e.Cost)})
+					copy(effect[6:], testColumns(e, f))
 				}
 			}
 			for _, p := range row.Points {
@@ -44,4 +46,21 @@ func CSV(w io.Writer, r *overhead.Result) error {
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// testColumns are the tests of an effect, empty where one could not be made.
+func testColumns(e *overhead.Effect, f func(float64) string) []string {
+	out := make([]string, 6)
+	if e.Confidence > 0 {
+		out[0] = f(e.Confidence)
+	}
+	for i, p := range []*float64{e.P, e.Holm, e.Equivalence} {
+		if p != nil {
+			out[1+i] = f(*p)
+		}
+	}
+	if e.Drift != nil {
+		out[4], out[5] = f(e.Drift.PerBlock), f(e.Drift.P)
+	}
+	return out
 }

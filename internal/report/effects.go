@@ -32,6 +32,7 @@ type rowView struct {
 	Verdict string // class of the verdict's colour
 	Word    string
 	Detail  string
+	Tests   string
 	Caution string
 }
 
@@ -74,7 +75,7 @@ func ratiosOf(row overhead.Row) []float64 {
 		for _, p := range e.Ratios {
 			rs = append(rs, p.Value)
 		}
-		if e.Verdict != overhead.Refused {
+		if e.HasRatio() {
 			rs = append(rs, e.Low, e.High)
 		}
 	}
@@ -88,11 +89,12 @@ func viewRow(row overhead.Row, s logScale, margin float64) rowView {
 	if row.Baseline {
 		v.Detail = "its own launches around their median"
 	}
-	if e == nil || e.Verdict == overhead.Refused {
+	if e == nil || !e.HasRatio() {
 		return v
 	}
 	v.Caution = e.Caution
 	v.Detail = fmt.Sprintf("ratio %s (%s)", ratio(e.Ratio), interval(e))
+	v.Tests = testsOf(e)
 	switch {
 	case e.Caution != "":
 	case e.Verdict == overhead.Equivalent:
@@ -115,7 +117,7 @@ func plotRow(row overhead.Row, s logScale, margin float64) template.HTML {
 	d.rect("band", s.at(1-margin), 0, s.at(1+margin)-s.at(1-margin), plotHeight, "")
 	d.line("one", s.at(1), 0, s.at(1), plotHeight)
 	e := row.Effect
-	if e != nil && e.Verdict != overhead.Refused {
+	if e != nil && e.HasRatio() {
 		what := fmt.Sprintf("ratio %s, 95 %% interval %s", ratio(e.Ratio), interval(e))
 		switch {
 		case e.Ratio < s.low:

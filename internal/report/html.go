@@ -28,8 +28,11 @@ type page struct {
 	Facts   []overhead.Fact
 	Caveats []string
 	Phases  []phaseRow
+	Inside  []clockView
 	Where   []placeView
 	Minutes string
+	UpTo    string // before a number of trials that may turn out not to be needed
+	Extent  string // blocks planned, or their bounds
 	Again   []againView
 }
 
@@ -39,10 +42,12 @@ type againView struct{ Platform, Command string }
 type caseView struct {
 	overhead.Case
 	ID       string
+	Stop     string // why it ended
 	Notes    []note
 	Headline []metricView
 	Further  []metricView
 	Usage    []usageView
+	Audits   []auditView
 }
 
 type phaseRow struct {
@@ -50,6 +55,12 @@ type phaseRow struct {
 	Cells    []string
 	Overhead string
 	N        int
+}
+
+// clockView is how well a platform's clocks are known.
+type clockView struct {
+	overhead.ClockRow
+	Known, Drifted string
 }
 
 // placeView says where the actors of like scenes ran.
@@ -71,9 +82,9 @@ func HTML(w io.Writer, r *overhead.Result) error {
 		return fmt.Errorf("report template: %w", err)
 	}
 	p := page{Result: r, Style: template.CSS(styleText), Panels: panelsOf(r.Series), Facts: r.HostFacts,
-		Minutes: fmt.Sprintf("%.1f", r.Seconds/60), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts)}
+		Minutes: fmt.Sprintf("%.1f", r.Seconds/60), Extent: blocksOf(r), UpTo: upTo(r), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts)}
 	for i, c := range r.Cases {
-		v := caseView{Case: c, ID: caseID(i, c.Name), Notes: notesOf(c.Rows), Usage: usageOf(c)}
+		v := caseView{Case: c, ID: caseID(i, c.Name), Stop: stopOf(r, c.Name), Notes: notesOf(c.Rows), Usage: usageOf(c), Audits: auditsOf(c.Rows)}
 		for _, m := range metricsOf(c, r.Margin) {
 			if m.Headline {
 				v.Headline = append(v.Headline, m)
@@ -102,6 +113,11 @@ func HTML(w io.Writer, r *overhead.Result) error {
 			v.Cells = append(v.Cells, cell)
 		}
 		p.Phases = append(p.Phases, v)
+	}
+	for _, c := range r.Clocks {
+		v := clockView{ClockRow: c}
+		v.Known, v.Drifted = clockBounds(c)
+		p.Inside = append(p.Inside, v)
 	}
 	if err := t.Execute(w, p); err != nil {
 		return fmt.Errorf("report: %w", err)

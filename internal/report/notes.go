@@ -70,7 +70,7 @@ func notesOf(rows []overhead.Row) []note {
 func said(row overhead.Row) []string {
 	var texts []string
 	if e := row.Effect; e != nil {
-		for _, text := range []string{e.Why, e.Caution} {
+		for _, text := range []string{unfair(e), e.Why, e.Caution} {
 			if text != "" {
 				texts = append(texts, text)
 			}
@@ -89,6 +89,8 @@ func effectWords(row overhead.Row) string {
 		return "nothing to compare with"
 	case e.Verdict == overhead.Refused:
 		return "no statement"
+	case e.Verdict == overhead.Unfair:
+		return "no comparison"
 	}
 	return strings.TrimSuffix(e.Words, " ["+e.Caution+"]")
 }

@@ -21,11 +21,12 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 	out := bufio.NewWriter(w)
 	paragraph(out, "", "", r.Title)
 	paragraph(out, "", "  ", fmt.Sprintf("run %s, %s, %s, seed %d, baseline %s, equivalence within %.3g %%",
-		r.Run, r.Started, plural(r.Blocks, "block"), r.Seed, r.Baseline, 100*r.Margin))
+		r.Run, r.Started, blocksOf(r), r.Seed, r.Baseline, 100*r.Margin))
 	if !r.Complete {
-		fmt.Fprintf(out, "NOT COMPLETE: %d of %d trials have no outcome yet\n", r.Trials.Missing, r.Trials.Planned)
+		fmt.Fprintf(out, "NOT COMPLETE: %s%d of %d trials have no outcome yet\n", upTo(r), r.Trials.Missing, r.Trials.Planned)
 	}
 	further := 0
+	audited := map[string]bool{} // by platform and text, what was said
 	for _, c := range r.Cases {
 		rows := c.Rows
 		if !all {
@@ -35,14 +36,26 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 		fmt.Fprintln(out)
 		paragraph(out, "", "", c.Title)
 		paragraph(out, "  ", "  ", c.Answer)
+		if s := stopOf(r, c.Name); s != "" {
+			paragraph(out, "  ", "  ", s)
+		}
 		effectsText(out, rows)
+		if all {
+			testsText(out, rows)
+		}
 		for _, n := range notesOf(rows) {
 			paragraph(out, "  - ", "    ", n.Of+": "+n.Text)
+		}
+		if all {
+			auditText(out, c.Rows, audited)
 		}
 		usageText(out, c)
 	}
 	if further > 0 {
 		fmt.Fprintf(out, "\n%s: --all, or --format html\n", plural(further, "further metric"))
+	}
+	if all {
+		clocksText(out, r.Clocks)
 	}
 	closing(out, r)
 	return out.Flush()
@@ -65,7 +78,7 @@ func effectsText(out io.Writer, rows []overhead.Row) {
 			t.row("  "+strings.ToUpper(last), "MEDIAN", "N", "RATIO", "95 % INTERVAL", strings.ToUpper(string(row.Metric.Better))+" IS BETTER")
 		}
 		mid, bounds := "", ""
-		if e := row.Effect; e != nil && e.Verdict != overhead.Refused {
+		if e := row.Effect; e != nil && e.HasRatio() {
 			mid, bounds = ratio(e.Ratio), interval(e)
 		}
 		t.row("  "+labelled(row.Platform, row.Label), value(row), fmt.Sprint(row.N), mid, bounds, effectWords(row))
@@ -90,6 +103,28 @@ func usageText(out io.Writer, c overhead.Case) {
 			memory(u, "guest_mem_bytes", u.GuestMem), memory(u, "layer_mem_bytes", u.LayerMem))
 	}
 	t.write(out)
+}
+
+func clocksText(out io.Writer, rows []overhead.ClockRow) {
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprintln(out, "\nClocks inside, the worst of each platform's launches")
+	var t table
+	t.row("  PLATFORM", "KNOWN TO", "DRIFT UP TO", "LAUNCHES", "AT FAULT", "READINGS REFUSED")
+	for _, c := range rows {
+		known, drift := clockBounds(c)
+		t.row("  "+c.Platform, known, drift, fmt.Sprint(c.Launches), fmt.Sprint(c.Faults), fmt.Sprint(c.Refused))
+	}
+	t.write(out)
+}
+
+// clockBounds are how well the clocks of a row are known and their drift, if any can be trusted.
+func clockBounds(c overhead.ClockRow) (known, drift string) {
+	if c.Launches <= c.Faults {
+		return "–", "–"
+	}
+	return fmt.Sprintf("%.3f ms", c.Uncertainty), fmt.Sprintf("%.1f ppm", c.Drift)
 }
 
 // closing says what the tables do not.

@@ -29,6 +29,7 @@ type actor struct {
 	client   *agent.Client
 	part     bench.Part
 	main     *agent.Process
+	clock    comparison
 	outcome  bench.ActorOutcome
 }
 
@@ -88,8 +89,11 @@ func (x *trial) launchActor(ctx context.Context, a *actor) error {
 		return err
 	}
 	ready := a.client.GreetedAt() - a.instance.Launched()
-	if ready < 0 {
-		return fmt.Errorf("the agent greeted %d ns before the launch: the clock cannot be trusted", -ready)
+	if ready <= 0 {
+		what := fmt.Sprintf("ready: the agent greeted %d ns after the launch", ready)
+		x.outcome.Refused = append(x.outcome.Refused, bench.Refusal{
+			Actor: a.Name, Level: bench.Host, Meter: "clock", At: a.client.GreetedAt(), What: what})
+		return fmt.Errorf("%s: the clock cannot be trusted", what)
 	}
 	hello := a.client.Hello()
 	a.outcome.ReadyMS = float64(ready) / 1e6
@@ -127,7 +131,16 @@ func (x *trial) startup(ctx context.Context) error {
 	}
 	x.outcome.Values = combine(bench.StartupMetrics, subjects)
 	x.enter("collect")
-	return x.describeScopes()
+	for _, a := range subjects {
+		x.takeFacts(ctx, a)
+	}
+	if err := x.describeScopes(); err != nil {
+		return err
+	}
+	for _, a := range subjects {
+		a.takeHostFacts()
+	}
+	return nil
 }
 
 // waitUntil returns at the instant, or as soon after as the scheduler allows: a
@@ -141,15 +154,13 @@ func waitUntil(at int64) {
 	}
 }
 
-// prepare makes every actor ready: clocks compared, files placed, services and
-// neighbours running, the subjects' own preparation done.
+// prepare makes every actor ready: files placed, services and neighbours
+// running, the subjects' own preparation done.
 func (x *trial) prepare(ctx context.Context) error {
 	for _, a := range x.actors {
-		off, err := a.client.Probe(ctx, 8)
-		if err != nil {
-			return fmt.Errorf("compare the clock of %s: %w", a.Name, err)
+		if a.Role == bench.Subject {
+			x.takeFacts(ctx, a)
 		}
-		a.outcome.ClockOffset, a.outcome.ClockUncertainty = off.Offset, off.Uncertainty
 		if a.Workload == "" {
 			continue
 		}
@@ -157,6 +168,7 @@ func (x *trial) prepare(ctx context.Context) error {
 		if !ok {
 			return fmt.Errorf("workload %q of %s is not known: %w", a.Workload, a.Name, bench.ErrInvalid)
 		}
+		var err error
 		if a.part, err = w.Steps(a.Part, a.Params, x.setting(a)); err != nil {
 			return fmt.Errorf("workload %s in %s: %w", a.Workload, a.Name, err)
 		}

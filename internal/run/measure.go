@@ -41,7 +41,10 @@ func (x *trial) measure(ctx context.Context) error {
 	x.enter("measure")
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	w := &window{subjects: len(x.withRole(bench.Subject)), read: x.sampler.tick}
+	w := &window{subjects: len(x.withRole(bench.Subject)), read: x.sampler.tick, isOpen: make(chan struct{})}
+	probing, stop := context.WithCancel(ctx)
+	var probes sync.WaitGroup
+	probes.Go(func() { x.probeDuring(probing, w.isOpen) })
 	err := x.each(func(a *actor) error {
 		err := x.measureActor(ctx, a, w)
 		if err != nil {
@@ -49,6 +52,8 @@ func (x *trial) measure(ctx context.Context) error {
 		}
 		return err
 	})
+	stop()
+	probes.Wait()
 	x.outcome.Window = w.edges
 	if err == nil && w.edges[1] <= w.edges[0] {
 		err = fmt.Errorf("the measured windows of %d subjects do not overlap", w.subjects)
@@ -129,6 +134,7 @@ type window struct {
 	opened, closed int
 	edges          [2]int64
 	read           func(at int64)
+	isOpen         chan struct{} // closed once the first edge was read
 }
 
 func (w *window) open() {
@@ -137,6 +143,7 @@ func (w *window) open() {
 	if w.opened++; w.opened == w.subjects && w.closed == 0 {
 		w.edges[0] = clock.Now()
 		w.read(w.edges[0])
+		close(w.isOpen)
 	}
 }
 

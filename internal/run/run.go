@@ -48,11 +48,18 @@ type Runner struct {
 	Sink      Sink
 	Dir       string // on the disk under test; a directory per launch is made in it
 	LLC       bench.Bytes
-	Observer  []int // the CPUs the sampling thread is kept on; empty for any
+	// Wire is how much one direction of the network under test carries, in bytes
+	// per second; 0 if nothing bounds it, as between devices made of software.
+	Wire     float64
+	Observer []int // the CPUs the sampling thread is kept on; empty for any
 	// Interval between samples.
 	Interval time.Duration
 	// Notify is told of progress. It must not block.
 	Notify func(Event)
+	// Enough says at the end of a block whether a case needs no further ones;
+	// the trials it has left are not run then. It must depend on nothing but
+	// the outcomes stored so far, so that a resumed run hears the same. Nil: never.
+	Enough func(caseName string, block int) (bool, error)
 }
 
 // Event is progress, for people to watch.
@@ -62,6 +69,8 @@ type Event struct {
 	Index   int // of the trial in the plan, from 0
 	Phase   string
 	Outcome *bench.Outcome // set when the trial has ended
+	// Ended, set alone, is a case that needs no more than the blocks it had.
+	Ended string
 }
 
 // Deadlines for what has no natural end.
@@ -74,33 +83,67 @@ const (
 	closeDeadline  = 30 * time.Second
 )
 
-// Run executes every trial that is not finished. It returns early when ctx is
-// done, after closing what runs, or when an outcome cannot be stored. A trial
-// that fails is recorded and the run goes on.
+// Run executes every trial that is not finished and whose case is not enough
+// yet. It returns early when ctx is done, after closing what runs, or when an
+// outcome cannot be stored. A trial that fails is recorded and the run goes on.
 func (r *Runner) Run(ctx context.Context, finished map[string]bool) error {
+	enough := map[string]bool{}
 	for i, t := range r.Plan.Trials {
-		if finished[t.ID] {
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("run stopped before trial %s: %w", t.ID, context.Cause(ctx))
-		}
 		scene := r.Plan.Scene(t.Scene)
 		if scene == nil {
 			return fmt.Errorf("plan: trial %s names scene %q, which is not in the plan: %w", t.ID, t.Scene, bench.ErrInvalid)
 		}
-		x := newTrial(r, i, t, scene)
-		x.execute(ctx)
-		// What was measured is kept even if ctx ended meanwhile.
-		err := r.Sink.Append(context.WithoutCancel(ctx), &x.outcome, x.samples, x.outputs)
+		if !finished[t.ID] && !enough[scene.Case] {
+			if err := r.carryOut(ctx, i, t, scene); err != nil {
+				return err
+			}
+		}
+		if i+1 == len(r.Plan.Trials) || r.Plan.Trials[i+1].Block != t.Block {
+			if err := r.look(t.Block, enough); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// carryOut runs one trial and stores what became of it.
+func (r *Runner) carryOut(ctx context.Context, i int, t bench.Trial, scene *bench.Scene) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("run stopped before trial %s: %w", t.ID, context.Cause(ctx))
+	}
+	x := newTrial(r, i, t, scene)
+	x.execute(ctx)
+	// What was measured is kept even if ctx ended meanwhile.
+	err := r.Sink.Append(context.WithoutCancel(ctx), &x.outcome, x.samples, x.outputs)
+	if err != nil {
+		return fmt.Errorf("store trial %s: %w", t.ID, err)
+	}
+	r.notify(Event{Trial: t, Scene: scene, Index: i, Outcome: &x.outcome})
+	if x.outcome.Status == bench.Aborted {
+		return fmt.Errorf("run stopped in trial %s: %w", t.ID, context.Cause(ctx))
+	}
+	x.cooldown(ctx)
+	return nil
+}
+
+// look asks at the end of a block which cases need no more.
+func (r *Runner) look(block int, enough map[string]bool) error {
+	if r.Enough == nil {
+		return nil
+	}
+	for _, s := range r.Plan.Scenes {
+		if enough[s.Case] {
+			continue
+		}
+		ended, err := r.Enough(s.Case, block)
 		if err != nil {
-			return fmt.Errorf("store trial %s: %w", t.ID, err)
+			return fmt.Errorf("decide after block %d whether %s is enough: %w", block, s.Case, err)
 		}
-		r.notify(Event{Trial: t, Scene: scene, Index: i, Outcome: &x.outcome})
-		if x.outcome.Status == bench.Aborted {
-			return fmt.Errorf("run stopped in trial %s: %w", t.ID, context.Cause(ctx))
+		if ended {
+			enough[s.Case] = true
+			r.notify(Event{Trial: bench.Trial{Block: block}, Ended: s.Case})
 		}
-		x.cooldown(ctx)
 	}
 	return nil
 }
@@ -114,16 +157,17 @@ func (r *Runner) notify(e Event) {
 // trial is one execution of a scene under way.
 type trial struct {
 	*Runner
-	index   int
-	trial   bench.Trial
-	scene   *bench.Scene
-	actors  []*actor
-	sampler *sampler
-	outcome bench.Outcome
-	samples []bench.Sample
-	outputs map[string][]byte
-	phase   string
-	mu      sync.Mutex // guards outputs
+	index    int
+	trial    bench.Trial
+	scene    *bench.Scene
+	actors   []*actor
+	sampler  *sampler
+	outcome  bench.Outcome
+	readings []reading // before they are settled
+	samples  []bench.Sample
+	outputs  map[string][]byte
+	phase    string
+	mu       sync.Mutex // guards outputs
 }
 
 func newTrial(r *Runner, index int, t bench.Trial, s *bench.Scene) *trial {
@@ -205,10 +249,18 @@ func (x *trial) steps(ctx context.Context) error {
 		return x.startup(ctx)
 	}
 	x.enter("prepare")
+	for _, a := range x.actors {
+		if err := a.probe(ctx, "prepare", tripsAround); err != nil {
+			return err
+		}
+	}
 	if err := x.startSampler(); err != nil {
 		return err
 	}
-	defer x.stopSampler()
+	defer func() {
+		x.stopSampler()
+		x.settle()
+	}()
 	if err := x.prepare(ctx); err != nil {
 		return err
 	}
@@ -220,6 +272,7 @@ func (x *trial) steps(ctx context.Context) error {
 		return err
 	}
 	x.enter("collect")
+	x.probeAfter(ctx)
 	x.stopSampler()
 	return x.collect()
 }

@@ -27,12 +27,12 @@ import (
 // on a thread of its own with a high priority, so that a busy machine does not
 // make it late.
 type sampler struct {
-	mu      sync.Mutex // one tick at a time
-	readers []source
-	guests  []*guest
-	samples []bench.Sample
-	stop    int // eventfd that wakes the thread to end
-	done    chan struct{}
+	mu       sync.Mutex // one tick at a time
+	readers  []source
+	guests   []*guest
+	readings []reading
+	stop     int // eventfd that wakes the thread to end
+	done     chan struct{}
 }
 
 // source is a reader on the host.
@@ -49,7 +49,6 @@ type guest struct {
 	actor   string
 	columns []string
 	values  []float64
-	offset  int64
 	cpu     int     // the column of the agent's own CPU time, or -1
 	spent   float64 // that time at the last reading
 }
@@ -87,7 +86,7 @@ func (x *trial) startSampler() error {
 		cols := a.client.Columns()
 		s.guests = append(s.guests, &guest{
 			client: a.client, actor: a.Name, columns: cols, values: make([]float64, len(cols)),
-			offset: a.outcome.ClockOffset, cpu: slices.Index(cols, bench.ColObserver), spent: math.NaN(),
+			cpu: slices.Index(cols, bench.ColObserver), spent: math.NaN(),
 		})
 	}
 	if s.stop, err = unix.Eventfd(0, unix.EFD_CLOEXEC); err != nil {
@@ -110,7 +109,7 @@ func (x *trial) stopSampler() {
 	<-s.done
 	unix.Close(s.stop)
 	s.close()
-	x.samples = s.samples
+	x.readings = s.readings
 }
 
 func (s *sampler) close() {
@@ -182,40 +181,40 @@ func (s *sampler) tick(at int64) {
 	defer s.mu.Unlock()
 	runtime.LockOSThread() // the cost of a read is its thread's CPU time
 	defer runtime.UnlockOSThread()
-	answers := make(chan bench.Sample, len(s.guests))
+	answers := make(chan reading, len(s.guests))
 	for _, g := range s.guests {
 		go func() { answers <- g.sample(at) }()
 	}
 	for i := range s.readers {
-		s.samples = append(s.samples, s.readers[i].sample(at))
+		s.readings = append(s.readings, s.readers[i].sample(at))
 	}
 	for range s.guests {
 		if a := <-answers; a.Values != nil {
-			s.samples = append(s.samples, a)
+			s.readings = append(s.readings, a)
 		}
 	}
 }
 
-func (r *source) sample(at int64) bench.Sample {
+func (r *source) sample(at int64) reading {
 	began, cpu := clock.Now(), clock.ThreadCPU()
 	// A source that fails leaves its columns missing, which the analysis reports.
 	_ = r.Read(r.values)
-	return bench.Sample{
-		At: at, Late: began - at, Took: clock.Now() - began, CPU: clock.ThreadCPU() - cpu,
+	ended := clock.Now()
+	return reading{asked: began, received: ended, Sample: bench.Sample{
+		At: at, Late: began - at, Took: ended - began, CPU: clock.ThreadCPU() - cpu,
 		Level: r.Level(), Actor: r.actor, Meter: r.Meter(), Values: named(r.columns, r.values),
-	}
+	}}
 }
 
-// sample asks the agent. Late is how long after at the agent read, on the
-// host's time line; Took the whole round trip; CPU what the agent spent since
-// the reading before, all its work included.
-func (g *guest) sample(at int64) bench.Sample {
+// sample asks the agent. Took is the whole round trip; CPU what the agent spent
+// since the reading before, all its work included. Late is known once the clocks are.
+func (g *guest) sample(at int64) reading {
 	ctx, cancel := context.WithTimeout(context.Background(), guestDeadline)
 	defer cancel()
 	began := clock.Now()
 	guestNow, err := g.client.Sample(ctx, g.values)
 	if err != nil {
-		return bench.Sample{}
+		return reading{}
 	}
 	var cpu int64
 	if g.cpu >= 0 {
@@ -224,10 +223,11 @@ func (g *guest) sample(at int64) bench.Sample {
 		}
 		g.spent = g.values[g.cpu]
 	}
-	return bench.Sample{
-		At: at, Late: guestNow - g.offset - at, Took: clock.Now() - began, CPU: cpu, Guest: guestNow,
+	ended := clock.Now()
+	return reading{asked: began, received: ended, Sample: bench.Sample{
+		At: at, Late: began - at, Took: ended - began, CPU: cpu, Guest: guestNow,
 		Level: bench.Guest, Actor: g.actor, Meter: "agent", Values: named(g.columns, g.values),
-	}
+	}}
 }
 
 // named leaves out what is missing.

@@ -193,7 +193,7 @@ func (d *decoder) percent(n *node, into *float64) {
 	case v < 0:
 		d.fail(n.place, "%s must not be negative%w", n.text, form)
 	case v >= 1:
-		d.fail(n.place, "%s is too much: a margin lies below 100%%%w", n.text, form)
+		d.fail(n.place, "%s is too much: it must lie below 100%%%w", n.text, form)
 	default:
 		*into = v
 	}

@@ -62,12 +62,14 @@ type Experiment struct {
 	Question  string
 	Platforms Platforms
 	Baseline  bench.PlatformRef
-	Blocks    int
-	Seed      *uint64 // nil: the planner's to choose
-	Margin    float64 // of equivalence, a fraction
-	MaxTime   time.Duration
-	Scenes    []Scene // with their factors crossed
-	Warnings  []string
+	// Blocks is the number of blocks, and of a stopping rule its max.
+	Blocks   int
+	Until    *bench.Until // nil: every block is run; the planner chooses the looks
+	Seed     *uint64      // nil: the planner's to choose
+	Margin   float64      // of equivalence, a fraction
+	MaxTime  time.Duration
+	Scenes   []Scene // with their factors crossed
+	Warnings []string
 	// Inject are slowdowns put on subjects on purpose.
 	Inject []Inject
 	Places Places

@@ -10,7 +10,7 @@ import (
 )
 
 var experimentKeys = []string{"name", "title", "question", "platforms", "baseline", "shape", "timing",
-	"blocks", "seed", "margin", "max_time", "conditions", "inject", "scenes"}
+	"blocks", "until", "seed", "margin", "max_time", "conditions", "inject", "scenes"}
 
 // experiment reads the whole tree.
 func (d *decoder) experiment(n *node) *Experiment {
@@ -31,7 +31,7 @@ func (d *decoder) experiment(n *node) *Experiment {
 	d.text(f["title"], &e.Title)
 	d.text(f["question"], &e.Question)
 	d.platforms(f["platforms"], &e.Platforms)
-	d.integer(f["blocks"], 1, 1000, &e.Blocks)
+	d.replication(f["blocks"], f["until"], e)
 	d.seed(f["seed"], &e.Seed)
 	d.percent(f["margin"], &e.Margin)
 	d.duration(f["max_time"], time.Second, &e.MaxTime)
@@ -97,6 +97,9 @@ func (d *decoder) conditions(n *node) {
 			bench.Hint("conditions of the host are recorded with every run; none can be set yet: leave the key out"))
 	}
 }
+
+// maxBlocks bounds how often a scene is run.
+const maxBlocks = 1000
 
 // maxScenes bounds an experiment's scenes, factors crossed.
 const maxScenes = 1000

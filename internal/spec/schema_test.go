@@ -83,6 +83,12 @@ func TestSchemaRefuses(t *testing.T) {
 		"negative time":    good + "timing: {warmup: -1s}",
 		"wrong size":       good + "shape: {memory: 3 elephants}",
 		"no blocks":        good + "blocks: 0",
+		"blocks and until": good + "blocks: 5\nuntil: {max: 9}",
+		"until too early":  good + "until: {min: 2}",
+		"until no width":   good + "until: {interval: 0%}",
+		"until too wide":   good + "until: {interval: 1.0}",
+		"until without":    good + "until: 3%",
+		"until what":       good + "until: {significant: true}",
 		"margin too wide":  good + "margin: 1.5",
 		"a condition":      good + "conditions: {thp: never}",
 		"actors and short": "name: x\nscenes: [{name: a, workload: spin, actors: [{workload: spin}]}]",
@@ -113,7 +119,7 @@ func TestSchemaHasEveryKey(t *testing.T) {
 	}
 	for name, keys := range map[string][]string{
 		"": experimentKeys, "scene": slices.Concat(sceneKeys, subjectKeys), "actor": actorKeys,
-		"beside": besideKeys, "peer": peerKeys, "shape": shapeKeys, "timing": timingKeys,
+		"beside": besideKeys, "peer": peerKeys, "shape": shapeKeys, "timing": timingKeys, "until": untilKeys,
 	} {
 		properties := root.Defs[name].Properties
 		if name == "" {

@@ -28,25 +28,35 @@ func StdDev(x []float64) float64 {
 	return math.Sqrt(sum / float64(len(x)-1))
 }
 
+// standardError returns that of the mean of two or more values. It is exactly 0
+// of equal ones, whose mean may be off by rounding.
+func standardError(x []float64) float64 {
+	if slices.Min(x) == slices.Max(x) {
+		return 0
+	}
+	return StdDev(x) / math.Sqrt(float64(len(x)))
+}
+
 // GeoMean returns the geometric mean of positive values, or an error that
 // wraps ErrFew or ErrDomain.
 func GeoMean(x []float64) (float64, error) {
-	logs, err := logs(x)
+	logs, err := logRatios("geometric mean", x, 1)
 	if err != nil {
 		return 0, err
 	}
 	return math.Exp(Mean(logs)), nil
 }
 
-// logs returns the natural logarithms of one or more positive, finite values.
-func logs(x []float64) ([]float64, error) {
-	if len(x) == 0 {
-		return nil, fmt.Errorf("geometric mean: %w: none", ErrFew)
+// logRatios returns the natural logarithms of at least least positive, finite
+// values; an error begins with what they are for.
+func logRatios(what string, x []float64, least int) ([]float64, error) {
+	if len(x) < least {
+		return nil, fmt.Errorf("%s: %w: %d, at least %d needed", what, ErrFew, len(x), least)
 	}
 	out := make([]float64, len(x))
 	for i, v := range x {
 		if !(v > 0) || math.IsInf(v, 1) {
-			return nil, fmt.Errorf("geometric mean: %w: %g", ErrDomain, v)
+			return nil, fmt.Errorf("%s: %w: %g", what, ErrDomain, v)
 		}
 		out[i] = math.Log(v)
 	}

@@ -29,6 +29,8 @@ type Fault struct {
 	Silent   bool          // the agent never says a word
 	DieAfter time.Duration // the agent is killed so long after its greeting; 0 is never
 	Close    error         // Close does its work and then fails with it
+	// Step is by how much the instance's clock jumps, StepAfter the launch.
+	Step, StepAfter time.Duration
 }
 
 // Options of the platform. The zero is one that works, named "fake".
@@ -161,6 +163,10 @@ func (i *instance) begin() (err error) {
 		i.pipes.heard = func() { time.AfterFunc(i.fault.DieAfter, func() { _ = i.cmd.Process.Kill() }) }
 	}
 	i.launched = clock.Now()
+	i.pipes.said = i.pipes.out
+	if i.fault.Step != 0 {
+		i.pipes.said = &stepped{r: i.pipes.out, by: int64(i.fault.Step), at: i.launched + int64(i.fault.StepAfter)}
+	}
 	if err := i.cmd.Start(); err != nil {
 		return err
 	}
@@ -219,12 +225,13 @@ const grace = 2 * time.Second
 // pipes are the agent's standard streams.
 type pipes struct {
 	out, in *os.File
-	heard   func() // called at the first byte, if not nil
+	said    io.Reader // out, as it is passed on
+	heard   func()    // called at the first byte, if not nil
 	once    sync.Once
 }
 
 func (p *pipes) Read(b []byte) (int, error) {
-	n, err := p.out.Read(b)
+	n, err := p.said.Read(b)
 	if n > 0 && p.heard != nil {
 		p.once.Do(p.heard)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/bench"
+	"tare/internal/clock"
 	"tare/internal/ledger"
 	"tare/internal/platform/platformtest"
 )
@@ -101,4 +102,33 @@ func TestUnavailable(t *testing.T) {
 	if _, err := p.Open(t.Context(), bench.Env{}); !errors.Is(err, errBoom) {
 		t.Errorf("%v", err)
 	}
+}
+
+// The clock jumps at its time, for probes and samples alike, and nothing else is touched.
+func TestStep(t *testing.T) {
+	i, led, err := start(t, Fault{Step: time.Hour, StepAfter: time.Nanosecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := agent.Dial(t.Context(), i.Stream())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := c.Probe(t.Context(), 1)
+	if d := time.Duration(o.Offset) - time.Hour; err != nil || d.Abs() > time.Minute {
+		t.Errorf("probe: %+v, %v", o, err)
+	}
+	before := clock.Now()
+	now, err := c.Sample(t.Context(), make([]float64, len(c.Columns())))
+	if d := time.Duration(now-before) - time.Hour; err != nil || d.Abs() > time.Minute {
+		t.Errorf("sampled at %d after %d: %v", now, before, err)
+	}
+	out, err := c.Exec(t.Context(), bench.Command{Argv: []string{"echo", "0123456789abcdef"}, Timeout: time.Minute})
+	if err != nil || string(out.Stdout) != "0123456789abcdef\n" {
+		t.Errorf("%q, %v", out.Stdout, err)
+	}
+	if err := errors.Join(c.Close(), i.Close(t.Context())); err != nil {
+		t.Error(err)
+	}
+	nothingHeld(t, led)
 }

@@ -30,7 +30,7 @@ func (g *generator) samples(c caseModel, s *bench.Scene, window [2]int64) []benc
 			values := make(map[string]float64, len(src.rates)+len(src.now))
 			for k, r := range src.rates {
 				if at > window[0] {
-					src.total[k] += r * (1 + 0.05*math.Sin(float64(at/second)+float64(len(k))))
+					src.total[k] += r * (1 + 0.05*math.Sin(float64(at/second)+phase(k)))
 				}
 				values[k] = math.Round(src.total[k]*1e6) / 1e6
 			}
@@ -48,6 +48,15 @@ func (g *generator) samples(c caseModel, s *bench.Scene, window [2]int64) []benc
 	return out
 }
 
+// phase sets counters apart in how they swing. What the whole host counts swings
+// with what its instances do.
+func phase(column string) float64 {
+	if column == bench.ColCPUTasks {
+		column = bench.ColCPUBusy
+	}
+	return float64(len(column))
+}
+
 func (g *generator) sources(c caseModel, s *bench.Scene) []source {
 	var out []source
 	add := func(src source) {
@@ -57,8 +66,8 @@ func (g *generator) sources(c caseModel, s *bench.Scene) []source {
 		}
 		out = append(out, src)
 	}
-	busy, disk, net := 0.06, 2e4, 1e3 // of the rest of the host
-	shared := false                   // Docker's daemons are counted
+	busy, disk, net, mem := 0.06, 2e4, 1e3, 300e6 // of the rest of the host
+	shared := false                               // Docker's daemons are counted
 	for _, a := range s.Actors {
 		cores := c.cores
 		switch a.Role {
@@ -90,7 +99,8 @@ func (g *generator) sources(c caseModel, s *bench.Scene) []source {
 			}
 		}
 		shared = shared || a.Platform.Name == "docker"
-		if cg > 0 {
+		if mem += helperMem(a.Platform.Name); cg > 0 {
+			mem += 42e6
 			add(source{level: bench.Layer, actor: a.Name, meter: "cgroup", took: 90_000,
 				rates: map[string]float64{bench.ColCPUBusy: cg, bench.ColCPUUser: cg * 0.9, bench.ColCPUSystem: cg * 0.1,
 					bench.ColDiskRead: d * ratio, bench.ColDiskWrite: 1e3},
@@ -102,6 +112,7 @@ func (g *generator) sources(c caseModel, s *bench.Scene) []source {
 				rates: map[string]float64{}, now: map[string]float64{bench.ColMemRSS: helperMem(a.Platform.Name)}}
 			for part, cores := range layer {
 				h.rates[bench.CPUOf(part)] = cores
+				h.now[bench.MemOf(part)] = helperMem(a.Platform.Name) / float64(len(layer))
 			}
 			if vcpu > 0 {
 				h.rates[bench.CPUOf("vcpu")] = vcpu
@@ -112,14 +123,20 @@ func (g *generator) sources(c caseModel, s *bench.Scene) []source {
 	}
 	add(source{level: bench.Host, meter: "proc", took: 260_000,
 		rates: map[string]float64{bench.ColCPUUser: busy * 0.85, bench.ColCPUSystem: busy * 0.15, bench.ColCPUNice: 0,
-			bench.ColCPUIdle: math.Max(0, 2-busy), bench.ColCPUIOWait: 0.02, bench.ColCPUIRQ: 0, bench.ColCPUSoftIRQ: 0.01,
+			bench.ColCPUIdle: math.Max(0, 2-busy), bench.ColCPUIOWait: 0.02, bench.ColCPUIRQ: 0, bench.ColCPUSoftIRQ: softIRQ,
 			bench.ColCPUSteal: 0.04, bench.ColCPUGuest: 0, bench.ColCPUBusy: busy,
 			bench.ColDiskRead: disk, bench.ColDiskWrite: 4e4, bench.ColDiskReadOps: disk / 4096, bench.ColDiskWriteOps: 10,
 			bench.ColNetRx: net, bench.ColNetTx: net, bench.ColNetRxPackets: net / 100, bench.ColNetTxPackets: net / 100,
 			bench.ColPSICPU: 0.05, bench.ColPSIMemory: 0, bench.ColPSIIO: 0.02},
-		now: map[string]float64{bench.ColMemUsed: 900e6, bench.ColMemCache: 4e9}})
+		now: map[string]float64{bench.ColMemUsed: mem, bench.ColMemCache: 4e9}})
+	add(source{level: bench.Host, meter: "tasks", took: 20_000,
+		rates: map[string]float64{bench.ColCPUTasks: busy - softIRQ - unattributed, bench.ColObserver: 0.004}})
 	return out
 }
+
+// The host's kernel measures soft interrupts apart from tasks; unattributed is
+// what its busy time holds beyond both. In cores.
+const softIRQ, unattributed = 0.01, 0.005
 
 // layerCPU is what the helpers of an instance use, in cores, by part.
 func layerCPU(platform string) map[string]float64 {

@@ -17,12 +17,19 @@ func TestSyntheticHoldsEveryTrialAndSample(t *testing.T) {
 		if o.Status == bench.Failed || r.Plan().Scene(o.Scene).Kind == bench.Startup {
 			continue
 		}
-		levels := map[bench.Level]int{}
-		if err := r.Samples(o.Trial, func(s *bench.Sample) error { levels[s.Level]++; return nil }); err != nil {
+		levels, host := map[bench.Level]int{}, map[string]int{}
+		count := func(s *bench.Sample) error {
+			levels[s.Level]++
+			if s.Level == bench.Host {
+				host[s.Meter]++
+			}
+			return nil
+		}
+		if err := r.Samples(o.Trial, count); err != nil {
 			t.Fatal(err)
 		}
-		if levels[bench.Host] != 5 || levels[bench.Guest] < 5 || levels[bench.Layer] < 5 {
-			t.Errorf("%s: samples by level %v", o.Trial, levels)
+		if host["proc"] != 5 || host["tasks"] != 5 || levels[bench.Guest] < 5 || levels[bench.Layer] < 5 {
+			t.Errorf("%s: samples by level %v, of the host %v", o.Trial, levels, host)
 		}
 	}
 	if want := len(r.Plan().Trials) - 2; n != want || len(r.Plan().Trials) != 3*7*4 {

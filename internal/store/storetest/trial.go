@@ -106,12 +106,13 @@ func (g *generator) actors(s *bench.Scene, ready float64) []bench.ActorOutcome {
 			Actor: a.Name, Role: a.Role, Platform: a.Platform, Version: version(a.Platform.Name), Label: label(a.Platform.Name),
 			CPUSet: a.CPUSet, CPUsSeen: 1, Kernel: "6.12.1", ReadyMS: ready,
 			Launch: []string{a.Platform.Name, "start"}, Command: []string{"sysbench", "cpu", "run"},
-			Scope: scope(a.Platform.Name, a.Name),
+			Scope: scope(a.Platform.Name, a.Name), Clock: &bench.ClockFit{Uncertainty: 40_000},
 		}
 		if own {
 			o.Kernel = "6.12.48+deb13-cloud-amd64"
-			o.ClockOffset, o.ClockUncertainty = -second*900, 40_000
+			o.Clock.Offset, o.Clock.Drift, o.Clock.Uncertainty = -second*900, 12_500, 900_000
 		}
+		o.ClockOffset, o.ClockUncertainty = o.Clock.Offset, o.Clock.Uncertainty
 		if a.Platform.Name == "lxc" {
 			o.Unenforced = []string{"scratch space is not bounded in size"}
 		}

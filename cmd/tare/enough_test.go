@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tare/internal/bench"
+	"tare/internal/host"
+	"tare/internal/overhead"
+	"tare/internal/store"
+)
+
+// ruledRun is an empty run of native and lxc under a stopping rule.
+func ruledRun(t *testing.T, dir string) *store.Run {
+	t.Helper()
+	p := &bench.Plan{Blocks: 8, Baseline: "native", Until: &bench.Until{Interval: 0.05, Min: 3, Max: 8, Looks: []int{3, 5, 8}},
+		Metrics: map[string][]bench.Metric{"up": {{Name: "ready", Unit: "ms", Headline: true}}}}
+	for _, name := range []string{"native", "lxc"} {
+		ref := bench.PlatformRef{Name: name}
+		p.Scenes = append(p.Scenes, bench.Scene{ID: "up/" + name, Case: "up", Kind: bench.Startup, Platform: ref})
+	}
+	for b := 1; b <= p.Blocks; b++ {
+		for _, s := range p.Scenes {
+			p.Trials = append(p.Trials, bench.Trial{ID: fmt.Sprintf("b%02d-%s", b, s.Platform.Name), Block: b, Scene: s.ID})
+		}
+	}
+	r, err := store.Create(dir, store.Header{}, nil, p, &host.Facts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// block stores one block in which lxc has the given ratio.
+func block(t *testing.T, r *store.Run, b int, ratio float64) {
+	t.Helper()
+	for _, trial := range r.Plan().Trials {
+		if trial.Block != b {
+			continue
+		}
+		v := 10.0
+		if strings.HasSuffix(trial.Scene, "lxc") {
+			v *= ratio
+		}
+		o := &bench.Outcome{Trial: trial.ID, Block: b, Scene: trial.Scene, Status: bench.Done, Values: []bench.Value{{Metric: "ready", Value: v}}}
+		if err := r.Append(t.Context(), o, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The run that is killed and resumed at any block ends where the one that is
+// not does.
+func TestEnoughIsTheSameAfterAResume(t *testing.T) {
+	for _, ratios := range [][]float64{
+		{2, 2.06, 2, 2, 2.01},               // wide after 3 blocks, narrow after 5
+		{2, 2.5, 2.01, 2.02, 2, 2, 2.02, 2}, // one odd block keeps it wide to the max
+	} {
+		end := len(ratios)
+		for killed := range end {
+			dir := filepath.Join(t.TempDir(), "run")
+			r := ruledRun(t, dir)
+			ask := enough(r)
+			for b := 1; b <= end; b++ {
+				block(t, r, b, ratios[b-1])
+				if b == killed {
+					r, ask = reopened(t, r, 2*(8-b))
+				}
+				if is, err := ask("up", b); err != nil || is != (b == end) {
+					t.Errorf("killed after block %d, asked after %d of %d: %v, %v", killed, b, end, is, err)
+				}
+			}
+			reopened(t, r, 0)
+		}
+	}
+}
+
+// reopened closes the run and opens it again as resume does, with as many trials left.
+func reopened(t *testing.T, r *store.Run, want int) (*store.Run, func(string, int) (bool, error)) {
+	t.Helper()
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, finished, err := store.OpenForResume(r.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { again.Close() })
+	if n, err := left(again, finished); err != nil || n != want {
+		t.Errorf("after %d outcomes %d trials are left, want %d, %v", len(finished), n, want, err)
+	}
+	return again, enough(again)
+}
+
+func TestNothingIsLeftOfACaseThatIsEnough(t *testing.T) {
+	r := ruledRun(t, filepath.Join(t.TempDir(), "run"))
+	defer r.Close()
+	finished := map[string]bool{}
+	for b, ratio := range []float64{2, 2.001, 1.999} {
+		block(t, r, b+1, ratio)
+		finished[fmt.Sprintf("b%02d-native", b+1)], finished[fmt.Sprintf("b%02d-lxc", b+1)] = true, true
+	}
+	if n, err := left(r, finished); err != nil || n != 0 {
+		t.Errorf("%d trials left, %v", n, err)
+	}
+	ask := enough(r)
+	if is, err := ask("up", 3); err != nil || !is {
+		t.Errorf("enough: %v, %v", is, err)
+	}
+	stops, err := overhead.StopsOf(r)
+	if err != nil || len(stops) != 1 || !stops[0].Narrow || stops[0].Blocks != 3 {
+		t.Errorf("%+v, %v", stops, err)
+	}
+	if r.Plan().Until = nil; enough(r) != nil {
+		t.Error("a run without a rule is asked")
+	}
+}

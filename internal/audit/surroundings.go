@@ -1,0 +1,283 @@
+package audit
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tare/internal/bench"
+	"tare/internal/stats"
+)
+
+// From which difference on the surroundings of two sides are no longer alike.
+const (
+	// loadApart is in cores of other work, by the median over the blocks that both
+	// have: half a CPU that one side did not get. A single block that is so far
+	// apart is said: chance spreads such over both sides, and the interval holds it.
+	loadApart = 0.5
+	// enoughBlocks is how many blocks can tell one side's load from chance: as many as an interval needs.
+	enoughBlocks = stats.MinPairs
+	// stealApart is in cores taken by the hypervisor below, by the same median;
+	// stealSaid in a single block.
+	stealApart, stealSaid = 0.25, 0.1
+	// swapFloor is what may be swapped out during a launch, in bytes; less is a
+	// page that nobody uses.
+	swapFloor = 1 << 20
+	// clockApart is the relative difference of the CPUs' mean frequencies.
+	clockApart = 0.05
+	// warmerApart is in thousandths of a degree Celsius.
+	warmerApart = 15000
+)
+
+func mitigations(p *pair) Check {
+	subject, baseline := p.subject.fact("mitigations"), p.baseline.fact("mitigations")
+	if len(subject) == 1 && len(baseline) == 1 {
+		subject[0], baseline[0] = apartIn(subject[0], baseline[0])
+	}
+	return p.ofKernel(join(subject), join(baseline),
+		"the guest's kernel mitigates otherwise than the host's: system calls differ in cost for that alone",
+		"the kernel's mitigations changed between the two sides")
+}
+
+// apartIn leaves of two lists of "name: text; name: text" what is not in both,
+// or says how much is, if that is all.
+func apartIn(a, b string) (onlyA, onlyB string) {
+	split := func(list string) (entries []string) {
+		// A text may hold semicolons itself; an entry begins with its file's name.
+		for part := range strings.SplitSeq(list, "; ") {
+			name, _, named := strings.Cut(part, ": ")
+			if n := len(entries); n > 0 && (!named || strings.ToLower(name) != name) {
+				entries[n-1] += "; " + part
+				continue
+			}
+			entries = append(entries, part)
+		}
+		return entries
+	}
+	listA, listB := split(a), split(b)
+	without := func(list, other []string) string {
+		return strings.Join(slices.DeleteFunc(slices.Clone(list), func(e string) bool { return slices.Contains(other, e) }), "; ")
+	}
+	none := func(n int) string { return fmt.Sprintf("nothing beyond the %d in common", n) }
+	onlyA, onlyB = without(listA, listB), without(listB, listA)
+	switch {
+	case onlyA == "" && onlyB == "":
+		text := fmt.Sprintf("%d entries, all alike", len(listA))
+		return text, text
+	case onlyA == "":
+		onlyA = none(len(listA))
+	case onlyB == "":
+		onlyB = none(len(listB))
+	}
+	return onlyA, onlyB
+}
+
+func hugePages(p *pair) Check {
+	return p.ofKernel(join(p.subject.fact("thp")), join(p.baseline.fact("thp")),
+		"the guest's kernel uses huge pages otherwise than the host's",
+		"the use of huge pages changed between the two sides")
+}
+
+func clockSource(p *pair) Check {
+	return p.fact("clock_source", Differs, "reading the time costs differently; programs that do it often pay for it")
+}
+
+// guestClock: no instance's clock was stepped or ran away.
+func guestClock(p *pair) Check {
+	text := func(s *Side) (said string, fault bool) {
+		faults := s.of(func(a *bench.ActorOutcome) string {
+			if a.Clock == nil {
+				return ""
+			}
+			return a.Clock.Fault
+		})
+		followed := s.any(func(a *bench.ActorOutcome) bool { return a.Clock != nil })
+		switch {
+		case len(faults) > 0:
+			return join(faults), true
+		case followed:
+			return "steady", false
+		}
+		return "", false
+	}
+	subject, faulty := text(p.subject)
+	baseline, faultyBase := text(p.baseline)
+	c := alike(subject, baseline, Same, "")
+	if faulty || faultyBase {
+		c.State, c.Why = Invalid, "programs take time by that clock, so what they report is off by as much"
+	}
+	return c
+}
+
+// governor is the host's, of the CPUs the subjects ran on.
+func governor(p *pair) Check {
+	return p.fact(bench.FactHostGovernor, Invalid, "the CPUs' clock was governed otherwise")
+}
+
+// frequency compares the mean of what the CPUs' clocks were before and after the launches.
+func frequency(p *pair) Check {
+	subject, known := p.subject.mean(bench.FactHostClockBefore, bench.FactHostClockAfter)
+	baseline, knownBase := p.baseline.mean(bench.FactHostClockBefore, bench.FactHostClockAfter)
+	if !known || !knownBase {
+		return Check{State: Unknown, Why: "the host does not tell its CPUs' frequency"}
+	}
+	c := Check{State: Same, Subject: fmt.Sprintf("%.0f MHz", subject/1e3), Baseline: fmt.Sprintf("%.0f MHz", baseline/1e3)}
+	if max(subject, baseline) > (1+clockApart)*min(subject, baseline) {
+		c.State, c.Why = Invalid, "the CPUs ran at different speeds"
+	}
+	return c
+}
+
+func temperature(p *pair) Check {
+	subject, known := p.subject.mean(bench.FactHostTemperature)
+	baseline, knownBase := p.baseline.mean(bench.FactHostTemperature)
+	if !known || !knownBase {
+		return Check{State: Unknown, Why: "the host does not tell its temperature"}
+	}
+	c := Check{State: Same, Subject: fmt.Sprintf("%.0f °C", subject/1e3), Baseline: fmt.Sprintf("%.0f °C", baseline/1e3)}
+	if max(subject, baseline)-min(subject, baseline) > warmerApart {
+		c.State, c.Why = Differs, "one side ran on a warmer host, which may have throttled it"
+	}
+	return c
+}
+
+// mean averages numeric facts over all launches; of several CPUs all count.
+func (s *Side) mean(names ...string) (float64, bool) {
+	sum, n := 0.0, 0
+	for _, l := range s.Launches {
+		for _, a := range l.Actors {
+			for _, name := range names {
+				for text := range strings.SplitSeq(a.Facts[name], ",") {
+					if v, err := strconv.ParseFloat(text, 64); err == nil {
+						sum, n = sum+v, n+1
+					}
+				}
+			}
+		}
+	}
+	if n == 0 {
+		return 0, false
+	}
+	return sum / float64(n), true
+}
+
+// apart is how far an observation of both sides lies apart.
+type apart struct {
+	subject, baseline float64 // medians over the blocks that both have
+	typical           float64 // median of the differences within a block, without its sign
+	widest            float64 // the largest difference in one block
+	blocks            int
+}
+
+// paired compares an observation block by block.
+func (p *pair) paired(of func(*Launch) *float64) apart {
+	base := map[int]float64{}
+	for i := range p.baseline.Launches {
+		if v := of(&p.baseline.Launches[i]); v != nil {
+			base[p.baseline.Launches[i].Block] = *v
+		}
+	}
+	var a apart
+	var subject, baseline, differences []float64
+	for i := range p.subject.Launches {
+		v := of(&p.subject.Launches[i])
+		b, ok := base[p.subject.Launches[i].Block]
+		if v == nil || !ok {
+			continue
+		}
+		subject, baseline, differences = append(subject, *v), append(baseline, b), append(differences, *v-b)
+		a.widest = max(a.widest, math.Abs(*v-b))
+	}
+	if a.blocks = len(differences); a.blocks > 0 {
+		a.subject, a.baseline = stats.Median(subject), stats.Median(baseline)
+		a.typical = math.Abs(stats.Median(differences))
+	}
+	return a
+}
+
+func (a *apart) check() Check {
+	return Check{State: Same, Subject: fmt.Sprintf("%.2f cores", a.subject), Baseline: fmt.Sprintf("%.2f cores", a.baseline)}
+}
+
+// unsampled is the check of something that no launch tells.
+func (p *pair) unsampled() Check {
+	if p.subject.Startup {
+		return Check{State: Unknown, Why: "a start-up is over before it could be sampled"}
+	}
+	return Check{State: Unknown, Why: "it was not measured on both sides in any block"}
+}
+
+func load(p *pair) Check {
+	a := p.paired(func(l *Launch) *float64 { return l.Load })
+	if a.blocks == 0 {
+		return p.unsampled()
+	}
+	c := a.check()
+	switch {
+	case a.typical > loadApart && a.blocks >= enoughBlocks:
+		c.State = Invalid
+		c.Why = fmt.Sprintf("in most blocks other work kept the host busy by %.2f cores more on one side, and took from what was measured", a.typical)
+	case a.widest > loadApart:
+		c.State = Differs
+		c.Why = fmt.Sprintf("in one block other work on the host was %.2f cores apart: by chance, as far as can be told, and the interval holds such scatter", a.widest)
+	}
+	return c
+}
+
+func steal(p *pair) Check {
+	a := p.paired(func(l *Launch) *float64 { return l.Steal })
+	if a.blocks == 0 {
+		return p.unsampled()
+	}
+	c := a.check()
+	switch {
+	case a.typical > stealApart && a.blocks >= enoughBlocks:
+		c.State, c.Why = Invalid, "in most blocks the hypervisor below this host took CPU time from one side"
+	case a.widest > stealSaid:
+		c.State, c.Why = Differs, "in one block at least, the hypervisor below this host took more CPU time from one side"
+	}
+	return c
+}
+
+// swap: nothing was swapped out while either side was measured.
+func swap(p *pair) Check {
+	text := func(s *Side) (said string, most float64) {
+		known := false
+		for _, l := range s.Launches {
+			if l.SwappedOut != nil {
+				known, most = true, max(most, *l.SwappedOut)
+			}
+		}
+		switch {
+		case known && most > swapFloor:
+			return bench.Bytes(most).String() + " swapped out in a launch", most
+		case known, s.Host != nil && s.Host.Memory > 0 && s.Host.Swap == 0:
+			return "nothing swapped out", 0
+		}
+		return "", 0
+	}
+	subject, most := text(p.subject)
+	baseline, mostBase := text(p.baseline)
+	c := alike(subject, baseline, Same, "")
+	if max(most, mostBase) > swapFloor {
+		c.State, c.Why = Invalid, "memory went to the disk while a launch was measured"
+	}
+	return c
+}
+
+func readiness(p *pair) Check {
+	return p.fact(bench.FactReady, Invalid, "the launches ended at different events: start-up times are not of the same thing")
+}
+
+// emulation: a label says that a side was not measured as a user would run it.
+func emulation(p *pair) Check {
+	label := func(s *Side) string {
+		if labels := s.of(func(a *bench.ActorOutcome) string { return a.Label }); len(labels) > 0 {
+			return join(labels)
+		}
+		return "none"
+	}
+	return alike(label(p.subject), label(p.baseline), Differs, "an emulated machine is no finding about virtual machines")
+}

@@ -1,0 +1,17 @@
+package bench
+
+// Names in [ActorOutcome.Facts] of what was found from outside; those found by
+// the agent are listed in docs/PROTOCOL.md.
+const (
+	// FactReady says which event ended the launch.
+	FactReady = "ready_event"
+	// FactHostMemoryLimit is the limit of the instance's control group, in bytes or "max".
+	FactHostMemoryLimit = "host_memory_limit"
+	// FactHostGovernor is that of the actor's CPUs, before the measurement.
+	FactHostGovernor = "host_governor"
+	// FactHostClockBefore and FactHostClockAfter are the frequencies of the actor's CPUs, in kHz.
+	FactHostClockBefore = "host_khz_before"
+	FactHostClockAfter  = "host_khz_after"
+	// FactHostTemperature is that of the hottest zone after the measurement, in thousandths of a degree Celsius.
+	FactHostTemperature = "host_temperature"
+)

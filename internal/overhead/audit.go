@@ -1,0 +1,95 @@
+package overhead
+
+import (
+	"slices"
+	"strings"
+
+	"tare/internal/audit"
+	"tare/internal/bench"
+)
+
+// Options of an analysis.
+type Options struct {
+	// AllowUnfair gives the ratio of a comparison that the audit found invalid;
+	// it wears the reason in its words.
+	AllowUnfair bool
+}
+
+// HasRatio says whether the effect states a ratio with an interval.
+func (e *Effect) HasRatio() bool { return e.Verdict != Refused && e.Verdict != Unfair }
+
+// judge attaches an audit and, if it found the sides not comparable, takes
+// back what was said of their ratio, unless that is allowed.
+func (e *Effect) judge(a *audit.Audit, allow bool) {
+	e.Audit = a
+	if a == nil || len(a.Invalid()) == 0 {
+		return
+	}
+	var reasons []string
+	for _, c := range a.Invalid() {
+		reasons = append(reasons, c.Name+" ("+c.Subject+" against "+c.Baseline+"): "+c.Why)
+	}
+	e.Unfair = strings.Join(reasons, "; ")
+	if allow {
+		return
+	}
+	*e = Effect{Verdict: Unfair, Ratios: []Point{}, N: e.N, Audit: e.Audit, Unfair: e.Unfair, Caution: e.Caution}
+}
+
+// unfairNames are the checks that failed, for a mark beside a ratio.
+func (e *Effect) unfairNames() string {
+	var names []string
+	for _, c := range e.Audit.Invalid() {
+		names = append(names, c.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// audit compares the launches of two scenes; nil if one of them has none.
+func (s *study) audit(subject, baseline *bench.Scene, resource string, observed *observed) *audit.Audit {
+	if baseline == nil || len(s.done(subject.ID)) == 0 || len(s.done(baseline.ID)) == 0 {
+		return nil
+	}
+	a := audit.Compare(s.side(subject, resource, observed), s.side(baseline, resource, observed))
+	return &a
+}
+
+// side gathers what an audit needs to know of a scene.
+func (s *study) side(sc *bench.Scene, resource string, observed *observed) audit.Side {
+	h := s.run.Header()
+	side := audit.Side{Platform: sc.Platform.String(), Resource: resource, Startup: sc.Kind == bench.Startup,
+		Image: h.Image, Programs: h.Programs, Host: s.run.Host()}
+	for _, a := range sc.Actors {
+		if a.Role == bench.Subject {
+			side.Subjects = append(side.Subjects, a)
+		}
+	}
+	for _, o := range s.done(sc.ID) {
+		l := audit.Launch{Trial: o.Trial, Block: o.Block}
+		l.Actors = slices.DeleteFunc(slices.Clone(o.Actors), func(a bench.ActorOutcome) bool { return a.Role != bench.Subject })
+		if share := observed.trials[o.Trial]; share != nil {
+			l.Load, l.Steal = share.load(), share.known(fStealCPU)
+			l.SwappedOut = share.tracks[hostProc].growth(bench.ColSwapUsed)
+		}
+		side.Launches = append(side.Launches, l)
+	}
+	return side
+}
+
+// load is the CPU time of tasks that are no part of the scene, nor the observer,
+// in cores. Where the kernel does not tell tasks apart it is all the rest of the host.
+func (s *share) load() *float64 {
+	if v, ok := s.rest[restTasks]; ok {
+		return &v
+	}
+	return s.known(fRestCPU)
+}
+
+// known is a field that was measured, or nil.
+func (s *share) known(field string) *float64 {
+	v, ok := s.is[field]
+	if !ok {
+		return nil
+	}
+	return &v
+}

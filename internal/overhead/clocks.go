@@ -1,0 +1,54 @@
+package overhead
+
+import (
+	"cmp"
+	"math"
+
+	"tare/internal/bench"
+)
+
+// clocks gathers how well the clocks inside were known, by platform in the
+// plan's order. A clock at fault is counted and says nothing of the others' bounds.
+func (s *study) clocks() {
+	rows := map[string]*ClockRow{}
+	row := func(platform string) *ClockRow {
+		if rows[platform] == nil {
+			rows[platform] = &ClockRow{Platform: platform}
+		}
+		return rows[platform]
+	}
+	for _, t := range s.plan.Trials {
+		if o := s.last[t.ID]; o != nil {
+			clocksOf(o, s.plan.Scene(t.Scene).Platform.String(), row)
+		}
+	}
+	for _, p := range s.result.Platforms {
+		if r := rows[p.Name]; r != nil {
+			s.result.Clocks = append(s.result.Clocks, *r)
+		}
+	}
+}
+
+// clocksOf books one outcome. What was refused of the host is booked on the
+// platform that was measured.
+func clocksOf(o *bench.Outcome, measured string, row func(platform string) *ClockRow) {
+	platform := map[string]string{}
+	for i := range o.Actors {
+		a := &o.Actors[i]
+		platform[a.Actor] = a.Platform.String()
+		if a.Clock == nil {
+			continue
+		}
+		r := row(platform[a.Actor])
+		r.Launches++
+		if a.Clock.Fault != "" {
+			r.Faults++
+			continue
+		}
+		r.Uncertainty = max(r.Uncertainty, float64(a.Clock.Uncertainty)/1e6)
+		r.Drift = max(r.Drift, math.Abs(a.Clock.Drift)/1e3)
+	}
+	for _, refused := range o.Refused {
+		row(cmp.Or(platform[refused.Actor], measured)).Refused++
+	}
+}

@@ -1,0 +1,122 @@
+package overhead
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"tare/internal/bench"
+	"tare/internal/stats"
+)
+
+// ruled is a crafted run of native and lxc under a stopping rule, in which lxc
+// has the given ratios; NaN is a launch that failed.
+func ruled(t *testing.T, ratios ...float64) crafted {
+	t.Helper()
+	native, lxc := []float64{}, []float64{}
+	for i, r := range ratios {
+		native = append(native, 100+float64(i))
+		lxc = append(lxc, r*(100+float64(i)))
+	}
+	return crafted{metric: throughput, platform: []string{"native", "lxc"}, blocks: 9,
+		until:  &bench.Until{Interval: 0.03, Min: 3, Max: 9, Looks: []int{3, 5, 9}},
+		values: map[string][]float64{"native": native, "lxc": lxc}}
+}
+
+func TestACaseEndsWhereItsIntervalIsNarrow(t *testing.T) {
+	ratios := []float64{0.80, 0.95, 0.90, 0.899, 0.901, 0.90, 0.90}
+	calm := []float64{0.900, 0.901, 0.899}
+	nan := math.NaN()
+	for _, c := range []struct {
+		name          string
+		ratios        []float64
+		ended, narrow bool
+		blocks, looks int
+		missing       int // of those needed
+		why           string
+	}{
+		{"nothing yet", nil, false, false, 0, 0, 18, "goes on: the next look is after 3 blocks"},
+		{"between looks", ratios[:4], false, false, 4, 1, 10, "goes on: the next look is after 5 blocks"},
+		{"narrow at the first look", calm, true, true, 3, 1, 0, "after 3 blocks every interval is within ±3 %: lxc ±"},
+		{"wide until the end", []float64{0.7, 0.8, 0.9, 1, 1.1, 0.7, 0.8, 0.9, 1}, true, false, 9, 3, 0, "9 blocks, the most allowed; no interval"},
+		{"a launch failed before the look", []float64{0.900, nan, 0.901}, false, false, 3, 1, 12, "goes on: the next look is after 5 blocks"},
+		{"and the case went on", []float64{0.900, nan, 0.901, 0.899, 0.9}, true, true, 5, 2, 0, "after 5 blocks every interval"},
+		{"every launch failed", slices.Repeat([]float64{nan}, 9), true, false, 9, 3, 0, "9 blocks, the most allowed; no interval within ±3 %: lxc has none"},
+		{"run on for some reason", append(slices.Clone(calm), 0.9), false, false, 4, 1, 10, "goes on: the next look is after 5 blocks"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run := ruled(t, c.ratios...)
+			for i, r := range c.ratios {
+				if r != r {
+					run.values["native"][i] = 100 // only lxc's failed
+				}
+			}
+			stored := run.write(t)
+			result := analyze(t, stored)
+			s := result.Stops[0]
+			if s.Case != "cpu" || s.Ended != c.ended || s.Narrow != c.narrow || s.Blocks != c.blocks || len(s.Looks) != c.looks || !strings.HasPrefix(s.Why, c.why) {
+				t.Errorf("%+v", s)
+			}
+			again, err := StopsOf(stored)
+			if err != nil || again[0].Ended != s.Ended || again[0].Blocks != s.Blocks {
+				t.Errorf("asked while running: %+v, %v", again, err)
+			}
+			n := result.Trials
+			if n.Missing != c.missing || n.Planned != 18 || n.Done+n.Failed+n.Missing+n.NotNeeded != 18 || result.Complete != (c.missing == 0) {
+				t.Errorf("%+v, complete %v", n, result.Complete)
+			}
+			if row := result.Cases[0].Rows[0]; row.Missing*2 != c.missing {
+				t.Errorf("%d launches missing of a row", row.Missing)
+			}
+			for _, row := range result.Cases[0].Rows {
+				for _, w := range row.Warnings {
+					if c.missing == 0 && strings.Contains(w, "missing") {
+						t.Errorf("%s: %s", row.Platform, w)
+					}
+				}
+			}
+		})
+	}
+}
+
+// The interval shown is the one that was looked at: corrected for looking.
+func TestTheFinalIntervalIsThatOfTheLook(t *testing.T) {
+	ratios := []float64{0.900, 0.901, 0.899}
+	result := analyze(t, ruled(t, ratios...).write(t))
+	e, s := result.Cases[0].Rows[1].Effect, result.Stops[0]
+	level := stats.LookConfidence(result.Until.Looks, 0, confidence)
+	if level <= confidence || e.Confidence != level || s.Confidence != level || s.Looks[0].Confidence != level {
+		t.Errorf("confidence %g of the effect, %g of the case, want %g", e.Confidence, s.Confidence, level)
+	}
+	want, err := stats.RatioInterval(ratios, level)
+	if err != nil || math.Abs(e.Low-want.Low) > 1e-9 || math.Abs(e.High-want.High) > 1e-9 {
+		t.Errorf("%g to %g, want %+v, %v", e.Low, e.High, want, err)
+	}
+	if width := (e.High - e.Low) / 2 / e.Ratio; math.Abs(width-s.Looks[0].Widths["lxc"]) > 1e-9 {
+		t.Errorf("width %g shown, %g looked at", width, s.Looks[0].Widths["lxc"])
+	}
+	if strings.Contains(e.Why, "blocks have both") || !strings.Contains(result.Method, "any of 3 looks") {
+		t.Errorf("%s; %s", e.Why, result.Method)
+	}
+	fixed := ruled(t, ratios...)
+	fixed.until = nil
+	plain := analyze(t, fixed.write(t))
+	if p := plain.Cases[0].Rows[1].Effect; p.Confidence != confidence || p.High-p.Low >= e.High-e.Low || plain.Stops != nil || plain.Complete {
+		t.Errorf("without a rule: %+v", p)
+	}
+}
+
+// An aborted trial is no outcome the rule may count: resume runs it again.
+func TestAnAbortedTrialKeepsItsBlockOpen(t *testing.T) {
+	run := ruled(t, 0.900, 0.901, 0.899)
+	run.edit = func(o *bench.Outcome) {
+		if o.Trial == "b03-lxc" {
+			o.Status, o.Values = bench.Aborted, nil
+		}
+	}
+	result := analyze(t, run.write(t))
+	if s := result.Stops[0]; s.Ended || s.Blocks != 2 || len(s.Looks) != 0 {
+		t.Errorf("%+v", s)
+	}
+}

@@ -1,0 +1,94 @@
+package overhead
+
+import "tare/internal/bench"
+
+// The sources of the whole machine.
+var (
+	hostProc  = source{bench.Host, "", "proc"}
+	hostTasks = source{bench.Host, "", "tasks"}
+)
+
+// The parts of the rest of the host.
+const (
+	restObserver = "observer"
+	restTasks    = "other tasks" // kernel threads among them
+	restIRQ      = "irq"
+	restSoftIRQ  = "softirq"
+)
+
+// whole sets what all actors used against the host's own counters. Its busy
+// time is found from idle time, that of tasks by the scheduler: two counters
+// that know nothing of each other, so what is missing between them shows.
+func (s *share) whole(used float64, known bool) {
+	busy, ok := s.rate(hostProc, bench.ColCPUBusy)
+	if ok {
+		s.is[fBusyCPU] = busy
+	}
+	s.put(fSoftIRQ, hostProc, bench.ColCPUSoftIRQ)
+	if !ok || !known {
+		return
+	}
+	tasks, why := s.tracks[hostTasks].rate(bench.ColCPUTasks, s.window)
+	if why != "" {
+		s.note("%s meter %s: the rest of the host is what is left of its busy time, and nothing can come out unattributed", hostTasks, why)
+		if rest, ok := s.remainder(busy-used, busy); ok {
+			s.is[fRestCPU] = rest
+		}
+		return
+	}
+	parts := map[string]float64{}
+	own, ok := s.rate(hostTasks, bench.ColObserver)
+	if ok {
+		parts[restObserver] = own
+	}
+	if parts[restTasks], ok = s.remainder(tasks-used-own, busy); !ok {
+		return
+	}
+	if s.interruptsApart() {
+		for part, column := range map[string]string{restIRQ: bench.ColCPUIRQ, restSoftIRQ: bench.ColCPUSoftIRQ} {
+			if v, ok := s.rate(hostProc, column); ok {
+				parts[part] = v
+			}
+		}
+	}
+	rest := 0.0
+	for _, v := range parts {
+		rest += v
+	}
+	s.rest = parts
+	s.is[fRestCPU] = rest
+	s.is[fUnattributed] = busy - used - rest
+}
+
+// remainder is what is left of a counter of the host. Its counters and those of
+// instances are of different resolution (clock ticks and nanoseconds), so a
+// remainder just below zero is none; one far below is impossible and refused.
+func (s *share) remainder(v, busy float64) (float64, bool) {
+	if v < -(0.02 + 0.02*busy) {
+		s.note("the instances account for %.2f cores more than the whole host: the rest of the host is not given", -v)
+		return 0, false
+	}
+	return max(0, v), true
+}
+
+// interruptsApart says whether the kernel measures interrupts and keeps them
+// out of tasks' time (IRQ_TIME_ACCOUNTING). One that does not samples them when
+// its clock ticks; a tick never finds itself inside of a hard interrupt other
+// than its own, so there their time has been zero since boot, while where they
+// are measured it is that of every timer interrupt at least.
+func (s *share) interruptsApart() bool {
+	irq, why := s.tracks[hostProc].level(bench.ColCPUIRQ)
+	return why == "" && irq > 0
+}
+
+// memory gives what of the host's memory in use no actor holds.
+func (s *share) memory(held float64, known bool) {
+	used, ok := s.level(hostProc, bench.ColMemUsed)
+	switch {
+	case !ok || !known:
+	case used < held:
+		s.note("instances and layers hold more memory than the host says is in use (pages they share count for each): the memory of the rest is not given")
+	default:
+		s.is[fRestMem] = used - held
+	}
+}

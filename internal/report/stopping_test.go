@@ -1,0 +1,81 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"strings"
+	"testing"
+
+	"tare/internal/bench"
+	"tare/internal/overhead"
+)
+
+// A run under a stopping rule says its bounds, why each case ended and what
+// was not needed, as text and as a page.
+func TestReportsSayWhyACaseEnded(t *testing.T) {
+	r := synthetic(t)
+	r.Until = &bench.Until{Interval: 0.03, Min: 5, Max: 30, Looks: []int{5, 30}}
+	r.Trials.NotNeeded = 14
+	r.Stops = []overhead.Stop{
+		{Case: r.Cases[0].Name, Blocks: 5, Ended: true, Narrow: true, Why: "after 5 blocks every interval is within ±3 %"},
+		{Case: r.Cases[1].Name, Blocks: 6, Why: "goes on: the next look is after 30 blocks"},
+	}
+	var text bytes.Buffer
+	if err := Text(&text, r, false); err != nil {
+		t.Fatal(err)
+	}
+	page := renderHTML(t, r)
+	for _, want := range []string{"5 to 30 blocks, until ±3 %", "Stopped: after 5 blocks every interval is within ±3 %",
+		"Not ended after 6 blocks: goes on: the next look is after 30 blocks", "up to 2"} {
+		if !strings.Contains(text.String(), want) || !strings.Contains(page, want) {
+			t.Errorf("%q: in the text %v, on the page %v", want, strings.Contains(text.String(), want), strings.Contains(page, want))
+		}
+	}
+	if n := strings.Count(text.String(), "Stopped: ") + strings.Count(text.String(), "Not ended "); n != 2 {
+		t.Errorf("%d cases of 2 say how they stand", n)
+	}
+	if !strings.Contains(page, "14 not needed") {
+		t.Error("the page does not say what was not needed")
+	}
+}
+
+func TestReportsShowTheTests(t *testing.T) {
+	r := synthetic(t)
+	p, holm, eq := 0.0625, 0.000123, 0.41
+	for i := range r.Cases[0].Rows {
+		if e := r.Cases[0].Rows[i].Effect; e != nil {
+			e.Confidence, e.P, e.Holm, e.Equivalence, e.Drift = 0.975, &p, &holm, &eq, &overhead.Drift{PerBlock: -0.012, P: 0.3}
+		}
+	}
+	var all, short, table bytes.Buffer
+	if err := Text(&all, r, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := Text(&short, r, false); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(strings.Fields(all.String()), " "); !strings.Contains(got, "docker 97.5 % 0.062 <0.0005 0.41 -1.20 % 0.3 ") ||
+		!strings.Contains(got, "TESTS OF THROUGHPUT INTERVAL AT P P, HOLM P, EQUIVALENCE DRIFT PER BLOCK P, DRIFT") || strings.Contains(short.String(), "TESTS OF") {
+		t.Error(all.String())
+	}
+	want := "interval at 97.5 %; no effect p 0.062, Holm &lt;0.0005; equivalence p 0.41; drift -1.20 % per block, p 0.3"
+	if page := renderHTML(t, r); !strings.Contains(page, want) && !strings.Contains(page, strings.ReplaceAll(want, "+", "&#43;")) {
+		t.Errorf("the page does not say %q", want)
+	}
+	if err := CSV(&table, r); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(&table).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range lines[1:] {
+		if line[7] == "docker" && line[4] == "throughput" {
+			if got := strings.Join(line[len(line)-6:], " "); got != "0.975 0.0625 0.000123 0.41 -0.012 0.3" {
+				t.Error(got)
+			}
+			return
+		}
+	}
+	t.Error("no line of docker")
+}

@@ -1,0 +1,141 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"tare/internal/agent"
+	"tare/internal/bench"
+	"tare/internal/proc"
+)
+
+// How an instance's clock is compared with the host's. What is done during the
+// measurement is little beside the sampling.
+const (
+	tripsAround = 8 // round trips of a burst before and after the measurement
+	tripsDuring = 4
+	// burstEvery is the longest between bursts of one measurement, which has one
+	// when its window opens and one in its middle at least.
+	burstEvery = 5 * time.Second
+
+	// sharedKernelBound and ownKernelBound are how well the clock of an instance
+	// has to be known; worse earns the trial a warning.
+	sharedKernelBound = time.Millisecond
+	ownKernelBound    = 5 * time.Millisecond
+)
+
+// comparison is what is known of one actor's clock.
+type comparison struct {
+	mu     sync.Mutex
+	probes []bench.ClockProbe
+	failed error // the clock could not be read after the measurement
+}
+
+// probe compares the actor's clock with the host's by one burst.
+func (a *actor) probe(ctx context.Context, phase string, trips int) error {
+	ctx, cancel := context.WithTimeout(ctx, answerDeadline)
+	defer cancel()
+	o, err := a.client.Probe(ctx, trips)
+	if err != nil {
+		return fmt.Errorf("compare the clock of %s: %w", a.Name, err)
+	}
+	a.clock.mu.Lock()
+	defer a.clock.mu.Unlock()
+	a.clock.probes = append(a.clock.probes, bench.ClockProbe{Phase: phase, At: o.At, Offset: o.Offset, Uncertainty: o.Uncertainty})
+	return nil
+}
+
+// probeDuring compares every actor's clock once the window is open, and on
+// until ctx ends. It keeps clear of the reading at the window's edge.
+func (x *trial) probeDuring(ctx context.Context, opened <-chan struct{}) {
+	select {
+	case <-opened:
+	case <-ctx.Done():
+		return
+	}
+	every := burstEvery
+	if half := x.scene.Timing.Measure / 2; half > 0 {
+		every = min(every, half)
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		for _, a := range x.actors {
+			_ = a.probe(ctx, "measure", tripsDuring) // an instance too busy to answer is known by its other bursts
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// probeAfter compares every actor's clock a last time.
+func (x *trial) probeAfter(ctx context.Context) {
+	for _, a := range x.actors {
+		a.clock.failed = a.probe(ctx, "collect", tripsAround)
+	}
+}
+
+// settle fits every actor's clock, puts the samples taken inside on the host's
+// time line and takes out what cannot be true.
+func (x *trial) settle() {
+	cpus := onlineCPUs()
+	limit := map[string]limits{"": {cpus: cpus}}
+	for _, a := range x.actors {
+		if len(a.clock.probes) == 0 {
+			continue // it was never up
+		}
+		fit := agent.FitClock(a.clock.probes)
+		if a.clock.failed != nil && fit.Fault == "" {
+			fit.Fault = "it was not known after the measurement: " + a.clock.failed.Error()
+		}
+		a.outcome.Clock = &fit
+		a.outcome.ClockOffset, a.outcome.ClockUncertainty = fit.Offset, fit.Uncertainty
+		own := a.outcome.Scope != nil && a.outcome.Scope.OwnKernel
+		x.warnOfClock(a.Name, &fit, own)
+		limit[a.Name] = limits{
+			launched: a.instance.Launched(), clock: &fit, cpus: cpus, inside: a.outcome.CPUsSeen,
+			ownKernel: own, wire: x.Wire,
+		}
+	}
+	var refused []bench.Refusal
+	x.samples, refused = refuse(x.readings, limit)
+	x.outcome.Refused = append(x.outcome.Refused, refused...)
+	x.readings = nil
+}
+
+// onlineCPUs is how many CPUs the host has, whichever of them this process may
+// use; 0 if that cannot be read.
+func onlineCPUs() int {
+	b, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0
+	}
+	c, err := proc.ParseStat(b)
+	if err != nil {
+		return 0
+	}
+	return c.CPUs
+}
+
+func (x *trial) warnOfClock(name string, fit *bench.ClockFit, ownKernel bool) {
+	bound := sharedKernelBound
+	if ownKernel {
+		bound = ownKernelBound
+	}
+	switch {
+	case fit.Fault != "":
+		x.warn("the clock of %s cannot be trusted: %s", name, fit.Fault)
+	case fit.Uncertainty > int64(bound):
+		x.warn("the clock of %s is known to %.2f ms only, worse than %v", name, float64(fit.Uncertainty)/1e6, bound)
+	}
+}
+
+func (x *trial) warn(format string, args ...any) {
+	x.outcome.Warnings = append(x.outcome.Warnings, fmt.Sprintf(format, args...))
+}
