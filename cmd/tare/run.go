@@ -213,7 +213,11 @@ func (a *app) publish(r *store.Run, m manner) error {
 	if err := renderText(a.stdout, result); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "\nreport: %s\n", path)
+	fmt.Fprintln(a.stdout)
+	if err := a.cite(r); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "report: %s\n", path)
 	return err
 }
 

@@ -127,6 +127,16 @@ func (a *app) endAA(r *store.Run, t trialSet) error {
 	if err != nil {
 		return err
 	}
+	h := r.Header()
+	c := selftest.Certificate{
+		Date: h.Started, Tare: h.Tare, Command: h.Command, Run: h.Run, Versions: map[string]string{}, Host: *r.Host(), AA: aa,
+	}
+	for name, p := range h.Platforms {
+		c.Versions[name] = p.Version
+	}
+	if err := c.Write(a.certificateDir()); err != nil {
+		return err
+	}
 	if t.m.asJSON {
 		err = writeJSON(a.stdout, aa)
 	} else {
@@ -135,6 +145,19 @@ func (a *app) endAA(r *store.Run, t trialSet) error {
 	if err == nil && aa.Different.Low > tolerated {
 		err = &statusError{exitHost, errors.New("identical platforms are called different in more than 5 % of the comparisons")}
 	}
+	return err
+}
+
+// certificateDir is where the self-test's findings are kept.
+func (a *app) certificateDir() string { return filepath.Join(a.state, "selftest") }
+
+// cite prints what the self-test found on the run's host.
+func (a *app) cite(r *store.Run) error {
+	c, err := selftest.Read(a.certificateDir())
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(a.stdout, c.Citation(r.Host()))
 	return err
 }
 
