@@ -120,7 +120,8 @@ failed; 64 usage.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &statusError{exitUsage, err} })
 	root.AddCommand(
 		a.doctorCommand(), a.listCommand(), a.imageCommand(), a.planCommand(), a.runCommand(),
-		a.resumeCommand(), a.reportCommand(), a.compareCommand(), a.gateCommand(), a.cleanCommand(), a.versionCommand(),
+		a.resumeCommand(), a.reportCommand(), a.compareCommand(), a.gateCommand(),
+		a.selftestCommand(), a.cleanCommand(), a.versionCommand(),
 	)
 	usageStatus(root)
 	return root

@@ -23,6 +23,7 @@ import (
 // request is what a user asks to be planned.
 type request struct {
 	name      string // a path or a built-in's name
+	text      []byte // the specification itself, if it is not to be looked up by name
 	set       []string
 	platforms []string
 	seed      uint64
@@ -81,6 +82,9 @@ func quoteAll(ss []string) []string {
 
 // read finds the specification: a file, or a built-in experiment.
 func (r *request) read() (file string, text []byte, err error) {
+	if r.text != nil {
+		return r.name + ".yaml", r.text, nil
+	}
 	text, err = os.ReadFile(r.name)
 	switch {
 	case err == nil:

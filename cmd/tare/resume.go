@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -26,63 +27,64 @@ stopping rule decides as if the run had not been stopped.`,
 			if err := m.check(); err != nil {
 				return err
 			}
-			if err := needRoot("resume"); err != nil {
-				return err
-			}
-			ctx := c.Context()
-			r, finished, err := store.OpenForResume(args[0])
-			if errors.Is(err, os.ErrNotExist) {
-				return fmt.Errorf("%w%w", err, bench.Hint("give the folder that tare run wrote, such as results/ID"))
-			}
-			if err != nil {
-				return err
-			}
-			defer r.Close()
-			h := r.Header()
-			open, err := left(r, finished)
-			if err != nil {
-				return err
-			}
-			if open == 0 {
-				fmt.Fprintln(a.stderr, "every trial that is needed has an outcome already")
-				if err := a.publish(r, m); err != nil {
-					return err
-				}
-				return a.verdict(r, m)
-			}
-			release, err := a.claim(ctx)
-			if err != nil {
-				return err
-			}
-			defer release()
-			led, err := ledger.Open(a.state, h.Run)
-			if err != nil {
-				return err
-			}
-			img, err := a.images(led).Build(ctx)
-			if err != nil {
-				return err
-			}
-			defer img.Close()
-			if img.Digest() != h.Image {
-				return fmt.Errorf("the run used image %s, this program has %s: %w%w", h.Image, img.Digest(), bench.ErrInvalid,
-					bench.Hint("trials on different images must not be mixed; start a new run"))
-			}
-			found := a.checkAll(ctx)
-			for _, p := range found {
-				if was, ok := h.Platforms[p.Name()]; ok && p.err == nil && was.Version != p.Version {
-					return fmt.Errorf("the run used %s %s, this host has %s now: %w%w", p.Name(), was.Version, p.Version, bench.ErrInvalid,
-						bench.Hint("trials of different versions must not be mixed; start a new run"))
-				}
-			}
-			atMost := ""
-			if r.Plan().Until != nil {
-				atMost = "at most "
-			}
-			fmt.Fprintf(a.stderr, "run %s: %d of %s%d trials are finished\n", h.Run, len(finished), atMost, len(finished)+open)
-			return a.carryOut(ctx, r, found, img, led, finished, m)
+			return a.resume(c.Context(), args[0], m)
 		},
 	}
 	m.flags(c)
 	return c
+}
+
+// resume runs what of the run in the folder has no outcome.
+func (a *app) resume(ctx context.Context, dir string, m manner) error {
+	if err := needRoot("resume"); err != nil {
+		return err
+	}
+	r, finished, err := store.OpenForResume(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%w%w", err, bench.Hint("give the folder that tare run wrote, such as results/ID"))
+	}
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	h := r.Header()
+	open, err := left(r, finished)
+	if err != nil {
+		return err
+	}
+	if open == 0 {
+		fmt.Fprintln(a.stderr, "every trial that is needed has an outcome already")
+		return a.finish(r, m)
+	}
+	release, err := a.claim(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	led, err := ledger.Open(a.state, h.Run)
+	if err != nil {
+		return err
+	}
+	img, err := a.images(led).Build(ctx)
+	if err != nil {
+		return err
+	}
+	defer img.Close()
+	if img.Digest() != h.Image {
+		return fmt.Errorf("the run used image %s, this program has %s: %w%w", h.Image, img.Digest(), bench.ErrInvalid,
+			bench.Hint("trials on different images must not be mixed; start a new run"))
+	}
+	found := a.checkAll(ctx)
+	for _, p := range found {
+		if was, ok := h.Platforms[p.Name()]; ok && p.err == nil && was.Version != p.Version {
+			return fmt.Errorf("the run used %s %s, this host has %s now: %w%w", p.Name(), was.Version, p.Version, bench.ErrInvalid,
+				bench.Hint("trials of different versions must not be mixed; start a new run"))
+		}
+	}
+	atMost := ""
+	if r.Plan().Until != nil {
+		atMost = "at most "
+	}
+	fmt.Fprintf(a.stderr, "run %s: %d of %s%d trials are finished\n", h.Run, len(finished), atMost, len(finished)+open)
+	return a.carryOut(ctx, r, found, img, led, finished, m)
 }

@@ -60,6 +60,10 @@ type manner struct {
 	verbose bool
 	// allowUnfair shows ratios that the audit found invalid.
 	allowUnfair bool
+	// end is what a run ends with, finished or stopped; nil for the report.
+	end func(*store.Run) error
+	// again goes on with a stopped run; empty for tare resume.
+	again string
 }
 
 func (m *manner) flags(c *cobra.Command) {
@@ -157,7 +161,7 @@ func (a *app) carryOut(ctx context.Context, r *store.Run, found []checked, img *
 		ctx, cancel = context.WithTimeoutCause(ctx, m.maxTime, errTimeUp)
 		defer cancel()
 	}
-	goOn := bench.Hint("tare resume " + r.Dir())
+	goOn := bench.Hint(cmp.Or(m.again, "tare resume "+r.Dir()))
 	s, err := a.openSession(ctx, r.Header().Run, r.Plan(), found, img, led)
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("stopped before the first trial: %w%w: %w", context.Cause(ctx), goOn, err)
@@ -170,13 +174,27 @@ func (a *app) carryOut(ctx context.Context, r *store.Run, found []checked, img *
 	if err != nil && ctx.Err() == nil {
 		return errors.Join(err, cerr)
 	}
-	if rerr := a.publish(r, m); rerr != nil {
+	if err != nil {
+		err = fmt.Errorf("%w%w", err, goOn)
+	}
+	if m.end != nil {
+		return errors.Join(err, cerr, m.end(r))
+	}
+	if rerr := a.publish(r, m); rerr != nil || err != nil {
 		return errors.Join(err, cerr, rerr)
 	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("%w%w", err, goOn), cerr)
-	}
 	return errors.Join(cerr, a.verdict(r, m))
+}
+
+// finish ends a run every trial of which has an outcome.
+func (a *app) finish(r *store.Run, m manner) error {
+	if m.end != nil {
+		return m.end(r)
+	}
+	if err := a.publish(r, m); err != nil {
+		return err
+	}
+	return a.verdict(r, m)
 }
 
 // publish writes report.html and prints the table.
@@ -195,7 +213,11 @@ func (a *app) publish(r *store.Run, m manner) error {
 	if err := renderText(a.stdout, result); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "\nreport: %s\n", path)
+	fmt.Fprintln(a.stdout)
+	if err := a.cite(r); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "report: %s\n", path)
 	return err
 }
 

@@ -38,6 +38,7 @@ var allowed = map[string][]string{
 	"overhead":   {"audit", "bench", "host", "stats", "stop", "store"},
 	"compare":    {"audit", "bench", "overhead", "stats", "store"},
 	"report":     {"audit", "bench", "compare", "overhead"},
+	"selftest":   {"bench", "host", "overhead", "stats"},
 	"run":        {"agent", "bench", "clock", "meter", "proc"},
 
 	"platform/all":    {"bench", "platform/"},
@@ -64,6 +65,7 @@ var allowed = map[string][]string{
 // standard library and golang.org/x/sys, with the modules.
 var outside = map[string][]string{
 	"stats":           {"gonum.org/"},
+	"selftest":        {"gonum.org/"},
 	"spec":            {"github.com/goccy/go-yaml"},
 	"lab":             {"github.com/vishvananda/"},
 	"ledger":          {"github.com/vishvananda/netlink"},

@@ -29,6 +29,11 @@ func (r PlatformRef) String() string {
 	return r.Name + "[" + strings.Join(kv, ",") + "]"
 }
 
+// AliasOption gives a platform a second name: native[as=b] is native once more,
+// a platform of its own in every result, so that it can be compared with
+// itself. Every platform takes it, with any word, and no driver sees it.
+const AliasOption = "as"
+
 // Option is a variant switch of a platform.
 type Option struct {
 	Name    string   `json:"name"`

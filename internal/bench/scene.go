@@ -25,6 +25,17 @@ type Actor struct {
 	Part string `json:"part,omitempty"`
 	// Serves names the actor whose workload this one is a part of.
 	Serves string `json:"serves,omitempty"`
+	// Injection is a slowdown put there on purpose, to see whether it is found.
+	Injection *Injection `json:"injection,omitempty"`
+}
+
+// Injection is a known slowdown of a subject. Shares are of 1: 0.05 is 5 %.
+type Injection struct {
+	// CPU is taken off the CPU time it may use; the plan has lowered Shape.CPUQuota by it.
+	CPU float64 `json:"cpu,omitempty"`
+	// Startup is added to the time of every launch, as a share of that time,
+	// before the clock of the first command is stopped.
+	Startup float64 `json:"startup,omitempty"`
 }
 
 // SceneKind is the shape of a scene, for people and for the report.

@@ -62,7 +62,7 @@ func Make(e *spec.Experiment, in Inputs) (*bench.Plan, error) {
 		m.plan.Seed = *e.Seed
 	}
 	for _, s := range scenes {
-		if err := m.scene(s, e.Baseline); err != nil {
+		if err := m.scene(s, e); err != nil {
 			return nil, err
 		}
 	}
@@ -84,7 +84,8 @@ type maker struct {
 }
 
 // scene adds a scene of the specification on each of its platforms.
-func (m *maker) scene(s spec.Scene, baseline bench.PlatformRef) error {
+func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
+	baseline := e.Baseline
 	platforms := m.platforms(s.Platforms)
 	if !slices.ContainsFunc(platforms, func(r bench.PlatformRef) bool { return r.String() == baseline.String() }) {
 		why := m.whyNot(baseline)
@@ -96,6 +97,7 @@ func (m *maker) scene(s spec.Scene, baseline bench.PlatformRef) error {
 		if err != nil {
 			return err
 		}
+		inject(&built, e.Inject)
 		m.plan.Scenes = append(m.plan.Scenes, built)
 	}
 	name := caseOf(s)

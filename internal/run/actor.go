@@ -73,7 +73,9 @@ func (x *trial) launchActor(ctx context.Context, a *actor) error {
 		options[o.Name] = o.Default
 	}
 	for k, v := range a.Platform.Options {
-		options[k] = v
+		if k != bench.AliasOption {
+			options[k] = v
+		}
 	}
 	var err error
 	a.instance, err = e.Start(ctx, bench.Launch{
@@ -110,6 +112,11 @@ func (x *trial) startup(ctx context.Context) error {
 	for _, a := range subjects {
 		out, err := a.client.Exec(ctx, bench.Command{Argv: []string{"/bin/true"}, Timeout: answerDeadline})
 		done := clock.Now()
+		if a.Injection != nil && a.Injection.Startup > 0 {
+			done += int64(float64(done-a.instance.Launched()) * a.Injection.Startup)
+			waitUntil(done)
+			done = clock.Now()
+		}
 		if err == nil && out.Exit != 0 {
 			err = fmt.Errorf("exit status %d", out.Exit)
 		}
@@ -134,6 +141,17 @@ func (x *trial) startup(ctx context.Context) error {
 		a.takeHostFacts()
 	}
 	return nil
+}
+
+// waitUntil returns at the instant, or as soon after as the scheduler allows: a
+// sleep alone would be late by a share of a short wait that matters.
+func waitUntil(at int64) {
+	const margin = int64(time.Millisecond)
+	if left := at - clock.Now() - margin; left > 0 {
+		time.Sleep(time.Duration(left))
+	}
+	for clock.Now() < at {
+	}
 }
 
 // prepare makes every actor ready: files placed, services and neighbours

@@ -296,3 +296,25 @@ func TestAddressesAreThoseOfOnesOwnPeers(t *testing.T) {
 		}
 	}
 }
+
+func TestDriversDoNotSeeTheAlias(t *testing.T) {
+	a := subjects(1, nil)
+	a[0].Workload = ""
+	a[0].Platform.Options = map[string]string{bench.AliasOption: "b", "net": "host"}
+	sc := scene("s", a)
+	sc.Kind = bench.Startup
+	var seen map[string]string
+	r, s := newRunner(t, counter{}, fake.Options{Fault: func(l bench.Launch) fake.Fault {
+		seen = l.Options
+		return fake.Fault{}
+	}}, sc)
+	if err := r.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(seen) != 1 || seen["net"] != "host" {
+		t.Errorf("the driver was given %v", seen)
+	}
+	if got := s.outcomes[0].Actors[0].Platform.String(); got != "fake[as=b,net=host]" {
+		t.Errorf("the outcome is of %s", got)
+	}
+}

@@ -70,7 +70,15 @@ type Experiment struct {
 	MaxTime  time.Duration
 	Scenes   []Scene // with their factors crossed
 	Warnings []string
-	Places   Places
+	// Inject are slowdowns put on subjects on purpose.
+	Inject []Inject
+	Places Places
+}
+
+// Inject is a slowdown of the subjects on one platform.
+type Inject struct {
+	Platform bench.PlatformRef
+	bench.Injection
 }
 
 // Scene is what one trial sets up, but for the platform under test.

@@ -132,6 +132,9 @@ func (d *decoder) platformName(at Place, name string, extra ...string) (*Platfor
 }
 
 func (d *decoder) option(at Place, word *PlatformWord, ref *bench.PlatformRef, key, value string) bool {
+	if key == bench.AliasOption {
+		return d.alias(at, word, ref, value)
+	}
 	i := slices.IndexFunc(word.Options, func(o bench.Option) bool { return o.Name == key })
 	if i < 0 {
 		var names []string
@@ -157,6 +160,24 @@ func (d *decoder) option(at Place, word *PlatformWord, ref *bench.PlatformRef, k
 		ref.Options = map[string]string{}
 	}
 	ref.Options[key] = value
+	return true
+}
+
+// alias reads the second name of a platform.
+func (d *decoder) alias(at Place, word *PlatformWord, ref *bench.PlatformRef, value string) bool {
+	if _, twice := ref.Options[bench.AliasOption]; twice {
+		d.fail(at, "option %s of %s is given twice", bench.AliasOption, word.Name)
+		return false
+	}
+	if !nameForm.MatchString(value) {
+		d.fail(at, "%s[%s=%s]: %q is not a name%w", word.Name, bench.AliasOption, value, value,
+			bench.Hint("lower-case letters, digits, - _ and ., at most 40"))
+		return false
+	}
+	if ref.Options == nil {
+		ref.Options = map[string]string{}
+	}
+	ref.Options[bench.AliasOption] = value
 	return true
 }
 

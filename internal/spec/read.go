@@ -10,7 +10,7 @@ import (
 )
 
 var experimentKeys = []string{"name", "title", "question", "platforms", "baseline", "shape", "timing",
-	"blocks", "until", "seed", "margin", "max_time", "conditions", "scenes"}
+	"blocks", "until", "seed", "margin", "max_time", "conditions", "inject", "scenes"}
 
 // experiment reads the whole tree.
 func (d *decoder) experiment(n *node) *Experiment {
@@ -37,6 +37,7 @@ func (d *decoder) experiment(n *node) *Experiment {
 	d.duration(f["max_time"], time.Second, &e.MaxTime)
 	d.conditions(f["conditions"])
 	e.Baseline = d.baseline(f["baseline"], e)
+	d.inject(f["inject"], e)
 
 	base := Scene{
 		Platforms: e.Platforms,

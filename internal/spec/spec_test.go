@@ -96,6 +96,10 @@ func TestDefaults(t *testing.T) {
 	if a.Shape != (bench.Shape{CPUs: 1, Memory: bench.GiB, Disk: bench.GiB}) || a.Host != "local" || a.Count != 1 || a.Platform != nil {
 		t.Errorf("%+v", a)
 	}
+	twice := parse(t, "name: x\nplatforms: [native, \"native[as=b]\", docker: {net: host, as: c}]\nscenes: [{name: a, startup: true}]")
+	if got := fmt.Sprint(twice.Platforms.Named); got != "[native native[as=b] docker[as=c,net=host]]" {
+		t.Errorf("aliases are read as %s", got)
+	}
 	if b := parse(t, "name: x\nplatforms: lxc, docker\nscenes: [{name: a, startup: true}]").Baseline.Name; b != "lxc" {
 		t.Errorf("baseline without native: %s", b)
 	}

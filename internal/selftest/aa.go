@@ -1,0 +1,166 @@
+package selftest
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"tare/internal/bench"
+	"tare/internal/overhead"
+)
+
+// cases are the short cases of the self-test, in the words of a specification.
+// Short means that a launch costs little: what is tested is the statistic, on
+// the host's own noise.
+var cases = map[string]string{
+	"cpu": `
+  - name: cpu
+    title: Finding primes, one thread
+    workload: command
+    params:
+      argv: [sysbench, cpu, --cpu-max-prime=10000, --time=0, --events=1000, run]
+      metrics: [{name: throughput, unit: events/s, better: higher, regex: 'events per second: *([0-9.]+)', headline: true}]`,
+	"disk": `
+  - name: disk
+    title: Disk, random reads of 4 KiB
+    workload: command
+    params:
+      argv: [fio, --name=aa, --directory=/scratch, --size=4m, --rw=randread, --bs=4k, --direct=1, --ioengine=libaio,
+        --thread, --time_based, --runtime=250ms, --output-format=json]
+      metrics: [{name: iops, unit: IOPS, better: higher, json: 'jobs[0].read.iops', headline: true}]`,
+	"net": `
+  - name: net
+    title: Network, request and response of 64 bytes
+    workload: netperf
+    params: {test: TCP_RR, message-size: 64}`,
+	"startup": `
+  - {name: startup, title: Start-up to the end of the first command, startup: true}`,
+}
+
+// Cases lists the names of the cases.
+func Cases() []string { return []string{"cpu", "disk", "net", "startup"} }
+
+// margin is the experiments' default margin of equivalence.
+const margin = 0.03
+
+// AASpec writes the experiment in which every platform is measured under two
+// names. Platforms are written as in a specification, without alias.
+func AASpec(platforms, names []string, blocks int) ([]byte, error) {
+	var refs []string
+	for _, p := range platforms {
+		refs = append(refs, p, withAlias(p, Alias))
+	}
+	return write("selftest-aa", "Does a platform differ from itself?", refs, names, blocks, "")
+}
+
+// withAlias is the platform under a second name.
+func withAlias(platform, alias string) string {
+	if head, ok := strings.CutSuffix(platform, "]"); ok {
+		return fmt.Sprintf("%s,%s=%s]", head, bench.AliasOption, alias)
+	}
+	return fmt.Sprintf("%s[%s=%s]", platform, bench.AliasOption, alias)
+}
+
+func write(name, title string, refs, names []string, blocks int, more string) ([]byte, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "name: %s\ntitle: %s\nplatforms:\n", name, title)
+	for _, r := range refs {
+		fmt.Fprintf(&b, "  - %q\n", r)
+	}
+	fmt.Fprintf(&b, "baseline: %q\nshape: {cpus: 1, memory: 256MiB, disk: 256MiB}\n", refs[0])
+	fmt.Fprintf(&b, "timing: {warmup: 0s, measure: 300ms, cooldown: 0s}\nblocks: %d\nmargin: %g\n%sscenes:", blocks, margin, more)
+	for _, n := range names {
+		text, ok := cases[n]
+		if !ok {
+			return nil, fmt.Errorf("case %q: unknown: %w%w", n, bench.ErrInvalid, bench.Hint("one of "+strings.Join(Cases(), ", ")))
+		}
+		b.WriteString(text)
+	}
+	b.WriteString("\n")
+	return []byte(b.String()), nil
+}
+
+// AA is what comparing platforms with themselves gave.
+type AA struct {
+	// Group is how many blocks make one comparison.
+	Group int `json:"blocks_per_comparison"`
+	// Different are the comparisons with the verdict "differs". Where nothing
+	// differs, each is a mistake.
+	Different Proportion `json:"different"`
+	// Excludes are the intervals that do not hold 1, the margin of equivalence
+	// left aside: 5 % of them are to be expected of intervals of 95 %.
+	Excludes Proportion `json:"excludes_one"`
+	Refused  int        `json:"refused"` // comparisons too incomplete for an interval; in neither share
+	Rows     []AARow    `json:"rows"`
+	// Comparisons are all of them, by platform, case and block.
+	Comparisons []Comparison `json:"comparisons"`
+}
+
+// AARow is one platform in one case.
+type AARow struct {
+	Platform  string     `json:"platform"`
+	Case      string     `json:"case"`
+	Different Proportion `json:"different"`
+	Excludes  Proportion `json:"excludes_one"`
+}
+
+// EvaluateAA compares every platform with its alias, by groups of consecutive
+// blocks. Every group is used once, so that comparisons share no launch.
+func EvaluateAA(p *bench.Plan, outcomes iter.Seq2[*bench.Outcome, error], group int) (*AA, error) {
+	found, err := headlines(p, outcomes)
+	if err != nil {
+		return nil, fmt.Errorf("evaluate: %w", err)
+	}
+	aa := &AA{Group: group}
+	different, excludes, n := 0, 0, 0
+	for i := range p.Scenes {
+		s := &p.Scenes[i]
+		if s.Platform.Options[bench.AliasOption] != "" {
+			continue
+		}
+		row := AARow{Platform: s.Platform.String(), Case: s.Case}
+		twin := s.Case + "/" + aliased(s.Platform, Alias).String()
+		k, e, all := 0, 0, 0
+		for first, last := range groups(p.Blocks, group) {
+			c, ok := compare(found[twin], found[s.ID], first, last, p.Margin)
+			if !ok {
+				continue
+			}
+			c.Platform, c.Case = row.Platform, row.Case
+			aa.Comparisons = append(aa.Comparisons, c)
+			if c.Verdict == overhead.Refused {
+				aa.Refused++
+				continue
+			}
+			all++
+			if c.Verdict == overhead.Differs {
+				k++
+			}
+			if !c.Holds(1) {
+				e++
+			}
+		}
+		row.Different, row.Excludes = proportion(k, all), proportion(e, all)
+		aa.Rows = append(aa.Rows, row)
+		different, excludes, n = different+k, excludes+e, n+all
+	}
+	aa.Different, aa.Excludes = proportion(different, n), proportion(excludes, n)
+	slices.SortStableFunc(aa.Rows, func(a, b AARow) int { return strings.Compare(a.Platform, b.Platform) })
+	return aa, nil
+}
+
+// aliased is the platform under a second name.
+func aliased(r bench.PlatformRef, alias string) bench.PlatformRef {
+	options := map[string]string{bench.AliasOption: alias}
+	for k, v := range r.Options {
+		options[k] = v
+	}
+	return bench.PlatformRef{Name: r.Name, Options: options}
+}
+
+// AABlocks is how many blocks give at least so many comparisons.
+func AABlocks(comparisons, group, platforms, cases int) int {
+	each := platforms * cases
+	return (comparisons + each - 1) / each * group
+}

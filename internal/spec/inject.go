@@ -1,0 +1,43 @@
+package spec
+
+import (
+	"slices"
+
+	"tare/internal/bench"
+)
+
+// maxInjected bounds a slowdown: a share of the CPU time must be left.
+const maxInjected = 0.9
+
+// inject reads the slowdowns put on platforms on purpose.
+func (d *decoder) inject(n *node, e *Experiment) {
+	for _, item := range d.list(n) {
+		f := d.fields(item, "a slowdown", []string{"platform", "cpu", "startup"})
+		if f["platform"] == nil {
+			d.fail(item.place, "a slowdown of which platform?%w", bench.Hint("such as: inject: [{platform: docker, cpu: 5%}]"))
+			continue
+		}
+		ref, ok := d.platform(f["platform"])
+		if !ok {
+			continue
+		}
+		if !e.Platforms.Has(ref) {
+			d.fail(f["platform"].place, "%s is not among the platforms%w", ref, bench.Hint("add it to platforms"))
+		}
+		if slices.ContainsFunc(e.Inject, func(i Inject) bool { return i.Platform.String() == ref.String() }) {
+			d.fail(f["platform"].place, "%s is slowed down twice", ref)
+		}
+		i := Inject{Platform: ref}
+		d.percent(f["cpu"], &i.CPU)
+		d.percent(f["startup"], &i.Startup)
+		for key, share := range map[string]float64{"cpu": i.CPU, "startup": i.Startup} {
+			if share > maxInjected {
+				d.fail(f[key].place, "a slowdown of %g %%: at most %g %%", 100*share, 100*maxInjected)
+			}
+		}
+		if f["cpu"] == nil && f["startup"] == nil {
+			d.fail(item.place, "a slowdown of what?%w", bench.Hint("say cpu: 5% or startup: 5%"))
+		}
+		e.Inject = append(e.Inject, i)
+	}
+}
