@@ -318,3 +318,24 @@ func TestDriversDoNotSeeTheAlias(t *testing.T) {
 		t.Errorf("the outcome is of %s", got)
 	}
 }
+
+func TestInjectedStartupLengthensTheLaunchByItsShare(t *testing.T) {
+	slow := subjects(1, nil)
+	slow[0].Workload = ""
+	slow[0].Injection = &bench.Injection{Startup: 9}
+	sc := scene("a", slow)
+	sc.Kind = bench.Startup
+	r, s := newRunner(t, counter{}, fake.Options{}, sc)
+	if err := r.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	o := s.outcomes[0]
+	values := map[string]float64{}
+	for _, v := range o.Values {
+		values[v.Metric] = v.Value
+	}
+	// The first command ends after the agent is ready, and ten times as late.
+	if o.Status != bench.Done || values["first_command"] < 10*values["ready"] {
+		t.Errorf("%s: %v", o.Error, values)
+	}
+}
