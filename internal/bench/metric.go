@@ -13,8 +13,10 @@ type Combine string
 
 const (
 	Sum  Combine = "sum"  // throughputs of instances that share the load
-	Mean Combine = "mean" // latencies
-	Max  Combine = "max"
+	Mean Combine = "mean" // mean latencies
+	// Max is for percentiles of latency, which no mean of percentiles gives: that
+	// of all instances' requests together is at most the worst instance's.
+	Max Combine = "max"
 )
 
 // Metric is a quantity a workload reports.

@@ -47,7 +47,7 @@ func (fio) Metrics(p bench.Params) ([]bench.Metric, error) {
 			Doc: "data moved per second, in millions of bytes"},
 	}
 	latency := func(name, doc string) bench.Metric {
-		return bench.Metric{Name: name, Unit: "us", Better: bench.LowerIsBetter, Combine: bench.Mean, Doc: doc}
+		return bench.Metric{Name: name, Unit: "us", Better: bench.LowerIsBetter, Combine: bench.Max, Doc: doc}
 	}
 	if p["rw"] != "randrw" {
 		return append(metrics,
