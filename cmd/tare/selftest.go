@@ -25,7 +25,7 @@ func (a *app) selftestCommand() *cobra.Command {
 		Short: "Test on this host whether the numbers can be trusted",
 		Long: `Tests this program on this host. Each part is a run of its own and writes its
 findings into the certificate, STATE/selftest/certificate.json and .html, which
-later reports on this host cite.`,
+tare run and tare resume cite on this host.`,
 		Example: "  tare selftest aa\n  tare selftest aa --platforms native,docker --max-time 10m",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },

@@ -51,7 +51,7 @@ func AASpec(platforms, names []string, blocks int) ([]byte, error) {
 	for _, p := range platforms {
 		refs = append(refs, p, withAlias(p, Alias))
 	}
-	return write("selftest-aa", "Does a platform differ from itself?", refs, names, blocks, "")
+	return write("selftest-aa", "Does a platform differ from itself?", refs, names, blocks)
 }
 
 // withAlias is the platform under a second name.
@@ -62,14 +62,14 @@ func withAlias(platform, alias string) string {
 	return fmt.Sprintf("%s[%s=%s]", platform, bench.AliasOption, alias)
 }
 
-func write(name, title string, refs, names []string, blocks int, more string) ([]byte, error) {
+func write(name, title string, refs, names []string, blocks int) ([]byte, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "name: %s\ntitle: %s\nplatforms:\n", name, title)
 	for _, r := range refs {
 		fmt.Fprintf(&b, "  - %q\n", r)
 	}
 	fmt.Fprintf(&b, "baseline: %q\nshape: {cpus: 1, memory: 256MiB, disk: 256MiB}\n", refs[0])
-	fmt.Fprintf(&b, "timing: {warmup: 0s, measure: 300ms, cooldown: 0s}\nblocks: %d\nmargin: %g\n%sscenes:", blocks, margin, more)
+	fmt.Fprintf(&b, "timing: {warmup: 0s, measure: 300ms, cooldown: 0s}\nblocks: %d\nmargin: %g\nscenes:", blocks, margin)
 	for _, n := range names {
 		text, ok := cases[n]
 		if !ok {
