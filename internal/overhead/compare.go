@@ -6,17 +6,28 @@ import "tare/internal/stats"
 // verdict at the margin: what the report says of an effect, for whoever checks
 // the report itself. The verdict is Refused where there is an error.
 func Compare(value, base map[int]float64, margin float64) (stats.Interval, Verdict, error) {
+	_, interval, v, err := compare(value, base, confidence, margin)
+	return interval, v, err
+}
+
+// compare does so at any level of confidence. The ratios are returned also
+// where they are too few for an interval.
+func compare(value, base map[int]float64, level, margin float64) ([]stats.Ratio, stats.Interval, Verdict, error) {
 	ratios, err := stats.PairedRatios(value, base)
 	if err != nil {
-		return stats.Interval{}, Refused, err
+		return nil, stats.Interval{}, Refused, err
 	}
+	interval, err := stats.RatioInterval(numbers(ratios), level)
+	if err != nil {
+		return ratios, stats.Interval{}, Refused, err
+	}
+	return ratios, interval, verdict(interval, margin), nil
+}
+
+func numbers(ratios []stats.Ratio) []float64 {
 	x := make([]float64, len(ratios))
 	for i, r := range ratios {
 		x[i] = r.Value
 	}
-	interval, err := stats.RatioInterval(x, confidence)
-	if err != nil {
-		return stats.Interval{}, Refused, err
-	}
-	return interval, verdict(interval, margin), nil
+	return x
 }

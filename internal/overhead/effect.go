@@ -21,18 +21,13 @@ func (s *study) effect(row *Row, caseName string, compared bool, base []Point, f
 	for _, p := range base {
 		baseline[p.Block] = p.Value
 	}
-	ratios, err := stats.PairedRatios(value, baseline)
-	x := make([]float64, len(ratios))
-	for i, r := range ratios {
-		x[i] = r.Value
+	level, planned := s.level(caseName)
+	ratios, interval, v, err := compare(value, baseline, level, s.plan.Margin)
+	for _, r := range ratios {
 		e.Ratios = append(e.Ratios, Point{r.Block, trials[r.Block], r.Value})
 	}
 	e.N = len(ratios)
-	level, planned := s.level(caseName)
-	var interval stats.Interval
-	if err == nil {
-		interval, err = stats.RatioInterval(x, level)
-	}
+	x := numbers(ratios)
 	switch {
 	case !compared:
 		e.Why = fmt.Sprintf("the baseline, %s, has no part in this case", s.plan.Baseline)
@@ -47,7 +42,7 @@ func (s *study) effect(row *Row, caseName string, compared bool, base []Point, f
 	default:
 		e.set(interval.Mid, row.Metric.Better)
 		e.Low, e.High, e.Confidence = interval.Low, interval.High, level
-		e.Verdict = verdict(interval, s.plan.Margin)
+		e.Verdict = v
 		e.Why = doubt(e, planned)
 		e.test(x, s.plan.Margin)
 	}
