@@ -56,9 +56,26 @@ type guest struct {
 // guestDeadline bounds how long a tick waits for an agent's reading.
 const guestDeadline = 900 * time.Millisecond
 
-// startSampler opens the readers of the host, of every actor's layer and guest,
-// and begins to sample.
-func (x *trial) startSampler() error {
+// observe begins to sample, unless the scene is not to be observed.
+func (x *trial) observe(ctx context.Context) error {
+	if x.scene.Unmetered {
+		x.outcome.Unmetered = true
+		x.warn("no meter was read, on purpose: the specification says unmetered")
+		return x.describeScopes()
+	}
+	var beside []bench.Process
+	if x.Beside != nil {
+		var err error
+		if beside, x.stop, err = x.Beside(ctx, x.scene); err != nil {
+			return fmt.Errorf("start what runs beside: %w", err)
+		}
+	}
+	return x.startSampler(beside)
+}
+
+// startSampler opens the readers of the host, of what runs beside, of every
+// actor's layer and guest, and begins to sample.
+func (x *trial) startSampler(beside []bench.Process) error {
 	s := &sampler{done: make(chan struct{})}
 	add := func(actor string, rs []bench.Reader) {
 		for _, r := range rs {
@@ -71,6 +88,14 @@ func (x *trial) startSampler() error {
 		return err
 	}
 	add("", host)
+	if len(beside) > 0 {
+		r, err := meter.OpenBeside(beside)
+		if err != nil {
+			s.close()
+			return err
+		}
+		add("", []bench.Reader{r})
+	}
 	if err := x.describeScopes(); err != nil {
 		s.close()
 		return err
@@ -100,6 +125,10 @@ func (x *trial) startSampler() error {
 
 // stopSampler ends sampling and keeps what was sampled. It may be called again.
 func (x *trial) stopSampler() {
+	if x.stop != nil {
+		defer x.stop()
+		x.stop = nil
+	}
 	s := x.sampler
 	if s == nil {
 		return

@@ -72,7 +72,9 @@ type Experiment struct {
 	Warnings []string
 	// Inject are slowdowns put on subjects on purpose.
 	Inject []Inject
-	Places Places
+	// Unmetered are the platforms whose trials are not observed.
+	Unmetered []bench.PlatformRef
+	Places    Places
 }
 
 // Inject is a slowdown of the subjects on one platform.
