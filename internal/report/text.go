@@ -166,6 +166,12 @@ func closing(out io.Writer, r *overhead.Result) {
 			paragraph(out, "! ", "  ", n)
 		}
 	}
+	if r.SelfTest != nil {
+		fmt.Fprintln(out)
+		for _, c := range r.SelfTest.Claims {
+			paragraph(out, "self-test: ", "  ", claimWords(c))
+		}
+	}
 }
 
 // paragraph writes running text in lines of textWidth, the first after first
