@@ -15,7 +15,7 @@ type Cost struct {
 	Margin float64 `json:"margin"`
 	// Effects are the results with meters over those without.
 	Effects []CostRow `json:"effects,omitempty"`
-	// Meters are what the readings of the watched instances cost.
+	// Meters are what the readings cost.
 	Meters []MeterRow `json:"meters,omitempty"`
 	// Whole is, by platform, what this program and its agents used while they
 	// watched, in % of a core.
@@ -95,7 +95,7 @@ func EvaluateCost(p *bench.Plan, outcomes iter.Seq2[*bench.Outcome, error], samp
 			return nil, fmt.Errorf("evaluate: %w", err)
 		}
 		s := p.Scene(o.Scene)
-		if o.Status != bench.Done || o.Unmetered || s.Case != watchCase {
+		if o.Status != bench.Done || o.Unmetered {
 			continue
 		}
 		if err := w.add(s, o, samples); err != nil {
@@ -122,7 +122,7 @@ func (c *Cost) effects(p *bench.Plan, found map[string]values) {
 		for ; i < len(p.Scenes) && p.Scenes[i].Case == name; i++ {
 			s := &p.Scenes[i]
 			off := found[name+"/"+aliased(s.Platform, Unmetered).String()]
-			if s.Unmetered || name == watchCase || off == nil {
+			if s.Unmetered || name == WatchCase || off == nil {
 				continue
 			}
 			ratios := ratiosOf(found[s.ID], off)
@@ -179,4 +179,133 @@ func costRow(name, platform, metric string, ratios values) CostRow {
 		r.P = &p
 	}
 	return r
+}
+
+// enoughCostBlocks is from how many on the finding is kept as whole.
+const enoughCostBlocks = 10
+
+// toolsShare is the share of the CPU of pidstat and docker stats that observing
+// promises to stay below.
+const toolsShare = 0.2
+
+// Finding is the part's section of the certificate; done says that all of the
+// run was measured.
+func (c *Cost) Finding(done bool) *Finding {
+	f := &Finding{Part: PartCost, Unit: "blocks", Data: c}
+	for _, r := range c.Effects {
+		f.Size = max(f.Size, r.Blocks)
+	}
+	if c.Tools != nil {
+		f.Size = max(f.Size, c.Tools.Launches)
+	}
+	f.Complete = done && len(c.Effects) > 0 && c.Tools != nil && f.Size >= enoughCostBlocks
+	switch {
+	case len(c.Effects) == 0:
+		f.Short = "without the effect on results"
+	case c.Tools == nil:
+		f.Short = "without pidstat and docker stats"
+	case f.Size < enoughCostBlocks:
+		f.Short = fmt.Sprintf("fewer than %d", enoughCostBlocks)
+	}
+	if len(c.Effects) > 0 {
+		f.Claims = append(f.Claims, c.unchanged())
+		f.Tables = append(f.Tables, c.effectTable())
+	}
+	f.Claims = append(f.Claims, c.cheap())
+	if c.Tools != nil {
+		f.Tables = append(f.Tables, c.Tools.table())
+	}
+	if len(c.Meters) > 0 {
+		f.Tables = append(f.Tables, c.meterTable())
+	}
+	return f
+}
+
+// unchanged is judged by each workload over all platforms.
+func (c *Cost) unchanged() Claim {
+	claim := Claim{Claim: fmt.Sprintf("a workload's result with meters on is within %g %% of that with meters off", 100*CostMargin), Held: Yes}
+	all, k, n := false, 0, 0
+	for _, r := range c.Effects {
+		all = all || r.Platform == allPlatforms
+	}
+	for _, r := range c.Effects {
+		if all && r.Platform != allPlatforms {
+			continue
+		}
+		n++
+		switch {
+		case r.Verdict == overhead.Equivalent:
+			k++
+		case r.Why == "" && (r.Low > 1+CostMargin || r.High < 1-CostMargin):
+			claim.Held = No
+		case claim.Held == Yes:
+			claim.Held = Open
+		}
+		claim.Found += fmt.Sprintf(", %s %s", r.Case, r.interval())
+	}
+	claim.Found = fmt.Sprintf("%d of %d workloads equivalent%s", k, n, claim.Found)
+	return claim
+}
+
+func (r *CostRow) interval() string {
+	if r.Why != "" {
+		return "no interval"
+	}
+	return fmt.Sprintf("%+.2f %% (%+.2f to %+.2f)", 100*(r.Ratio-1), 100*(r.Low-1), 100*(r.High-1))
+}
+
+func (c *Cost) effectTable() Table {
+	t := Table{Title: "Results with meters on over those with meters off",
+		Note: fmt.Sprintf("Each is a fresh launch, paired by block; 95 %% intervals; equivalent: within %g %%. All four are rates: above 0 is better with meters on. "+
+			"p is of the two one-sided tests. The claim is judged over all platforms of a workload.", 100*CostMargin),
+		Head: []string{"workload", "platform", "on over off", "verdict", "p", "blocks"}}
+	for _, r := range c.Effects {
+		p := ""
+		if r.P != nil {
+			p = fmt.Sprintf("%.3f", *r.P)
+		}
+		t.Rows = append(t.Rows, []string{r.Case, r.Platform, r.interval(), string(r.Verdict), p, fmt.Sprint(r.Blocks)})
+	}
+	return t
+}
+
+// cheap compares with the tools.
+func (c *Cost) cheap() Claim {
+	claim := Claim{Claim: "observing at 1 Hz uses at most 1/5 of the CPU time of pidstat 1 and docker stats", Held: Open}
+	switch t := c.Tools; {
+	case t == nil:
+		claim.Found = "not compared: " + c.NoTools
+	case t.Why != "":
+		claim.Found = fmt.Sprintf("%.2f, without an interval: %s", t.Share, t.Why)
+	default:
+		claim.Found = fmt.Sprintf("%.3f of it (%.3f-%.3f)", t.Share, t.Low, t.High)
+		if t.High <= toolsShare {
+			claim.Held = Yes
+		} else if t.Low > toolsShare {
+			claim.Held = No
+		}
+	}
+	return claim
+}
+
+func (t *ToolsCost) table() Table {
+	percent := func(v float64) string { return fmt.Sprintf("%.3f", v) }
+	return Table{Title: fmt.Sprintf("Watching the same %d containers at the same time", t.Instances),
+		Note: fmt.Sprintf("In %% of a core, mean of %d launches. This program: its whole process, running the trial included.", t.Launches),
+		Head: []string{"", "% of a core"},
+		Rows: [][]string{
+			{"this program", percent(t.Tare)}, {"its agents inside", percent(t.Agents)},
+			{"pidstat 1", percent(t.Pidstat)}, {"docker stats, the client", percent(t.DockerStats)},
+			{"dockerd, containerd and shims for docker stats, above idle", percent(t.Daemons)},
+		}}
+}
+
+func (c *Cost) meterTable() Table {
+	t := Table{Title: "What each meter costs",
+		Note: "CPU time of a reading, and in % of a core at one reading a second of one instance. The agent's is all it used between two readings.",
+		Head: []string{"platform", "level", "meter", "readings", "µs each", "% of a core"}}
+	for _, r := range c.Meters {
+		t.Rows = append(t.Rows, []string{r.Platform, string(r.Level), r.Meter, fmt.Sprint(r.Readings), fmt.Sprintf("%.0f", r.Each), fmt.Sprintf("%.4f", r.Percent)})
+	}
+	return t
 }

@@ -17,12 +17,11 @@ type MeterRow struct {
 	// Each is the CPU time of a reading in microseconds. Of the agent it is all
 	// it used from one reading to the next.
 	Each float64 `json:"each_us"`
-	// Percent is that of a core at one reading of each instance a second.
-	Percent   float64 `json:"percent"`
-	Instances int     `json:"instances"`
+	// Percent is that of a core at one reading a second, of one instance.
+	Percent float64 `json:"percent"`
 }
 
-// watch gathers what observing the watched instances cost.
+// watch gathers what observing cost.
 type watch struct {
 	rows  map[meterKey]*spending
 	runs  map[string][]launch // by platform
@@ -40,7 +39,6 @@ type spending struct {
 	ns       int64
 	readings int
 	seconds  float64 // that they span
-	actors   int
 }
 
 // launch is what one trial's observers used, in cores.
@@ -105,15 +103,9 @@ func (w *watch) add(s *bench.Scene, o *bench.Outcome, samples SamplesOf) error {
 	if err != nil {
 		return err
 	}
-	for key := range w.rows {
-		if key.platform == platform {
-			w.rows[key].actors = 0
-		}
+	if s.Case == WatchCase {
+		w.runs[platform] = append(w.runs[platform], launchOf(o, spans))
 	}
-	for src := range last {
-		w.row(meterKey{platform, src.level, src.meter}).actors++
-	}
-	w.runs[platform] = append(w.runs[platform], launchOf(o, spans))
 	return nil
 }
 
@@ -159,7 +151,7 @@ func launchOf(o *bench.Outcome, spans map[column]*span) launch {
 	var pidstat, client bool
 	l.pidstat, pidstat = get(bench.Host, "", bench.MeterBeside, bench.CPUOf(PartPidstat))
 	l.dockerStats, client = get(bench.Host, "", bench.MeterBeside, bench.CPUOf(PartDockerStats))
-	l.hasTools = pidstat && client
+	l.hasTools = pidstat && client && l.pidstat > 0 && l.dockerStats > 0 // one that has ended uses nothing
 	return l
 }
 
@@ -170,7 +162,7 @@ func (w *watch) meters() []MeterRow {
 		if s.readings == 0 {
 			continue
 		}
-		r := MeterRow{Platform: key.platform, Level: key.level, Meter: key.meter, Readings: s.readings, Instances: max(1, s.actors)}
+		r := MeterRow{Platform: key.platform, Level: key.level, Meter: key.meter, Readings: s.readings}
 		r.Each = float64(s.ns) / 1e3 / float64(s.readings)
 		r.Percent = r.Each / 1e4 // 1 % of a core is 10,000 us a second
 		if key.level == bench.Guest && s.seconds > 0 {
