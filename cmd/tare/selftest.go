@@ -31,6 +31,7 @@ func (a *app) selftestParts() []selftestPart {
 	return []selftestPart{
 		{a.selftestAACommand(), 45 * time.Minute},
 		{a.selftestCostCommand(), 25 * time.Minute},
+		{a.selftestClockCommand(), 10 * time.Minute},
 	}
 }
 

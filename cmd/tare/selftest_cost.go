@@ -26,7 +26,7 @@ func (a *app) selftestCostCommand() *cobra.Command {
 		Long: `Measures every workload on every platform with meters on and with meters off, in
 randomized blocks, and tests whether the results are equivalent within 1 %.
 
-The case "watch" observes four containers for five seconds: once by ourselves, and
+The case "watch" observes four containers for ten seconds: once by ourselves, and
 once while "pidstat 1" and "docker stats" watch them too. Counted are our whole
 process and the agents inside, against pidstat, the docker command and what
 dockerd, containerd and the shims use above the launch without. Without pidstat

@@ -51,6 +51,9 @@ type guest struct {
 	values  []float64
 	cpu     int     // the column of the agent's own CPU time, or -1
 	spent   float64 // that time at the last reading
+
+	asked    int64 // when sampling began
+	sampling *agent.Sampling
 }
 
 // guestDeadline bounds how long a tick waits for an agent's reading.
@@ -210,15 +213,17 @@ func (s *sampler) tick(at int64) {
 	defer s.mu.Unlock()
 	runtime.LockOSThread() // the cost of a read is its thread's CPU time
 	defer runtime.UnlockOSThread()
-	answers := make(chan reading, len(s.guests))
+	// The answers of the guests come while the host is read.
+	ctx, cancel := context.WithTimeout(context.Background(), guestDeadline)
+	defer cancel()
 	for _, g := range s.guests {
-		go func() { answers <- g.sample(at) }()
+		g.asked, g.sampling = clock.Now(), g.client.StartSample()
 	}
 	for i := range s.readers {
 		s.readings = append(s.readings, s.readers[i].sample(at))
 	}
-	for range s.guests {
-		if a := <-answers; a.Values != nil {
+	for _, g := range s.guests {
+		if a := g.answer(ctx, at); a.Values != nil {
 			s.readings = append(s.readings, a)
 		}
 	}
@@ -235,13 +240,10 @@ func (r *source) sample(at int64) reading {
 	}}
 }
 
-// sample asks the agent. Took is the whole round trip; CPU what the agent spent
+// answer waits for the agent's. Took is the whole round trip; CPU what the agent spent
 // since the reading before, all its work included. Late is known once the clocks are.
-func (g *guest) sample(at int64) reading {
-	ctx, cancel := context.WithTimeout(context.Background(), guestDeadline)
-	defer cancel()
-	began := clock.Now()
-	guestNow, err := g.client.Sample(ctx, g.values)
+func (g *guest) answer(ctx context.Context, at int64) reading {
+	guestNow, ended, err := g.sampling.Wait(ctx, g.values)
 	if err != nil {
 		return reading{}
 	}
@@ -252,9 +254,8 @@ func (g *guest) sample(at int64) reading {
 		}
 		g.spent = g.values[g.cpu]
 	}
-	ended := clock.Now()
-	return reading{asked: began, received: ended, Sample: bench.Sample{
-		At: at, Late: began - at, Took: ended - began, CPU: cpu, Guest: guestNow,
+	return reading{asked: g.asked, received: ended, Sample: bench.Sample{
+		At: at, Late: g.asked - at, Took: ended - g.asked, CPU: cpu, Guest: guestNow,
 		Level: bench.Guest, Actor: g.actor, Meter: "agent", Values: named(g.columns, g.values),
 	}}
 }

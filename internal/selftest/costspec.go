@@ -57,8 +57,9 @@ var costCases = map[string]string{
     alike: 4
     load: each
     platforms: [PLATFORMS]
+    timing: {measure: 10s}
     params:
-      argv: [sysbench, cpu, --cpu-max-prime=10000, --time=5, --events=0, run]
+      argv: [sysbench, cpu, --cpu-max-prime=10000, --time=10, --events=0, run]
       metrics: [{name: throughput, unit: events/s, better: higher, regex: 'events per second: *([0-9.]+)', headline: true}]`,
 }
 

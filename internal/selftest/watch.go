@@ -80,7 +80,8 @@ func (w *watch) add(s *bench.Scene, o *bench.Outcome, samples SamplesOf) error {
 	spans := map[column]*span{}
 	last := map[column]int64{} // of a source, under no column
 	err := samples(o.Trial, func(x *bench.Sample) error {
-		if x.At < o.Window[0] || x.At > o.Window[1] {
+		// The edges are left out: near them commands are started and ended.
+		if x.At <= o.Window[0] || x.At >= o.Window[1] {
 			return nil
 		}
 		src := column{x.Level, x.Actor, x.Meter, ""}
@@ -116,7 +117,8 @@ func (w *watch) row(key meterKey) *spending {
 	return w.rows[key]
 }
 
-// launchOf sums up what the observers used between the window's edges.
+// launchOf sums up what the observers used between the window's first whole
+// second and its last.
 func launchOf(o *bench.Outcome, spans map[column]*span) launch {
 	l := launch{block: o.Block, known: true}
 	get := func(level bench.Level, actor, meter, name string) (float64, bool) {
