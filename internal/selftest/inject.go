@@ -92,7 +92,7 @@ func EvaluateInject(p *bench.Plan, outcomes iter.Seq2[*bench.Outcome, error]) (*
 func slowdownOf(s *bench.Scene) float64 {
 	for i := range s.Actors {
 		if j := s.Actors[i].Injection; j != nil {
-			return max(j.CPU, j.Startup)
+			return max(j.CPU, j.Disk, j.Startup)
 		}
 	}
 	return 0

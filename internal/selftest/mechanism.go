@@ -38,6 +38,20 @@ var mechanisms = map[string]mechanism{
 		truth: func(x float64) float64 { return 1 - x },
 		says:  "half a CPU by quota against that much less of it; the ratio of throughputs is that of the quotas",
 	},
+	"disk": {
+		scene: `
+  - name: disk
+    title: Random reads of 4 KiB for a second, 500 a second
+    workload: command
+    shape: {disk_iops: 500}
+    params:
+      argv: [fio, --name=inject, --directory=/scratch, --size=4m, --rw=randread, --bs=4k, --direct=1, --ioengine=libaio,
+        --iodepth=4, --thread, --time_based, --runtime=1s, --output-format=json]
+      metrics: [{name: iops, unit: IOPS, better: higher, json: 'jobs[0].read.iops', headline: true}]`,
+		key:   "disk",
+		truth: func(x float64) float64 { return 1 - x },
+		says:  "a limit of 500 reads a second against that much less; the ratio of rates is that of the limits",
+	},
 	"startup": {
 		scene: `
   - name: startup
@@ -50,7 +64,7 @@ var mechanisms = map[string]mechanism{
 }
 
 // InjectCases lists the slowdowns, by the name of the case they are tried on.
-func InjectCases() []string { return []string{"cpu", "startup"} }
+func InjectCases() []string { return []string{"cpu", "startup", "disk"} }
 
 // slowName is the second name of a platform slowed by a share: cpu5.
 func slowName(name string, slowdown float64) string {
