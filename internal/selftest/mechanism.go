@@ -23,34 +23,34 @@ type mechanism struct {
 // mechanisms by the name of their case.
 var mechanisms = map[string]mechanism{
 	"cpu": {
-		// Quotas are short of what an undisturbed CPU gives, so that they and not
-		// neighbours decide, and are given out every 10 ms: in a second the
-		// share of a period in which a program begins or ends is below 1 %.
+		// The quotas are so low that they decide what the program gets, and not
+		// three others that want the same CPU. They are given out every 10 ms:
+		// at what point of a period the program begins or ends matters little.
 		scene: `
   - name: cpu
-    title: Finding primes for a second, with half a CPU
+    title: Finding primes for a second, with a quarter of a CPU
     workload: command
-    shape: {cpu_quota: 0.5, cpu_period: 10ms}
+    shape: {cpu_quota: 0.25, cpu_period: 10ms}
     params:
       argv: [sysbench, cpu, --cpu-max-prime=5000, --time=1, --events=0, run]
       metrics: [{name: throughput, unit: events/s, better: higher, regex: 'events per second: *([0-9.]+)', headline: true}]`,
 		key:   "cpu",
 		truth: func(x float64) float64 { return 1 - x },
-		says:  "half a CPU by quota against that much less of it; the ratio of throughputs is that of the quotas",
+		says:  "a quarter of a CPU by quota against that much less of it; the ratio of throughputs is that of the quotas",
 	},
 	"disk": {
 		scene: `
   - name: disk
-    title: Random reads of 4 KiB for a second, 500 a second
+    title: Random reads of 4 KiB for a second, 200 a second
     workload: command
-    shape: {disk_iops: 500}
+    shape: {disk_iops: 200}
     params:
       argv: [fio, --name=inject, --directory=/scratch, --size=4m, --rw=randread, --bs=4k, --direct=1, --ioengine=libaio,
         --iodepth=4, --thread, --time_based, --runtime=1s, --output-format=json]
       metrics: [{name: iops, unit: IOPS, better: higher, json: 'jobs[0].read.iops', headline: true}]`,
 		key:   "disk",
 		truth: func(x float64) float64 { return 1 - x },
-		says:  "a limit of 500 reads a second against that much less; the ratio of rates is that of the limits",
+		says:  "a limit of 200 reads a second against that much less; the ratio of rates is that of the limits",
 	},
 	"startup": {
 		scene: `
