@@ -30,6 +30,7 @@ type selftestPart struct {
 func (a *app) selftestParts() []selftestPart {
 	return []selftestPart{
 		{a.selftestAACommand(), 45 * time.Minute},
+		{a.selftestInjectCommand(), 60 * time.Minute},
 		{a.selftestCostCommand(), 25 * time.Minute},
 		{a.selftestClockCommand(), 10 * time.Minute},
 	}
@@ -198,7 +199,7 @@ func (a *app) selftestAll(ctx context.Context, parts []selftestPart, limit time.
 		for _, q := range parts[i:] {
 			all += q.takes
 		}
-		share := time.Until(end) * p.takes / all
+		share := time.Duration(float64(time.Until(end)) * p.takes.Seconds() / all.Seconds())
 		if time.Until(end) <= 0 || ctx.Err() != nil {
 			fmt.Fprintf(a.stderr, "no time left for %s\n", p.command.Name())
 			continue
