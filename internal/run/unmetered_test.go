@@ -67,7 +67,9 @@ func TestBesideIsReadAndEnded(t *testing.T) {
 	}
 
 	r, s = newRunner(t, counter{}, fake.Options{}, scene("broken", subjects(1, nil)))
-	r.Beside = func(context.Context, *bench.Scene) ([]bench.Process, func(), error) { return nil, nil, errors.New("no such tool") }
+	r.Beside = func(context.Context, *bench.Scene) ([]bench.Process, func(), error) {
+		return nil, nil, errors.New("no such tool")
+	}
 	if err := r.Run(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
