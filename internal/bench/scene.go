@@ -97,6 +97,9 @@ type Plan struct {
 	Scenes   []Scene  `json:"scenes"`
 	Trials   []Trial  `json:"trials"`
 	Skipped  []Skip   `json:"skipped,omitempty"`
+	// Studies are checks of the fairness audit whose difference between platforms
+	// is what the experiment asks about, so that it makes no comparison invalid.
+	Studies  []string `json:"studies,omitempty"`
 	Warnings []string `json:"warnings,omitempty"` // such as CPUs that could not be kept apart
 	// Metrics by case, so that results can be read without the workloads.
 	Metrics map[string][]Metric `json:"metrics"`
