@@ -57,9 +57,12 @@ const (
 	fileMonitor = "qmp.sock"
 )
 
-// argv is the command line, to be run in the instance's directory. The agent's
-// and the monitor's sockets must be listening there: since QEMU is the one to
-// connect, the agent's port is open before the guest runs its first instruction.
+// argv is the command line, to be run in the instance's directory. The root is
+// the golden image, which nobody writes to: it is not locked, since another
+// platform's lock on it (User-mode Linux takes one) would keep QEMU from reading.
+// The agent's and the monitor's sockets must be listening in the directory: since
+// QEMU is the one to connect, the agent's port is open before the guest runs its
+// first instruction.
 func (m machine) argv() []string {
 	argv := []string{program,
 		"-name", m.id + ",debug-threads=on",
@@ -74,7 +77,7 @@ func (m machine) argv() []string {
 		"-chardev", "file,id=console,path="+fileConsole, "-serial", "chardev:console",
 		"-chardev", "socket,id=monitor,path="+fileMonitor, "-mon", "chardev=monitor,mode=control",
 		"-object", "iothread,id=io0",
-		"-drive", "if=none,id=root,format=raw,snapshot=on,file="+escape(m.root),
+		"-drive", "if=none,id=root,format=raw,snapshot=on,file.locking=off,file="+escape(m.root),
 		"-device", "virtio-blk-pci,drive=root,iothread=io0,serial=root")
 	argv = append(argv, m.scratch()...)
 	argv = append(argv, m.network()...)
