@@ -42,9 +42,9 @@ func TestInjectSpecSlowsDownWhatItSays(t *testing.T) {
 		t.Errorf("%d scenes in %d blocks, until %v", len(p.Scenes), p.Blocks, p.Until)
 	}
 	for id, want := range map[string]func(a bench.Actor) bool{
-		"cpu/native": func(a bench.Actor) bool { return a.Shape.CPUQuota == 0.25 && a.Injection == nil },
+		"cpu/native": func(a bench.Actor) bool { return a.Shape.CPUQuota == 0.1 && a.Injection == nil },
 		"cpu/native[as=cpu5]": func(a bench.Actor) bool {
-			return a.Shape.CPUQuota == 0.2375 && a.Shape.CPUPeriod == 10*time.Millisecond
+			return a.Shape.CPUQuota == 0.095 && a.Shape.CPUPeriod == 20*time.Millisecond
 		},
 		"disk/docker[as=disk10,net=host]": func(a bench.Actor) bool { return a.Shape.DiskIOPS == 180 && a.Shape.CPUQuota == 0 },
 		"startup/native[as=startup10]":    func(a bench.Actor) bool { return a.Injection.Startup == 0.1 && a.Shape.CPUQuota == 0 },

@@ -24,19 +24,19 @@ type mechanism struct {
 var mechanisms = map[string]mechanism{
 	"cpu": {
 		// The quotas are so low that they decide what the program gets, and not
-		// three others that want the same CPU. They are given out every 10 ms:
-		// at what point of a period the program begins or ends matters little.
+		// eight others that want the same CPU. They are given out every 20 ms: at
+		// what point of a period the program begins or ends matters little.
 		scene: `
   - name: cpu
-    title: Finding primes for a second, with a quarter of a CPU
+    title: Finding primes for a second, with a tenth of a CPU
     workload: command
-    shape: {cpu_quota: 0.25, cpu_period: 10ms}
+    shape: {cpu_quota: 0.1, cpu_period: 20ms}
     params:
       argv: [sysbench, cpu, --cpu-max-prime=5000, --time=1, --events=0, run]
       metrics: [{name: throughput, unit: events/s, better: higher, regex: 'events per second: *([0-9.]+)', headline: true}]`,
 		key:   "cpu",
 		truth: func(x float64) float64 { return 1 - x },
-		says:  "a quarter of a CPU by quota against that much less of it; the ratio of throughputs is that of the quotas",
+		says:  "a tenth of a CPU by quota against that much less of it; the ratio of throughputs is that of the quotas",
 	},
 	"disk": {
 		scene: `
