@@ -79,7 +79,7 @@ func fakePart(a *app, name selftest.Part, held selftest.Held, err error, asked *
 			return err
 		}
 		f := &selftest.Finding{Part: name, Size: 1, Unit: "runs", Claims: []selftest.Claim{{Claim: "the claim of " + string(name), Found: "something", Held: held}}}
-		return a.keep(f, originNow(time.Now()), host.Facts{Hostname: "h"}, keeping{})
+		return a.keep(f, selftest.Origin{Tare: version}, host.Facts{Hostname: "h"}, keeping{})
 	}
 	return selftestPart{c, 30 * time.Minute}
 }
