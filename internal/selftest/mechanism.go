@@ -42,7 +42,7 @@ var mechanisms = map[string]mechanism{
 		// The kernel hands such a limit out in slices of 100 ms, so the time is a
 		// multiple of it, and fixed: a fixed number of reads would end a slice early
 		// or late. The reads still in the queue at the end are counted by fio as well; with a
-		// queue of 4 that moves the ratio by less than 0.2 % of itself.
+		// queue of 4 that moves the ratio by less than 0.3 % of itself.
 		scene: `
   - name: disk
     title: Random reads of 4 KiB for two seconds, 200 a second
