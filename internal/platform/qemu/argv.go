@@ -50,8 +50,6 @@ type machine struct {
 // Files of an instance, relative to its directory, which is QEMU's working
 // directory: the path of a socket must be short.
 const (
-	fileScratch = "scratch.raw"
-	fileQcow2   = "scratch.qcow2"
 	fileConsole = "console.log"
 	fileAgent   = "agent.sock"
 	fileMonitor = "qmp.sock"
@@ -105,17 +103,14 @@ func (m machine) board() []string {
 
 // scratch is the disk under test with its device.
 func (m machine) scratch() []string {
-	file, cache, aio := fileScratch, m.options[optCache], m.options[optAIO]
-	if m.options[optDisk] == diskQcow2 {
-		file = fileQcow2
-	}
+	cache, aio := m.options[optCache], m.options[optAIO]
 	if aio == "auto" {
 		aio = "threads"
 		if aroundCache(cache) {
 			aio = aioNative
 		}
 	}
-	argv := []string{"-drive", fmt.Sprintf("if=none,id=scratch,format=%s,file=%s,cache=%s,aio=%s", m.options[optDisk], file, cache, aio)}
+	argv := []string{"-drive", fmt.Sprintf("if=none,id=scratch,format=%s,file=%s,cache=%s,aio=%s", m.options[optDisk], vm.ScratchFile(m.options[optDisk]), cache, aio)}
 	switch m.options[optBus] {
 	case vm.BusSCSI:
 		return append(argv, "-device", "virtio-scsi-pci,id=scsi,iothread=io0", "-device", "scsi-hd,drive=scratch,bus=scsi.0,serial=scratch")

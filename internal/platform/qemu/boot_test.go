@@ -188,7 +188,7 @@ func TestVariants(t *testing.T) {
 		device  string
 		addr    string // the guest's, "" for the lab's
 	}{
-		{map[string]string{optMachine: "pc", optBus: vm.BusIDE, optDisk: diskQcow2, optCache: "writeback"}, "/dev/sda", ""},
+		{map[string]string{optMachine: "pc", optBus: vm.BusIDE, optDisk: vm.Qcow2, optCache: "writeback"}, "/dev/sda", ""},
 		{map[string]string{optBus: vm.BusIDE, optCache: "directsync"}, "/dev/sda", ""},
 		{map[string]string{optBus: vm.BusSCSI, optPin: "on", optKSM: "off", optAIO: "io_uring"}, "/dev/sda", ""},
 		{map[string]string{optBus: vm.BusNVMe, optNet: netUser, optCache: "unsafe"}, "/dev/nvme0n1", "10.0.2.15"},

@@ -15,6 +15,7 @@ import (
 	"tare/internal/cgroup"
 	"tare/internal/clock"
 	"tare/internal/platform/launch"
+	"tare/internal/platform/vm"
 )
 
 // engine starts the instances of one run.
@@ -69,7 +70,7 @@ func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (mach
 		return machine{}, err
 	}
 	i.undo.Add(i.removeFiles)
-	if err := makeScratch(ctx, l.Dir, l.Options[optDisk], l.Shape.Disk); err != nil {
+	if err := vm.Scratch(ctx, l.Dir, l.Options[optDisk], l.Shape.Disk); err != nil {
 		return machine{}, err
 	}
 	m := machine{

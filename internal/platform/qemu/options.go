@@ -33,7 +33,7 @@ func options(machines ...string) []bench.Option {
 	return []bench.Option{
 		option(optMachine, "the machine: q35 is a PC with PCI Express, pc the older one; microvm (kvm only) leaves out their legacy", machines...),
 		option(optBus, "how the scratch disk is attached", busVirtio, vm.BusSCSI, vm.BusIDE, vm.BusNVMe),
-		option(optDisk, "the format of the scratch disk's file", diskRaw, diskQcow2),
+		option(optDisk, "the format of the scratch disk's file", vm.Raw, vm.Qcow2),
 		option(optCache, "the scratch disk and the host's page cache: none and directsync go around it; writethrough and directsync make every "+
 			"write durable; unsafe ignores the guest's flushes", "none", "writethrough", "writeback", "directsync", "unsafe"),
 		option(optAIO, "how QEMU does the scratch disk's I/O on the host; auto is native around the page cache and threads through it",
@@ -49,8 +49,6 @@ func options(machines ...string) []bench.Option {
 // Values of options that others refer to.
 const (
 	busVirtio = "virtio"
-	diskRaw   = "raw"
-	diskQcow2 = "qcow2"
 	aioNative = "native"
 	netTap    = "tap"
 	netUser   = "user"
