@@ -293,9 +293,9 @@ func TestEarlyDeath(t *testing.T) {
 func TestTrialBoot(t *testing.T) {
 	env := lend(t, "qemu-trial")
 	for _, c := range []struct{ cpu, says string }{{accelTCG.cpu, ""}, {"nosuch", "nosuch"}} {
-		a := accelTCG
-		a.cpu = c.cpu
-		trial := vm.Trial{Monitor: "qemu", State: t.TempDir(), Argv: trialArgv(a)}
+		trial := vm.Trial{Monitor: "qemu", State: t.TempDir(), Argv: func(_ bench.Env, id, kernel, initrd string) ([]string, error) {
+			return vm.QEMUTrialArgv(accelTCG.arg, c.cpu, id, kernel, initrd), nil
+		}}
 		failure, err := trial.TryBoot(t.Context(), env)
 		if err != nil || !strings.Contains(failure, c.says) || (failure == "") != (c.says == "") {
 			t.Errorf("with the CPU %s: %q, %v", c.cpu, failure, err)
