@@ -93,7 +93,7 @@ func (s *study) latencies(c *Case, scenes []*bench.Scene, base *bench.Scene, aud
 				}
 			}
 			c.Latency = append(c.Latency, l)
-			s.sayResolution(c, &l)
+			sayResolution(c, &l, launches)
 		}
 	}
 }
@@ -202,15 +202,26 @@ func (s *study) tailEffect(l *Latency, p *Percentile, caseName string, launches,
 	return e
 }
 
-// sayResolution adds to the case's rows of percentiles what their bins do not tell apart.
-func (s *study) sayResolution(c *Case, l *Latency) {
+// sayResolution adds to the case's rows of percentiles what their histograms do
+// not tell: differences within a bin, and tails that a launch has too few requests for.
+func sayResolution(c *Case, l *Latency, launches []launchHistogram) {
 	for i := range c.Rows {
 		row := &c.Rows[i]
-		if row.Metric.Histogram != l.Histogram || row.Platform != l.Platform || row.Effect == nil {
+		if row.Metric.Histogram != l.Histogram || row.Platform != l.Platform {
 			continue
 		}
+		short := 0
+		for _, x := range launches {
+			if x.h.Quantile(row.Metric.Quantile).Beyond < minBeyond {
+				short++
+			}
+		}
+		if short > 0 {
+			row.Warnings = append(row.Warnings, fmt.Sprintf("%d of %d launches have fewer than %d requests beyond their %s: it is where a few happened to fall",
+				short, len(launches), minBeyond, row.Metric.Name))
+		}
 		for _, p := range l.Curve {
-			if p.Share >= row.Metric.Quantile {
+			if row.Effect != nil && p.Share >= row.Metric.Quantile {
 				row.Effect.addWhy(coarse(row.Effect, Bounds{p.Low, p.High}))
 				break
 			}

@@ -87,6 +87,9 @@ func TestAPercentileNeedsRequestsBeyondIt(t *testing.T) {
 		if p.Effect == nil || p.Effect.Verdict != Refused || !strings.Contains(p.Effect.Why, "10 of 10 launches have fewer than 10") {
 			t.Errorf("effect %+v", p.Effect)
 		}
+		if row := r.Cases[0].Rows[1]; strings.Contains(strings.Join(row.Warnings, "\n"), "beyond their latency_p99") {
+			t.Errorf("p99 has enough requests beyond it: %q", row.Warnings)
+		}
 		last := l.Curve[len(l.Curve)-1]
 		if beyond := float64(l.Requests) * (1 - last.Share); beyond < minBeyond {
 			t.Errorf("the curve goes on to %v, with %v requests beyond", last.Share, beyond)
@@ -127,6 +130,18 @@ func TestBinsThatAreWiderThanTheInterval(t *testing.T) {
 	for _, e := range []*Effect{c.Latency[1].Percentiles[0].Effect, c.Rows[1].Effect} {
 		if e == nil || !strings.Contains(e.Why, "narrower than the bins of the histogram (8") {
 			t.Errorf("%+v", e)
+		}
+	}
+}
+
+// A metric of a tail that launches have too few requests for says so, the baseline's too.
+func TestShortTailsWarnTheirRows(t *testing.T) {
+	r := tailed(t, 5, func(platform string, block int) []bench.Histogram {
+		return []bench.Histogram{histogram("latency", map[int64]int64{1000: 700 + 100*int64(block)})}
+	})
+	for _, row := range r.Cases[0].Rows {
+		if text := strings.Join(row.Warnings, "\n"); !strings.Contains(text, "2 of 5 launches have fewer than 10 requests beyond their latency_p99") {
+			t.Errorf("%s: %q", row.Platform, row.Warnings)
 		}
 	}
 }

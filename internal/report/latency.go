@@ -16,6 +16,7 @@ type latencyView struct {
 	Title  string
 	Grid   string
 	Names  []string // of the percentiles
+	Ratios bool     // that any is given
 	Rows   []latencyRow
 	Plot   template.HTML
 	Legend []legendView
@@ -27,7 +28,8 @@ type latencyRow struct {
 	Cells                 []latencyCell
 }
 
-type latencyCell struct{ Value, Ratio string }
+// latencyCell is a percentile and what stands below it.
+type latencyCell struct{ Value, Below string }
 
 // byHistogram groups a case's latencies, in their order.
 func byHistogram(c overhead.Case) [][]overhead.Latency {
@@ -48,7 +50,12 @@ func latenciesOf(c overhead.Case) []latencyView {
 		for _, l := range group {
 			row := latencyRow{Name: labelled(l.Platform, l.Label), Counts: latencyCounts(l), Caution: latencyCaution(l)}
 			for _, p := range l.Percentiles {
-				row.Cells = append(row.Cells, latencyCell{duration(p.Bounds), tailRatio(p)})
+				cell := latencyCell{duration(p.Bounds), tailRatio(p)}
+				v.Ratios = v.Ratios || cell.Below != ""
+				if p.Bounds == nil {
+					cell.Below = fmt.Sprintf("%d beyond: too few", p.Beyond)
+				}
+				row.Cells = append(row.Cells, cell)
 			}
 			if l.Max != nil {
 				row.Cells = append(row.Cells, latencyCell{Value: duration(l.Max)})
@@ -190,7 +197,7 @@ func latencyNotes(group []overhead.Latency) []note {
 // logarithmic.
 const (
 	curveWidth, curveHeight = 620.0, 320.0
-	curveLeft, curveRight   = 62.0, 12.0
+	curveLeft, curveRight   = 62.0, 28.0
 	curveTop, curveBottom   = 10.0, 38.0
 	curveColours            = 6
 	leastNines              = 2.0
