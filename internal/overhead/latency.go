@@ -7,6 +7,7 @@ import (
 
 	"tare/internal/audit"
 	"tare/internal/bench"
+	"tare/internal/stats"
 )
 
 // Latency is how long the requests of one platform took, all launches of a
@@ -43,6 +44,9 @@ type Percentile struct {
 	Bounds *Bounds `json:"bounds,omitempty"`
 	Beyond int64   `json:"beyond"`
 	Why    string  `json:"why,omitempty"`
+	// Points are the launches' own percentiles, the middles of their bins in
+	// nanoseconds; none unless every launch has enough requests beyond.
+	Points []Point `json:"points,omitempty"`
 	// Effect compares the launches' own percentiles with the baseline's, paired
 	// by block; nil for the baseline itself. It is not corrected for the number
 	// of percentiles.
@@ -88,8 +92,12 @@ func (s *study) latencies(c *Case, scenes []*bench.Scene, base *bench.Scene, aud
 			l := Latency{Histogram: name, Platform: sc.Platform.String(), Label: s.labels[sc.Platform.String()], Baseline: sc == base, Why: why}
 			l.fill(launches)
 			for i := range l.Percentiles {
+				p := &l.Percentiles[i]
+				if points, short := ownPercentiles(launches, p.Share); short == 0 {
+					p.Points = points
+				}
 				if sc != base {
-					l.Percentiles[i].Effect = s.tailEffect(&l, &l.Percentiles[i], c.Name, launches, native, base != nil, audits[sc])
+					p.Effect = s.tailEffect(&l, p, c.Name, launches, native, base != nil, audits[sc])
 				}
 			}
 			c.Latency = append(c.Latency, l)
@@ -169,25 +177,32 @@ func (l *Latency) fill(launches []launchHistogram) {
 	}
 }
 
+// ownPercentiles are each launch's own, and how many launches have too few requests beyond.
+func ownPercentiles(launches []launchHistogram, share float64) (points []Point, short int) {
+	for _, x := range launches {
+		q := x.h.Quantile(share)
+		if q.Beyond < minBeyond {
+			short++
+		}
+		points = append(points, Point{x.block, x.trial, q.Mid()})
+	}
+	return points, short
+}
+
+// metric is what a percentile of a single launch is called.
+func (l *Latency) metric(p *Percentile) bench.Metric {
+	return bench.Metric{Name: l.Histogram + "_" + p.Name, Unit: "ns", Better: bench.LowerIsBetter,
+		Combine: bench.Merge, Histogram: l.Histogram, Quantile: p.Share}
+}
+
 // tailEffect compares the percentiles of single launches. A percentile that too
 // few launches can give is compared in none: those that could would be chosen
 // by how much they got done.
 func (s *study) tailEffect(l *Latency, p *Percentile, caseName string, launches, native []launchHistogram, compared bool, fair *audit.Audit) *Effect {
-	row := Row{Metric: bench.Metric{Name: l.Histogram + "_" + p.Name, Unit: "ns", Better: bench.LowerIsBetter}, Platform: l.Platform}
-	var base []Point
-	short := 0
-	for _, side := range []struct {
-		from []launchHistogram
-		to   *[]Point
-	}{{launches, &row.Points}, {native, &base}} {
-		for _, x := range side.from {
-			q := x.h.Quantile(p.Share)
-			if q.Beyond < minBeyond {
-				short++
-			}
-			*side.to = append(*side.to, Point{x.block, x.trial, q.Mid()})
-		}
-	}
+	own, short := ownPercentiles(launches, p.Share)
+	base, shortBase := ownPercentiles(native, p.Share)
+	short += shortBase
+	row := Row{Metric: l.metric(p), Platform: l.Platform, Points: own}
 	if short > 0 {
 		e := &Effect{Verdict: Refused, Ratios: []Point{}, Caution: s.caution(l.Platform),
 			Why: fmt.Sprintf("%d of %d launches have fewer than %d requests beyond it", short, len(launches)+len(native), minBeyond)}
@@ -200,6 +215,25 @@ func (s *study) tailEffect(l *Latency, p *Percentile, caseName string, launches,
 		e.addWhy(coarse(e, *p.Bounds))
 	}
 	return e
+}
+
+// TailRows are the percentiles of the case's single launches, as rows for
+// exports that have a line for each launch. Those that are rows already are left out.
+func (c *Case) TailRows() []Row {
+	var rows []Row
+	for i := range c.Latency {
+		l := &c.Latency[i]
+		for j := range l.Percentiles {
+			p := &l.Percentiles[j]
+			m := l.metric(p)
+			if len(p.Points) == 0 || slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Metric.Name == m.Name }) {
+				continue
+			}
+			rows = append(rows, Row{Metric: m, Platform: l.Platform, Label: l.Label, Baseline: l.Baseline, Points: p.Points,
+				Median: stats.Median(values(p.Points)), N: len(p.Points), Effect: p.Effect})
+		}
+	}
+	return rows
 }
 
 // sayResolution adds to the case's rows of percentiles what their histograms do

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -76,6 +77,9 @@ func TestLatencyTablesSayWhatTheyAreOf(t *testing.T) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
+	if !strings.Contains(page, "3 beyond: too few") {
+		t.Error("the page does not say beside the percentile why it is not given")
+	}
 	if !strings.Contains(text.String(), "all requests of all launches together") || !strings.Contains(page, "all requests of all launches together") {
 		t.Error("what was merged is not said")
 	}
@@ -92,4 +96,37 @@ func float(t *testing.T, s string) float64 {
 		t.Fatal(err)
 	}
 	return f
+}
+
+// Exports by launch hold each launch's own percentiles, not the merged one.
+func TestExportsHoldTheLaunchesOwnPercentiles(t *testing.T) {
+	r := synthetic(t)
+	var table, lines bytes.Buffer
+	if err := CSV(&table, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := GoBench(&lines, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range r.Cases[0].Latency {
+		for _, p := range l.Percentiles {
+			for _, point := range p.Points {
+				ns := strconv.FormatFloat(point.Value, 'g', -1, 64)
+				if line := ",latency_" + p.Name + ",ns,lower," + l.Platform + ","; !strings.Contains(strings.ReplaceAll(table.String(), `"`, ""), line) ||
+					!strings.Contains(table.String(), ","+point.Trial+","+ns+",") {
+					t.Errorf("%s of %s: the table has no line of it", p.Name, point.Trial)
+				}
+				if !strings.Contains(lines.String(), " "+ns+" latency_"+p.Name+"-ns") {
+					t.Errorf("%s of %s: the benchmark lines do not have it", p.Name, point.Trial)
+				}
+			}
+		}
+	}
+	if strings.Count(lines.String(), "Unit latency_p99.9-ns better=lower") != 1 {
+		t.Error("p99.9 has no unit, or several")
+	}
+	// The disk case has a metric of the name, which is enough.
+	if disk := r.Cases[2]; len(disk.Latency) == 0 || slices.ContainsFunc(disk.TailRows(), func(row overhead.Row) bool { return row.Metric.Name == "latency_p99" }) {
+		t.Error("latency_p99 is there twice")
+	}
 }
