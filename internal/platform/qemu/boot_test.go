@@ -21,6 +21,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/ledger"
 	"tare/internal/platform/platformtest"
+	"tare/internal/platform/vm"
 )
 
 // lend is the environment of a run without a lab.
@@ -187,10 +188,10 @@ func TestVariants(t *testing.T) {
 		device  string
 		addr    string // the guest's, "" for the lab's
 	}{
-		{map[string]string{optMachine: "pc", optBus: busIDE, optDisk: diskQcow2, optCache: "writeback"}, "/dev/sda", ""},
-		{map[string]string{optBus: busIDE, optCache: "directsync"}, "/dev/sda", ""},
-		{map[string]string{optBus: busSCSI, optPin: "on", optKSM: "off", optAIO: "io_uring"}, "/dev/sda", ""},
-		{map[string]string{optBus: busNVMe, optNet: netUser, optCache: "unsafe"}, "/dev/nvme0n1", "10.0.2.15"},
+		{map[string]string{optMachine: "pc", optBus: vm.BusIDE, optDisk: diskQcow2, optCache: "writeback"}, "/dev/sda", ""},
+		{map[string]string{optBus: vm.BusIDE, optCache: "directsync"}, "/dev/sda", ""},
+		{map[string]string{optBus: vm.BusSCSI, optPin: "on", optKSM: "off", optAIO: "io_uring"}, "/dev/sda", ""},
+		{map[string]string{optBus: vm.BusNVMe, optNet: netUser, optCache: "unsafe"}, "/dev/nvme0n1", "10.0.2.15"},
 	} {
 		l := aLaunch(t, g, fmt.Sprint("v", n))
 		l.Shape.CPUs = 1

@@ -11,6 +11,7 @@ import (
 	"tare/internal/bench"
 	"tare/internal/cgroup"
 	"tare/internal/platform/launch"
+	"tare/internal/platform/vm"
 )
 
 // Platform is QEMU with one of its accelerators.
@@ -92,7 +93,7 @@ func (p *Platform) programs(ctx context.Context) (version string, err error) {
 	if _, err := os.Stat("/dev/net/tun"); err != nil {
 		return "", fmt.Errorf("no tap devices: %w: %w%w", err, bench.ErrUnavailable, bench.Hint("modprobe tun"))
 	}
-	out, err := output(ctx, program, "--version")
+	out, err := launch.Output(ctx, program, "--version")
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", err, bench.ErrUnavailable)
 	}
@@ -138,22 +139,6 @@ func (g *engine) prepare(ctx context.Context) (err error) {
 	if g.root, err = filepath.Abs(disk); err != nil {
 		return err
 	}
-	g.kernel, g.initrd, err = bootFiles(ctx, g.env)
+	g.kernel, g.initrd, err = vm.Boot(ctx, g.env)
 	return err
-}
-
-// bootFiles returns the guest's kernel and initramfs as absolute paths.
-func bootFiles(ctx context.Context, e bench.Env) (kernel, initrd string, err error) {
-	kernel, modules, err := e.Image.Kernel(ctx)
-	if err != nil {
-		return "", "", fmt.Errorf("kernel of the image: %w", err)
-	}
-	if kernel, err = filepath.Abs(kernel); err != nil {
-		return "", "", err
-	}
-	if initrd, err = initramfs(ctx, e.Dir, e.AgentPath, modules); err != nil {
-		return "", "", err
-	}
-	initrd, err = filepath.Abs(initrd)
-	return kernel, initrd, err
 }
