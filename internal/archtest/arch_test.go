@@ -38,7 +38,7 @@ var allowed = map[string][]string{
 	"overhead":   {"audit", "bench", "host", "stats", "stop", "store"},
 	"compare":    {"audit", "bench", "overhead", "stats", "store"},
 	"report":     {"audit", "bench", "compare", "overhead"},
-	"selftest":   {"bench", "host", "overhead", "stats"},
+	"selftest":   {"bench", "host", "overhead", "stats", "stop"},
 	"run":        {"agent", "bench", "clock", "meter", "proc"},
 
 	"platform/all":    {"bench", "platform/"},

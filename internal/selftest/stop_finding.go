@@ -1,0 +1,99 @@
+package selftest
+
+import "fmt"
+
+// halfTime is how much of a fixed design's time the rule promises to take at most.
+const halfTime = 0.5
+
+// Finding is the part's section of the certificate.
+func (s *Stopping) Finding() *Finding {
+	f := &Finding{Part: PartStop, Size: len(s.Rows), Unit: "rows", Complete: len(s.Rows) > 0, Data: s}
+	wanted := fmt.Sprintf("±%.3g %%", 100*s.Until.Interval)
+	if len(s.Rows) == 0 {
+		f.Short = fmt.Sprintf("%d blocks of %d", s.Whole, s.Until.Max)
+		f.Claims = []Claim{{"intervals within " + wanted + " in at most half the time of fixed numbers of blocks", "nothing yet", Open}}
+		return f
+	}
+	for k, a := range s.Against {
+		if k == len(FixedBlocks) {
+			break
+		}
+		f.Claims = append(f.Claims, Claim{
+			fmt.Sprintf("intervals within %s in at most half the time of %d blocks, median over the rows", wanted, a.Blocks),
+			fmt.Sprintf("%.2f of it, over %d rows", a.Reached, a.Both), s.half(k)})
+	}
+	f.Tables = []Table{s.rowTable(wanted), s.designTable(wanted)}
+	return f
+}
+
+// half judges whether the median is at most a half: whether of the rows at least
+// one in two is.
+func (s *Stopping) half(k int) Held {
+	atMost, n := 0, 0
+	for _, r := range s.Rows {
+		if f := r.Fixed[k]; s.within(r.Width) && s.within(f.Width) {
+			n++
+			if f.Time <= halfTime+1e-9 {
+				atMost++
+			}
+		}
+	}
+	p := proportion(atMost, n)
+	switch held := AtLeast(p, 0.5); {
+	case held == Open && n > 0 && 2*atMost >= n:
+		return Yes
+	default:
+		return held
+	}
+}
+
+func (s *Stopping) rowTable(wanted string) Table {
+	t := Table{Title: "When the rule ends a case, and how wide intervals then are",
+		Head: []string{"case", "platform"},
+		Note: fmt.Sprintf("The rule asks for %s after %v blocks and ends a case when all its platforms are there. Replayed from %d starting blocks of one run; "+
+			"blocks and times are means, half widths medians. Times are the rule's by the other's, of the row's and the baseline's trials from set-up to the end. "+
+			"\"Alone\" are the blocks it would take if the row were the case's only one. Hindsight is the fixed number that would just have given the rule's width, which nobody knows beforehand.",
+			wanted, s.Until.Looks, len(s.Starts))}
+	for _, a := range s.Against {
+		t.Head = append(t.Head, fmt.Sprintf("fixed %d", a.Blocks))
+	}
+	t.Head = append(t.Head, "by the rule", "blocks", "alone", "within")
+	for _, a := range s.Against {
+		t.Head = append(t.Head, fmt.Sprintf("time by %d", a.Blocks))
+	}
+	t.Head = append(t.Head, "hindsight", "time by it")
+	for _, r := range s.Rows {
+		cells := []string{r.Case, r.Platform}
+		for _, f := range r.Fixed {
+			cells = append(cells, halfWidth(f.Width))
+		}
+		cells = append(cells, halfWidth(r.Width), fmt.Sprintf("%.1f", r.Blocks), fmt.Sprintf("%.1f", r.Alone), fmt.Sprintf("%d of %d", r.Narrow, len(s.Starts)))
+		for _, f := range r.Fixed {
+			cells = append(cells, fmt.Sprintf("%.2f", f.Time))
+		}
+		t.Rows = append(t.Rows, append(cells, fmt.Sprintf("%.1f", r.Hindsight), fmt.Sprintf("%.2f", r.Time)))
+	}
+	return t
+}
+
+func (s *Stopping) designTable(wanted string) Table {
+	t := Table{Title: "The rule against a fixed number of blocks for every row",
+		Head: []string{"fixed", "rows within " + wanted + " by both", "by the rule only", "by it only", "by neither", "time, median of both", "of all rows", "whole run"},
+		Note: "The last design is the fewest blocks that bring there every row that the rule brings there from every start: what one would have had to choose beforehand."}
+	for _, a := range s.Against {
+		median := "-"
+		if a.Both > 0 {
+			median = fmt.Sprintf("%.2f", a.Reached)
+		}
+		t.Rows = append(t.Rows, []string{fmt.Sprint(a.Blocks), fmt.Sprint(a.Both), fmt.Sprint(a.OnlyRule), fmt.Sprint(a.OnlyFixed), fmt.Sprint(a.Neither),
+			median, fmt.Sprintf("%.2f", a.All), fmt.Sprintf("%.2f", a.Total)})
+	}
+	return t
+}
+
+func halfWidth(w *float64) string {
+	if w == nil {
+		return "none"
+	}
+	return fmt.Sprintf("±%.1f %%", 100**w)
+}

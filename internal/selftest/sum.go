@@ -1,0 +1,148 @@
+package selftest
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"tare/internal/overhead"
+)
+
+// sumCases are the workloads of the built-in experiments, as the quick one has them.
+const sumCases = `
+  - {name: cpu, title: "Finding primes, one thread", workload: sysbench-cpu}
+  - {name: memory, title: Memory bandwidth, workload: stream, optional: true}
+  - name: disk-randread
+    title: Disk, random reads of 4 KiB
+    workload: fio
+    params: {rw: randread, bs: 4KiB, size: 64MiB}
+  - name: net-stream
+    title: Network, sending 16 KiB at a time
+    workload: netperf
+    params: {test: TCP_STREAM, message-size: 16KiB}
+  - name: net-rr
+    title: Network, request and response of 1 KiB
+    workload: netperf
+    params: {test: TCP_RR, message-size: 1KiB}
+`
+
+// SumSpec writes the experiment whose parts are summed. The counters of the host
+// are of 10 ms, so the window is not made shorter than that of the quick one.
+func SumSpec(platforms []string, blocks int) []byte {
+	var b strings.Builder
+	fmt.Fprint(&b, "name: selftest-sum\ntitle: Do guest, layer and rest sum to the whole?\nplatforms:\n")
+	for _, p := range platforms {
+		fmt.Fprintf(&b, "  - %q\n", p)
+	}
+	fmt.Fprintf(&b, "baseline: %q\nshape: {cpus: 1, memory: 1GiB, disk: 1GiB}\n", platforms[0])
+	fmt.Fprintf(&b, "timing: {warmup: 1s, measure: 3s, cooldown: 300ms}\nblocks: %d\nscenes:%s", blocks, sumCases)
+	return []byte(b.String())
+}
+
+// sumLimit is how much of the host's busy time the parts may miss or exceed.
+const sumLimit = 0.03
+
+// Sum is how far the parts that are measured apart sum to the host's own counter.
+type Sum struct {
+	Rows []SumRow `json:"rows"`
+	// Within are the rows with a gap of at most 3 %, of those that have one.
+	Within  Proportion `json:"within"`
+	Lacking int        `json:"lacking"` // rows of which a part is not known
+}
+
+// SumRow is the CPU of one platform's trials in one case, in cores.
+type SumRow struct {
+	Case     string  `json:"case"`
+	Platform string  `json:"platform"`
+	Label    string  `json:"label,omitempty"`
+	Launches int     `json:"launches"`
+	Guest    float64 `json:"guest_cpu"`
+	Layer    float64 `json:"layer_cpu"`
+	Others   float64 `json:"others_cpu"` // peers, their layers included
+	Rest     float64 `json:"rest_cpu"`
+	// Busy is the host's own counter, and Gap what of it is in none of the parts,
+	// by Busy; nil if a part is not known, which Why says.
+	Busy float64  `json:"busy_cpu"`
+	Gap  *float64 `json:"gap"`
+	Why  string   `json:"why,omitempty"`
+}
+
+// EvaluateSum reads the sums off an analyzed run.
+func EvaluateSum(r *overhead.Result) *Sum {
+	s := &Sum{}
+	within, known := 0, 0
+	for _, c := range r.Cases {
+		for i := range c.Usage {
+			row := sumRow(c.Name, &c.Usage[i])
+			s.Rows = append(s.Rows, row)
+			if row.Gap == nil {
+				s.Lacking++
+				continue
+			}
+			known++
+			if math.Abs(*row.Gap) <= sumLimit {
+				within++
+			}
+		}
+	}
+	s.Within = proportion(within, known)
+	return s
+}
+
+func sumRow(name string, u *overhead.Usage) SumRow {
+	row := SumRow{Case: name, Platform: u.Platform, Label: u.Label, Launches: u.N,
+		Guest: u.GuestCPU, Layer: u.LayerCPU, Rest: u.RestCPU, Busy: u.BusyCPU}
+	for _, v := range u.Others {
+		row.Others += v
+	}
+	if u.UnattributedShare == nil {
+		row.Why = strings.Join(append(slices.Clone(u.Notes), "absent: "+strings.Join(u.Absent, ", ")), "; ")
+		return row
+	}
+	gap := (u.BusyCPU - row.Guest - row.Layer - row.Others - row.Rest) / u.BusyCPU
+	row.Gap = &gap
+	return row
+}
+
+// Finding is the part's section of the certificate; done says that all of the
+// run was measured.
+func (s *Sum) Finding(done bool) *Finding {
+	f := &Finding{Part: PartSum, Size: len(s.Rows), Unit: "rows", Complete: done && s.Lacking == 0, Data: s}
+	held, found := Yes, fmt.Sprintf("%d of %d rows", s.Within.K, s.Within.N)
+	switch {
+	case s.Within.K < s.Within.N:
+		held = No
+	case s.Lacking > 0 || s.Within.N == 0:
+		held = Open
+	}
+	if s.Lacking > 0 {
+		found += fmt.Sprintf("; of %d a part is not known", s.Lacking)
+	}
+	f.Claims = []Claim{{"guest, layer and rest sum to the host's CPU time within 3 %", found, held}}
+	t := Table{Title: "Where the host's CPU time went, in cores",
+		Head: []string{"case", "platform", "guest", "layer", "others", "rest of host", "sum", "host's counter", "unattributed", "within 3 %"},
+		Note: "Every part is measured apart and the host's counter knows nothing of them, so what is missing shows as unattributed, in % of the counter. " +
+			"Others are the far ends of network tests."}
+	for _, r := range s.Rows {
+		name := r.Platform
+		if r.Label != "" {
+			name += ", " + r.Label
+		}
+		cells := []string{r.Case, name}
+		if r.Gap == nil {
+			t.Rows = append(t.Rows, append(cells, "", "", "", "", "", cores(r.Busy), "not known: "+r.Why, ""))
+			continue
+		}
+		verdict := string(Yes)
+		if math.Abs(*r.Gap) > sumLimit {
+			verdict = string(No)
+		}
+		t.Rows = append(t.Rows, append(cells, cores(r.Guest), cores(r.Layer), cores(r.Others), cores(r.Rest),
+			cores(r.Guest+r.Layer+r.Others+r.Rest), cores(r.Busy), fmt.Sprintf("%.1f %%", 100**r.Gap), verdict))
+	}
+	f.Tables = []Table{t}
+	return f
+}
+
+func cores(v float64) string { return fmt.Sprintf("%.3f", v) }
