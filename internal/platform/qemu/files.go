@@ -16,19 +16,29 @@ import (
 	"tare/internal/platform/launch"
 )
 
-// makeScratch makes a sparse file with an empty ext4. Since every block of it
-// reads as zero, neither inode tables nor journal are written out, and the
-// guest's kernel has nothing left to initialize in the background
-// (mke2fs(8), -E lazy_journal_init and discard).
-func makeScratch(ctx context.Context, path string, size bench.Bytes) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+// makeScratch makes an empty ext4 in dir, as a sparse file or in QEMU's own
+// format. Since every block of it reads as zero, neither inode tables nor journal
+// are written out, and the guest's kernel has nothing left to initialize in the
+// background (mke2fs(8), -E lazy_journal_init and discard).
+func makeScratch(ctx context.Context, dir, format string, size bench.Bytes) error {
+	raw := filepath.Join(dir, fileScratch)
+	f, err := os.OpenFile(raw, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("scratch disk: %w", err)
 	}
 	if err := errors.Join(f.Truncate(int64(size)), f.Close()); err != nil {
 		return fmt.Errorf("scratch disk: %w", err)
 	}
-	if _, err := output(ctx, "mkfs.ext4", "-q", "-F", "-L", "scratch", "-E", "lazy_journal_init=1", path); err != nil {
+	if _, err := output(ctx, "mkfs.ext4", "-q", "-F", "-L", "scratch", "-E", "lazy_journal_init=1", raw); err != nil {
+		return fmt.Errorf("scratch disk: %w", err)
+	}
+	if format == diskRaw {
+		return nil
+	}
+	if _, err := output(ctx, "qemu-img", "convert", "-f", diskRaw, "-O", format, raw, filepath.Join(dir, fileQcow2)); err != nil {
+		return fmt.Errorf("scratch disk: %w", err)
+	}
+	if err := os.Remove(raw); err != nil {
 		return fmt.Errorf("scratch disk: %w", err)
 	}
 	return nil

@@ -22,8 +22,9 @@ var groupLine = regexp.MustCompile(`^Group \d+:`)
 // The scratch disk must have a journal, take hardly any room, and leave the
 // guest's kernel nothing to initialize while something is measured.
 func TestScratchDisk(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "scratch")
-	if err := makeScratch(t.Context(), path, bench.GiB); err != nil {
+	dir := t.TempDir()
+	path := filepath.Join(dir, fileScratch)
+	if err := makeScratch(t.Context(), dir, diskRaw, bench.GiB); err != nil {
 		t.Fatal(err)
 	}
 	var st unix.Stat_t
@@ -45,7 +46,7 @@ func TestScratchDisk(t *testing.T) {
 			t.Errorf("the guest would have to zero inode tables: %s", line)
 		}
 	}
-	if err := makeScratch(t.Context(), path, bench.GiB); err == nil {
+	if err := makeScratch(t.Context(), dir, diskRaw, bench.GiB); err == nil {
 		t.Error("a disk that is there was made again")
 	}
 }

@@ -27,7 +27,7 @@ type Platform struct {
 // found out is kept in the directory state.
 func KVM(state string) *Platform {
 	return &Platform{name: "kvm", summary: "virtual machine: QEMU with KVM, virtio disk and network",
-		accel: accelKVM, options: options("q35", "microvm"), trial: &trial{state: state, host: "/"}}
+		accel: accelKVM, options: options("q35", "pc", "microvm"), trial: &trial{state: state, host: "/"}}
 }
 
 // TCG is the same virtual machines without virtualization: every figure is
@@ -37,7 +37,7 @@ func KVM(state string) *Platform {
 // hang there.
 func TCG() *Platform {
 	return &Platform{name: "qemu-tcg", summary: "virtual machine emulated by QEMU, for hosts without KVM",
-		label: "emulated (tcg)", accel: accelTCG, options: options("q35")}
+		label: "emulated (tcg)", accel: accelTCG, options: options("q35", "pc")}
 }
 
 // Name implements [bench.Platform].
@@ -119,7 +119,7 @@ func (p *Platform) Open(ctx context.Context, e bench.Env) (bench.Engine, error) 
 	if err := p.Probe(ctx, e); err != nil {
 		return nil, err
 	}
-	g := &engine{name: p.name, accel: p.accel, options: p.options, env: e}
+	g := &engine{name: p.name, accel: p.accel, options: p.options, env: e, host: "/"}
 	if err := g.prepare(ctx); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.name, err)
 	}
