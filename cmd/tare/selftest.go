@@ -30,6 +30,7 @@ type selftestPart struct {
 func (a *app) selftestParts() []selftestPart {
 	return []selftestPart{
 		{a.selftestAACommand(), 45 * time.Minute},
+		{a.selftestInjectCommand(), 60 * time.Minute},
 		{a.selftestSumCommand(), 8 * time.Minute},
 		{a.selftestStopCommand(), 40 * time.Minute},
 	}

@@ -27,16 +27,23 @@ type trialSet struct {
 }
 
 func (t *trialSet) flags(c *cobra.Command, platforms, cases []string, group int) {
+	t.flagsOf(c, platforms, cases, selftest.Cases(), group)
+}
+
+// flagsOf are the flags of a part with cases of its own, which are known.
+func (t *trialSet) flagsOf(c *cobra.Command, platforms, cases, known []string, group int) {
 	f := c.Flags()
 	f.StringSliceVar(&t.platforms, "platforms", platforms, "the platforms to test")
-	f.StringSliceVar(&t.cases, "cases", cases, "the cases: "+strings.Join(selftest.Cases(), ", "))
+	f.StringSliceVar(&t.cases, "cases", cases, "the cases: "+strings.Join(known, ", "))
 	f.IntVar(&t.group, "blocks", group, "blocks of each comparison, at least 3")
 	f.StringVarP(&t.out, "output", "o", "", "directory of the run (default results/ID); one that is there is gone on with")
 	t.forceFlag(c)
 	t.m.flags(c)
 }
 
-func (t *trialSet) check() error {
+func (t *trialSet) check() error { return t.checkOf(selftest.Cases()) }
+
+func (t *trialSet) checkOf(cases []string) error {
 	t.platforms = joinOptions(t.platforms)
 	if t.group < 3 {
 		return usageError("--blocks %d: an interval needs at least 3", t.group)
@@ -47,8 +54,8 @@ func (t *trialSet) check() error {
 		}
 	}
 	for _, n := range t.cases {
-		if !slices.Contains(selftest.Cases(), n) {
-			return usageError("--cases %q: it is one of %s", n, strings.Join(selftest.Cases(), ", "))
+		if !slices.Contains(cases, n) {
+			return usageError("--cases %q: it is one of %s", n, strings.Join(cases, ", "))
 		}
 	}
 	return t.m.check()

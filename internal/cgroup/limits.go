@@ -3,6 +3,7 @@ package cgroup
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"tare/internal/bench"
 )
@@ -10,8 +11,9 @@ import (
 // Limits are what a group is held to; zero values limit nothing.
 type Limits struct {
 	CPUSet     []int
-	Quota      float64 // CPUs' worth of time per second
-	Weight     int     // v2's scale, 1 to 10000
+	Quota      float64       // CPUs' worth of time per second
+	Period     time.Duration // how often the quota is given out; 0 is the kernel's default
+	Weight     int           // v2's scale, 1 to 10000
 	Memory     bench.Bytes
 	MemorySoft bench.Bytes
 	Pids       int
@@ -20,14 +22,10 @@ type Limits struct {
 // LimitsOf is the shape as limits of one group, on the given host CPUs.
 func LimitsOf(s bench.Shape, cpus []int) Limits {
 	return Limits{
-		CPUSet: cpus, Quota: s.CPUQuota, Weight: s.CPUWeight,
+		CPUSet: cpus, Quota: s.CPUQuota, Period: s.CPUPeriod, Weight: s.CPUWeight,
 		Memory: s.Memory, MemorySoft: s.MemorySoft, Pids: s.Pids,
 	}
 }
-
-// period is the length of the CFS bandwidth period in microseconds, the
-// kernel's default.
-const period = 100_000
 
 // SharesOf converts a v2 weight to v1's cpu.shares so that the scheduler gives
 // both the same weight: the kernel turns a v2 weight w into w*1024/100
@@ -77,11 +75,11 @@ func (l Limits) knobs() []knob {
 		list = append(list, knob{cpuSet, "cpuset", cpus, cpus})
 	}
 	if l.Quota > 0 {
-		// The kernel's least quota is 1 ms.
-		quota := strconv.FormatInt(max(int64(l.Quota*period+0.5), 1000), 10)
+		q, p := bench.Shape{CPUQuota: l.Quota, CPUPeriod: l.Period}.Bandwidth()
+		quota, period := strconv.FormatInt(q, 10), strconv.FormatInt(p, 10)
 		list = append(list, knob{cpuQuota, "cpu",
-			[]setting{{"cpu.cfs_period_us", strconv.Itoa(period)}, {"cpu.cfs_quota_us", quota}},
-			[]setting{{"cpu.max", quota + " " + strconv.Itoa(period)}}})
+			[]setting{{"cpu.cfs_period_us", period}, {"cpu.cfs_quota_us", quota}},
+			[]setting{{"cpu.max", quota + " " + period}}})
 	}
 	if l.Weight > 0 {
 		list = append(list, knob{cpuWeight, "cpu",

@@ -33,8 +33,8 @@ type Finding struct {
 	// take the place of a larger one.
 	Size int
 	Unit string // "comparisons"
-	// Complete says that everything planned was measured, and that it is enough
-	// for the claims; Short says what it lacks, such as "fewer than 200".
+	// Complete says that it is enough for the claims; where it isn't, Short says
+	// what it lacks, such as "fewer than 200".
 	Complete bool
 	Short    string
 	Claims   []Claim

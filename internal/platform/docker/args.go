@@ -39,7 +39,10 @@ func runArgs(host, image, agent, parent, scratch string, l bench.Launch) []strin
 	if s.MemorySoft > 0 {
 		args = append(args, "--memory-reservation", bytes(s.MemorySoft))
 	}
-	if s.CPUQuota > 0 {
+	switch quota, period := s.Bandwidth(); {
+	case s.CPUQuota > 0 && s.CPUPeriod > 0:
+		args = append(args, "--cpu-period", strconv.FormatInt(period, 10), "--cpu-quota", strconv.FormatInt(quota, 10))
+	case s.CPUQuota > 0:
 		args = append(args, "--cpus", strconv.FormatFloat(s.CPUQuota, 'f', -1, 64))
 	}
 	if s.CPUWeight > 0 {

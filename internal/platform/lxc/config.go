@@ -94,24 +94,22 @@ func (c container) config(has func(controller, file string) bool) (text string, 
 // limit is one control file's value.
 type limit struct{ what, controller, file, value string }
 
-// period is the length of the CFS bandwidth period in microseconds.
-const period = 100_000
-
 // limits are the shape's limits on the container's own cgroup. Weight and soft
 // memory limit are held by the group above, see [instance].
 func limits(s bench.Shape, cpus []int, v2 bool) []limit {
 	list := []limit{{"cpu set", "cpuset", "cpuset.cpus", cgroup.CPUList(cpus)}}
-	quota := strconv.FormatInt(max(int64(s.CPUQuota*period+0.5), 1000), 10)
+	q, p := s.Bandwidth()
+	quota, period := strconv.FormatInt(q, 10), strconv.FormatInt(p, 10)
 	memory := strconv.FormatInt(int64(s.Memory), 10)
 	if v2 {
 		if s.CPUQuota > 0 {
-			list = append(list, limit{"cpu quota", "cpu", "cpu.max", quota + " " + strconv.Itoa(period)})
+			list = append(list, limit{"cpu quota", "cpu", "cpu.max", quota + " " + period})
 		}
 		list = append(list, limit{"memory limit", "memory", "memory.max", memory},
 			limit{"swap limit", "memory", "memory.swap.max", "0"})
 	} else {
 		if s.CPUQuota > 0 {
-			list = append(list, limit{"cpu quota", "cpu", "cpu.cfs_period_us", strconv.Itoa(period)},
+			list = append(list, limit{"cpu quota", "cpu", "cpu.cfs_period_us", period},
 				limit{"cpu quota", "cpu", "cpu.cfs_quota_us", quota})
 		}
 		list = append(list, limit{"memory limit", "memory", "memory.limit_in_bytes", memory},
