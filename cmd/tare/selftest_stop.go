@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ type stopTest struct {
 	runs     []string
 	interval string
 	min, max int
+	against  []int
 }
 
 func (a *app) selftestStopCommand() *cobra.Command {
@@ -66,6 +68,7 @@ the rule that specifications have by default enters the certificate.`,
 	f.StringVar(&t.interval, "interval", "3%", "half width wanted of every interval")
 	f.IntVar(&t.min, "min", 5, "fewest blocks")
 	f.IntVar(&t.max, "max", 30, "most blocks")
+	f.IntSliceVar(&t.against, "against", []int{10, 30}, "fixed numbers of blocks to compare with")
 	t.forceFlag(c)
 	t.m.flags(c)
 	return c
@@ -81,6 +84,8 @@ func (t *stopTest) until() (bench.Until, error) {
 		return bench.Until{}, usageError("--interval %s: an interval has some width", t.interval)
 	case t.min < stats.MinPairs:
 		return bench.Until{}, usageError("--min %d: an interval needs at least %d", t.min, stats.MinPairs)
+	case slices.ContainsFunc(t.against, func(n int) bool { return n < stats.MinPairs }):
+		return bench.Until{}, usageError("--against %v: an interval needs at least %d blocks", t.against, stats.MinPairs)
 	case t.max < t.min:
 		return bench.Until{}, usageError("--max %d is less than --min %d", t.max, t.min)
 	}
@@ -105,12 +110,12 @@ func (a *app) endStop(u bench.Until, t *stopTest, runs ...*store.Run) error {
 	for _, r := range runs {
 		ran = append(ran, selftest.Ran{Plan: r.Plan(), Outcomes: r.Outcomes()})
 	}
-	s, err := selftest.EvaluateStopping(u, ran...)
+	s, err := selftest.EvaluateStopping(u, t.against, ran...)
 	if err != nil {
 		return err
 	}
 	f := s.Finding()
-	switch standard := u.Interval == 0.03 && u.Min == 5 && u.Max == 30; {
+	switch standard := u.Interval == 0.03 && u.Min == 5 && u.Max == 30 && slices.Equal(t.against, []int{10, 30}); {
 	case standard:
 		return a.keep(f, originOf(runs[0]), *runs[0].Host(), t.keeping)
 	case t.asJSON:

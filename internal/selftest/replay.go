@@ -34,42 +34,50 @@ type replayedRow struct {
 	widths map[[2]int]float64
 }
 
-// replayed ends each case of a run by the rule, in the plan's order; none if
-// fewer blocks are whole than the rule may need.
-func replayed(r Ran, u bench.Until, starts []int) (cases []*replayedCase, whole int, err error) {
+// measured is what a run measured, by scene and block.
+type measured struct {
+	plan  *bench.Plan
+	found map[string]values
+	took  map[string]values // seconds
+	whole int               // blocks, from the first, with a final outcome of every trial
+}
+
+func measuredOf(r Ran) (*measured, error) {
 	found, err := headlines(r.Plan, r.Outcomes)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	took, whole, err := seconds(r.Plan, r.Outcomes)
-	if err != nil || whole < u.Max {
-		return nil, whole, err
-	}
+	return &measured{r.Plan, found, took, whole}, err
+}
+
+// replay ends each case by the rule, in the plan's order.
+func (m *measured) replay(u bench.Until, starts []int) (cases []*replayedCase, err error) {
 	base := map[string]string{} // the baseline's scene, by case
-	for i := range r.Plan.Scenes {
-		if sc := &r.Plan.Scenes[i]; sc.Platform.String() == r.Plan.Baseline {
+	for i := range m.plan.Scenes {
+		if sc := &m.plan.Scenes[i]; sc.Platform.String() == m.plan.Baseline {
 			base[sc.Case] = sc.ID
 		}
 	}
 	at := map[string]*replayedCase{}
-	for i := range r.Plan.Scenes {
-		sc := &r.Plan.Scenes[i]
+	for i := range m.plan.Scenes {
+		sc := &m.plan.Scenes[i]
 		c := at[sc.Case]
 		if c == nil {
-			c = &replayedCase{until: u, blocks: whole, starts: starts}
+			c = &replayedCase{until: u, blocks: m.whole, starts: starts}
 			at[sc.Case] = c
 			cases = append(cases, c)
 		}
-		c.took = append(c.took, took[sc.ID])
+		c.took = append(c.took, m.took[sc.ID])
 		if sc.ID == base[sc.Case] {
 			continue
 		}
-		pairs, err := stats.PairedRatios(found[sc.ID], found[base[sc.Case]])
+		pairs, err := stats.PairedRatios(m.found[sc.ID], m.found[base[sc.Case]])
 		if err != nil {
-			return nil, 0, fmt.Errorf("%s: %w", sc.ID, err)
+			return nil, fmt.Errorf("%s: %w", sc.ID, err)
 		}
 		row := &replayedRow{name: sc.Case, platform: sc.Platform.String(), ratios: values{},
-			took: took[sc.ID], base: took[base[sc.Case]], widths: map[[2]int]float64{}}
+			took: m.took[sc.ID], base: m.took[base[sc.Case]], widths: map[[2]int]float64{}}
 		for _, p := range pairs {
 			row.ratios[p.Block] = p.Value
 		}
@@ -78,7 +86,7 @@ func replayed(r Ran, u bench.Until, starts []int) (cases []*replayedCase, whole 
 	for _, c := range cases {
 		c.decide()
 	}
-	return cases, whole, nil
+	return cases, nil
 }
 
 // decide ends the case by the rule.

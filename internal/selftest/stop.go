@@ -9,9 +9,6 @@ import (
 	"tare/internal/stats"
 )
 
-// FixedBlocks are the fixed designs that the stopping rule is compared with.
-var FixedBlocks = []int{10, 30}
-
 // replays is how many starting blocks the rule is replayed from.
 const replays = 6
 
@@ -26,8 +23,7 @@ type Stopping struct {
 	// of the run, so only replays that end early share no block.
 	Starts []int     `json:"starts"`
 	Rows   []StopRow `json:"rows"`
-	// Against are the fixed designs: FixedBlocks, and last the fewest blocks that
-	// bring within what is wanted every row that the rule always does.
+	// Against are the fixed designs that were asked for, and the one for all rows.
 	Against []Against `json:"against"`
 }
 
@@ -64,6 +60,9 @@ type Fixed struct {
 // Against is the stopping rule against a fixed number of blocks for all rows.
 type Against struct {
 	Blocks int `json:"blocks"`
+	// ForAll is of the fewest blocks that bring within what is wanted every row
+	// that the rule brings there from every start.
+	ForAll bool `json:"for_all"`
 	// Both, OnlyRule, OnlyFixed and Neither are how many rows come within what is
 	// wanted, by their median half width.
 	Both      int `json:"both"`
@@ -84,27 +83,37 @@ type Ran struct {
 	Outcomes iter.Seq2[*bench.Outcome, error]
 }
 
-// EvaluateStopping replays the rule on runs of a fixed number of blocks.
-func EvaluateStopping(u bench.Until, runs ...Ran) (*Stopping, error) {
+// EvaluateStopping replays the rule on runs of a fixed number of blocks, against
+// fixed designs; those of more blocks than a run has are left out.
+func EvaluateStopping(u bench.Until, against []int, runs ...Ran) (*Stopping, error) {
 	s := &Stopping{Until: u}
-	for k := range replays {
-		s.Starts = append(s.Starts, 1+k*u.Max/replays)
-	}
-	var cases []*replayedCase
+	var all []*measured
 	for i, r := range runs {
-		found, whole, err := replayed(r, u, s.Starts)
+		m, err := measuredOf(r)
 		if err != nil {
 			return nil, fmt.Errorf("replay the stopping rule: %w", err)
 		}
-		if i == 0 || whole < s.Whole {
-			s.Whole = whole
+		if i == 0 || m.whole < s.Whole {
+			s.Whole = m.whole
 		}
-		cases = append(cases, found...)
+		all = append(all, m)
 	}
 	if s.Whole < u.Max {
 		return s, nil
 	}
-	designs := slices.DeleteFunc(slices.Clone(FixedBlocks), func(n int) bool { return n > u.Max })
+	for k := range replays {
+		s.Starts = append(s.Starts, 1+k*s.Whole/replays)
+	}
+	var cases []*replayedCase
+	for _, m := range all {
+		found, err := m.replay(u, s.Starts)
+		if err != nil {
+			return nil, fmt.Errorf("replay the stopping rule: %w", err)
+		}
+		cases = append(cases, found...)
+	}
+	designs := slices.DeleteFunc(slices.Clone(against), func(n int) bool { return n > s.Whole })
+	asked := len(designs)
 	worst := 0
 	for _, c := range cases {
 		worst = max(worst, c.needs())
@@ -118,7 +127,9 @@ func EvaluateStopping(u bench.Until, runs ...Ran) (*Stopping, error) {
 		}
 	}
 	for k, n := range designs {
-		s.Against = append(s.Against, s.against(cases, k, n))
+		a := s.against(cases, k, n)
+		a.ForAll = k >= asked
+		s.Against = append(s.Against, a)
 	}
 	return s, nil
 }

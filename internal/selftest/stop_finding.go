@@ -15,14 +15,17 @@ func (s *Stopping) Finding() *Finding {
 		return f
 	}
 	for k, a := range s.Against {
-		if k == len(FixedBlocks) {
+		if a.ForAll {
 			break
 		}
 		f.Claims = append(f.Claims, Claim{
 			fmt.Sprintf("intervals within %s in at most half the time of %d blocks, median over the rows", wanted, a.Blocks),
 			fmt.Sprintf("%.2f of it, over %d rows", a.Reached, a.Both), s.half(k)})
 	}
-	f.Tables = []Table{s.rowTable(wanted), s.designTable(wanted)}
+	f.Tables = []Table{s.rowTable(wanted)}
+	if len(s.Against) > 0 {
+		f.Tables = append(f.Tables, s.designTable(wanted))
+	}
 	return f
 }
 
@@ -79,13 +82,17 @@ func (s *Stopping) rowTable(wanted string) Table {
 func (s *Stopping) designTable(wanted string) Table {
 	t := Table{Title: "The rule against a fixed number of blocks for every row",
 		Head: []string{"fixed", "rows within " + wanted + " by both", "by the rule only", "by it only", "by neither", "time, median of both", "of all rows", "whole run"},
-		Note: "The last design is the fewest blocks that bring there every row that the rule brings there from every start: what one would have had to choose beforehand."}
+		Note: "\"For all rows\" are the fewest blocks that bring there every row that the rule brings there from every start: what one would have had to choose beforehand."}
 	for _, a := range s.Against {
 		median := "-"
 		if a.Both > 0 {
 			median = fmt.Sprintf("%.2f", a.Reached)
 		}
-		t.Rows = append(t.Rows, []string{fmt.Sprint(a.Blocks), fmt.Sprint(a.Both), fmt.Sprint(a.OnlyRule), fmt.Sprint(a.OnlyFixed), fmt.Sprint(a.Neither),
+		name := fmt.Sprint(a.Blocks)
+		if a.ForAll {
+			name += ", for all rows"
+		}
+		t.Rows = append(t.Rows, []string{name, fmt.Sprint(a.Both), fmt.Sprint(a.OnlyRule), fmt.Sprint(a.OnlyFixed), fmt.Sprint(a.Neither),
 			median, fmt.Sprintf("%.2f", a.All), fmt.Sprintf("%.2f", a.Total)})
 	}
 	return t

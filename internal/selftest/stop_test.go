@@ -45,7 +45,7 @@ func threePlatforms(blocks int, value func(platform, block int) float64) Ran {
 }
 
 func TestACaseEndsWithItsLoudestPlatform(t *testing.T) {
-	s, err := EvaluateStopping(steps(5, 30), threePlatforms(30, func(platform, block int) float64 {
+	s, err := EvaluateStopping(steps(5, 30), []int{10, 30}, threePlatforms(30, func(platform, block int) float64 {
 		return []float64{100, 90 * noise(block, 0.01), 80 * noise(block, 0.04)}[platform]
 	}))
 	if err != nil {
@@ -88,7 +88,7 @@ func TestACaseEndsWithItsLoudestPlatform(t *testing.T) {
 }
 
 func TestARowThatStaysWideIsCountedAsSuch(t *testing.T) {
-	s, err := EvaluateStopping(steps(5, 30), threePlatforms(30, func(platform, block int) float64 {
+	s, err := EvaluateStopping(steps(5, 30), []int{10, 30}, threePlatforms(30, func(platform, block int) float64 {
 		if platform == 2 && block%3 == 0 {
 			return math.NaN() // fails; takes time all the same
 		}
@@ -123,7 +123,7 @@ func TestTooFewBlocksDecideNothing(t *testing.T) {
 			}
 		}
 	}
-	s, err := EvaluateStopping(steps(5, 30), run)
+	s, err := EvaluateStopping(steps(5, 30), []int{10, 30}, run)
 	if err != nil || s.Whole != 11 || len(s.Rows) != 0 {
 		t.Fatalf("%+v, %v", s, err)
 	}
