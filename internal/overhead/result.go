@@ -194,9 +194,12 @@ type Drift struct {
 // Stop says why a case ended when it did.
 type Stop struct {
 	Case   string `json:"case"`
-	Blocks int    `json:"blocks"` // that were run, every scene of them
+	Blocks int    `json:"blocks"` // that were run, every scene of them that goes on
 	// Ended: the rule needs no more blocks; until then the case goes on.
 	Ended bool `json:"ended"`
+	// Platforms are the blocks at which each platform ended; one that goes on is
+	// absent. The baseline goes on as long as any other.
+	Platforms map[string]int `json:"platforms"`
 	// Narrow: every subject's interval is as narrow as was asked.
 	Narrow bool   `json:"narrow"`
 	Why    string `json:"why"`

@@ -16,20 +16,19 @@ type replayedCase struct {
 	until  bench.Until
 	blocks int // of the run
 	starts []int
-	took   []values // of every scene
+	base   values // seconds of the baseline's trials
 	rows   []*replayedRow
-	ended  []int // blocks, by start
 }
 
 // replayedRow is a platform other than the baseline.
 type replayedRow struct {
 	name, platform string
 	ratios         values
-	took, base     values // seconds of its trials, and of the baseline's
-	// By start: the rule's half width, NaN where there is none; the blocks at
-	// which the rule would end this row.
+	took           values // seconds of its trials
+	// By start: the blocks at which the rule ends the row, and the half width it
+	// has then, NaN where there is none.
+	ended []int
 	width []float64
-	alone []int
 	// widths are half widths of 95 % intervals, by start and number of blocks.
 	widths map[[2]int]float64
 }
@@ -64,11 +63,10 @@ func (m *measured) replay(u bench.Until, starts []int) (cases []*replayedCase, e
 		sc := &m.plan.Scenes[i]
 		c := at[sc.Case]
 		if c == nil {
-			c = &replayedCase{until: u, blocks: m.whole, starts: starts}
+			c = &replayedCase{until: u, blocks: m.whole, starts: starts, base: m.took[base[sc.Case]]}
 			at[sc.Case] = c
 			cases = append(cases, c)
 		}
-		c.took = append(c.took, m.took[sc.ID])
 		if sc.ID == base[sc.Case] {
 			continue
 		}
@@ -77,47 +75,37 @@ func (m *measured) replay(u bench.Until, starts []int) (cases []*replayedCase, e
 			return nil, fmt.Errorf("%s: %w", sc.ID, err)
 		}
 		row := &replayedRow{name: sc.Case, platform: sc.Platform.String(), ratios: values{},
-			took: m.took[sc.ID], base: m.took[base[sc.Case]], widths: map[[2]int]float64{}}
+			took: m.took[sc.ID], widths: map[[2]int]float64{}}
 		for _, p := range pairs {
 			row.ratios[p.Block] = p.Value
 		}
 		c.rows = append(c.rows, row)
 	}
 	for _, c := range cases {
-		c.decide()
+		for _, r := range c.rows {
+			c.end(r)
+		}
 	}
 	return cases, nil
 }
 
-// decide ends the case by the rule.
-func (c *replayedCase) decide() {
+// end ends a row by the rule from each start: asked at each look, as in a run.
+func (c *replayedCase) end(r *replayedRow) {
 	for _, start := range c.starts {
-		blocks, d := c.end(c.rows, start)
-		c.ended = append(c.ended, blocks)
-		for _, r := range c.rows {
-			alone, _ := c.end([]*replayedRow{r}, start)
-			r.alone = append(r.alone, alone)
-			width, ok := d.Widths[r.platform]
-			if !ok {
-				width = math.NaN()
+		var d stop.Decision
+		var blocks int
+		for _, blocks = range c.until.Looks {
+			d = stop.Decide(c.until, map[string][]float64{r.platform: c.list(r.ratios, start, blocks)}, blocks)
+			if d.Stop {
+				break
 			}
-			r.width = append(r.width, width)
 		}
+		width, ok := d.Widths[r.platform]
+		if !ok {
+			width = math.NaN()
+		}
+		r.ended, r.width = append(r.ended, blocks), append(r.width, width)
 	}
-}
-
-// end asks the rule at each look, as a run does.
-func (c *replayedCase) end(rows []*replayedRow, start int) (blocks int, d stop.Decision) {
-	for _, blocks = range c.until.Looks {
-		ratios := map[string][]float64{}
-		for _, r := range rows {
-			ratios[r.platform] = c.list(r.ratios, start, blocks)
-		}
-		if d = stop.Decide(c.until, ratios, blocks); d.Stop {
-			break
-		}
-	}
-	return blocks, d
 }
 
 // list is what v has in so many blocks from the start, round the end of the run.
@@ -131,9 +119,7 @@ func (c *replayedCase) list(v values, start, blocks int) []float64 {
 	return out
 }
 
-// seconds is what every trial of the case takes in so many blocks.
-func (c *replayedCase) seconds(start, blocks int) float64 { return c.sum(start, blocks, c.took...) }
-
+// sum is the seconds in so many blocks from the start.
 func (c *replayedCase) sum(start, blocks int, took ...values) float64 {
 	sum := 0.0
 	for _, v := range took {
@@ -142,6 +128,22 @@ func (c *replayedCase) sum(start, blocks int, took ...values) float64 {
 		}
 	}
 	return sum
+}
+
+// seconds is what every trial of the case takes by the rule, the baseline's as
+// long as any other's, and in so many blocks.
+func (c *replayedCase) seconds(blocks int) (rule, fixed float64) {
+	for k, start := range c.starts {
+		last := 0
+		for _, r := range c.rows {
+			last = max(last, r.ended[k])
+			rule += c.sum(start, r.ended[k], r.took)
+			fixed += c.sum(start, blocks, r.took)
+		}
+		rule += c.sum(start, last, c.base)
+		fixed += c.sum(start, blocks, c.base)
+	}
+	return rule, fixed
 }
 
 // fixed is the half width of the 95 % interval of so many blocks, NaN of too few.
@@ -200,12 +202,11 @@ func (r *replayedRow) result(c *replayedCase, designs []int) StopRow {
 	n := float64(len(c.starts))
 	hindsight := 0.0
 	for k, start := range c.starts {
-		out.Blocks += float64(c.ended[k]) / n
-		out.Alone += float64(r.alone[k]) / n
-		out.Seconds += c.sum(start, c.ended[k], r.took, r.base) / n
+		out.Blocks += float64(r.ended[k]) / n
+		out.Seconds += c.sum(start, r.ended[k], r.took, c.base) / n
 		fewest := c.fewest(r, start, r.width[k])
 		out.Hindsight += float64(fewest) / n
-		hindsight += c.sum(start, fewest, r.took, r.base) / n
+		hindsight += c.sum(start, fewest, r.took, c.base) / n
 	}
 	out.Time = out.Seconds / hindsight
 	for _, blocks := range designs {
@@ -213,7 +214,7 @@ func (r *replayedRow) result(c *replayedCase, designs []int) StopRow {
 		var widths []float64
 		for _, start := range c.starts {
 			widths = append(widths, c.fixed(r, start, blocks))
-			f.Seconds += c.sum(start, blocks, r.took, r.base) / n
+			f.Seconds += c.sum(start, blocks, r.took, c.base) / n
 		}
 		f.Width, f.Time = median(widths), out.Seconds/f.Seconds
 		out.Fixed = append(out.Fixed, f)

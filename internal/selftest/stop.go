@@ -32,15 +32,12 @@ type Stopping struct {
 // those of the row's and the baseline's trials, from set-up to the end of the
 // pause after them; they and blocks are means over the replays.
 type StopRow struct {
-	Case     string `json:"case"`
-	Platform string `json:"platform"`
-	// Blocks are those at which the rule ends the case, which is when every
-	// platform's interval is narrow; Alone those at which it would end this row.
-	Blocks  float64  `json:"blocks"`
-	Alone   float64  `json:"alone_blocks"`
-	Width   *float64 `json:"half_width"`
-	Seconds float64  `json:"seconds"`
-	Narrow  int      `json:"narrow"` // replays in which it came within what is wanted
+	Case     string   `json:"case"`
+	Platform string   `json:"platform"`
+	Blocks   float64  `json:"blocks"` // at which the rule ends it
+	Width    *float64 `json:"half_width"`
+	Seconds  float64  `json:"seconds"`
+	Narrow   int      `json:"narrow"` // replays in which it came within what is wanted
 	// Hindsight is the fewest blocks whose interval, with no correction for
 	// looking, is as narrow as the rule's: what nobody knows beforehand. Time is
 	// the rule's seconds by those.
@@ -161,10 +158,8 @@ func (s *Stopping) against(cases []*replayedCase, k, blocks int) Against {
 	}
 	var rule, fixed float64
 	for _, c := range cases {
-		for k, start := range c.starts {
-			rule += c.seconds(start, c.ended[k])
-			fixed += c.seconds(start, blocks)
-		}
+		r, f := c.seconds(blocks)
+		rule, fixed = rule+r, fixed+f
 	}
 	a.Total = rule / fixed
 	return a

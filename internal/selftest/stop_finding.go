@@ -20,7 +20,7 @@ func (s *Stopping) Finding() *Finding {
 		}
 		f.Claims = append(f.Claims, Claim{
 			fmt.Sprintf("intervals within %s in at most half the time of %d blocks, median over the rows", wanted, a.Blocks),
-			fmt.Sprintf("%.2f of it, over %d rows", a.Reached, a.Both), s.half(k)})
+fmt.Sprintf("%.2f of it, over the %d of %d rows that both bring there", a.Reached, a.Both, len(s.Rows)), s.half(k, a)})
 	}
 	f.Tables = []Table{s.rowTable(wanted)}
 	if len(s.Against) > 0 {
@@ -29,38 +29,35 @@ func (s *Stopping) Finding() *Finding {
 	return f
 }
 
-// half judges whether the median is at most a half: whether of the rows at least
-// one in two is.
-func (s *Stopping) half(k int) Held {
-	atMost, n := 0, 0
+// half judges whether the median is at most a half, by how many of the rows are.
+// Where fewer than half of the rows are brought there the rest decides nothing.
+func (s *Stopping) half(k int, a Against) Held {
+	if 2*a.Both < len(s.Rows) {
+		return Open
+	}
+	if a.Reached <= halfTime+1e-9 {
+		return Yes
+	}
+	within := 0
 	for _, r := range s.Rows {
-		if f := r.Fixed[k]; s.within(r.Width) && s.within(f.Width) {
-			n++
-			if f.Time <= halfTime+1e-9 {
-				atMost++
-			}
+		if f := r.Fixed[k]; s.within(r.Width) && s.within(f.Width) && f.Time <= halfTime+1e-9 {
+			within++
 		}
 	}
-	p := proportion(atMost, n)
-	switch held := AtLeast(p, 0.5); {
-	case held == Open && n > 0 && 2*atMost >= n:
-		return Yes
-	default:
-		return held
-	}
+	return AtLeast(proportion(within, a.Both), 0.5)
 }
 
 func (s *Stopping) rowTable(wanted string) Table {
-	t := Table{Title: "When the rule ends a case, and how wide intervals then are",
+	t := Table{Title: "When the rule ends a platform, and how wide its interval then is",
 		Head: []string{"case", "platform"},
-		Note: fmt.Sprintf("The rule asks for %s after %v blocks and ends a case when all its platforms are there. Replayed from %d starting blocks of one run; "+
+		Note: fmt.Sprintf("The rule asks for %s after %v blocks and ends a platform when it is there. Replayed from %d starting blocks of one run; "+
 			"blocks and times are means, half widths medians. Times are the rule's by the other's, of the row's and the baseline's trials from set-up to the end. "+
-			"\"Alone\" are the blocks it would take if the row were the case's only one. Hindsight is the fixed number that would just have given the rule's width, which nobody knows beforehand.",
+			"Hindsight is the fixed number that would just have given the rule's width, which nobody knows beforehand.",
 			wanted, s.Until.Looks, len(s.Starts))}
 	for _, a := range s.Against {
 		t.Head = append(t.Head, fmt.Sprintf("fixed %d", a.Blocks))
 	}
-	t.Head = append(t.Head, "by the rule", "blocks", "alone", "within")
+	t.Head = append(t.Head, "by the rule", "blocks", "within")
 	for _, a := range s.Against {
 		t.Head = append(t.Head, fmt.Sprintf("time by %d", a.Blocks))
 	}
@@ -70,7 +67,7 @@ func (s *Stopping) rowTable(wanted string) Table {
 		for _, f := range r.Fixed {
 			cells = append(cells, halfWidth(f.Width))
 		}
-		cells = append(cells, halfWidth(r.Width), fmt.Sprintf("%.1f", r.Blocks), fmt.Sprintf("%.1f", r.Alone), fmt.Sprintf("%d of %d", r.Narrow, len(s.Starts)))
+		cells = append(cells, halfWidth(r.Width), fmt.Sprintf("%.1f", r.Blocks), fmt.Sprintf("%d of %d", r.Narrow, len(s.Starts)))
 		for _, f := range r.Fixed {
 			cells = append(cells, fmt.Sprintf("%.2f", f.Time))
 		}
