@@ -18,9 +18,13 @@ func (s *Stopping) Finding() *Finding {
 		if a.ForAll {
 			break
 		}
+		found := fmt.Sprintf("%.2f of it, over the %d of %d rows that both bring there", a.Reached, a.Both, len(s.Rows))
+		if a.Both == 0 {
+			found = fmt.Sprintf("both bring none of %d rows there", len(s.Rows))
+		}
 		f.Claims = append(f.Claims, Claim{
 			fmt.Sprintf("intervals within %s in at most half the time of %d blocks, median over the rows", wanted, a.Blocks),
-fmt.Sprintf("%.2f of it, over the %d of %d rows that both bring there", a.Reached, a.Both, len(s.Rows)), s.half(k, a)})
+			found, s.half(k, a)})
 	}
 	f.Tables = []Table{s.rowTable(wanted)}
 	if len(s.Against) > 0 {
