@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"tare/internal/bench"
+	"tare/internal/platform/vm"
 )
 
 // program is QEMU's system emulator for the machines this driver knows.
@@ -56,9 +57,12 @@ const (
 	fileMonitor = "qmp.sock"
 )
 
-// argv is the command line, to be run in the instance's directory. The agent's
-// and the monitor's sockets must be listening there: since QEMU is the one to
-// connect, the agent's port is open before the guest runs its first instruction.
+// argv is the command line, to be run in the instance's directory. The root is
+// the golden image, which nobody writes to: it is not locked, since another
+// platform's lock on it (User-mode Linux takes one) would keep QEMU from reading.
+// The agent's and the monitor's sockets must be listening in the directory: since
+// QEMU is the one to connect, the agent's port is open before the guest runs its
+// first instruction.
 func (m machine) argv() []string {
 	argv := []string{program,
 		"-name", m.id + ",debug-threads=on",
@@ -73,16 +77,16 @@ func (m machine) argv() []string {
 		"-chardev", "file,id=console,path="+fileConsole, "-serial", "chardev:console",
 		"-chardev", "socket,id=monitor,path="+fileMonitor, "-mon", "chardev=monitor,mode=control",
 		"-object", "iothread,id=io0",
-		"-drive", "if=none,id=root,format=raw,snapshot=on,file="+escape(m.root),
+		"-drive", "if=none,id=root,format=raw,snapshot=on,file.locking=off,file="+escape(m.root),
 		"-device", "virtio-blk-pci,drive=root,iothread=io0,serial=root")
 	argv = append(argv, m.scratch()...)
 	argv = append(argv, m.network()...)
 	return append(argv,
 		"-chardev", "socket,id=agent,path="+fileAgent,
-		"-device", "virtio-serial-pci", "-device", "virtserialport,chardev=agent,name="+portName,
+		"-device", "virtio-serial-pci", "-device", "virtserialport,chardev=agent,name="+vm.PortName,
 		"-kernel", m.kernel,
 		"-initrd", m.initrd,
-		"-append", "console=ttyS0 quiet panic=-1 "+m.guestArgs())
+		"-append", "console=ttyS0 quiet panic=-1 "+m.guest().Args())
 }
 
 func (m machine) memoryK() string { return strconv.FormatInt(int64(m.memory/bench.KiB), 10) + "K" }
@@ -113,14 +117,14 @@ func (m machine) scratch() []string {
 	}
 	argv := []string{"-drive", fmt.Sprintf("if=none,id=scratch,format=%s,file=%s,cache=%s,aio=%s", m.options[optDisk], file, cache, aio)}
 	switch m.options[optBus] {
-	case busSCSI:
+	case vm.BusSCSI:
 		return append(argv, "-device", "virtio-scsi-pci,id=scsi,iothread=io0", "-device", "scsi-hd,drive=scratch,bus=scsi.0,serial=scratch")
-	case busIDE:
+	case vm.BusIDE:
 		if m.options[optMachine] == "pc" {
 			return append(argv, "-device", "ide-hd,drive=scratch,bus=ide.0,unit=0,serial=scratch")
 		}
 		return append(argv, "-device", "ide-hd,drive=scratch,bus=ide.0,serial=scratch")
-	case busNVMe:
+	case vm.BusNVMe:
 		return append(argv, "-device", "nvme,drive=scratch,serial=scratch")
 	}
 	return append(argv, "-device", "virtio-blk-pci,drive=scratch,iothread=io0,serial=scratch")
@@ -128,7 +132,7 @@ func (m machine) scratch() []string {
 
 // scratchDevice is what the guest's kernel calls the scratch disk.
 var scratchDevice = map[string]string{
-	busVirtio: "/dev/vdb", busSCSI: "/dev/sda", busIDE: "/dev/sda", busNVMe: "/dev/nvme0n1",
+	busVirtio: "/dev/vdb", vm.BusSCSI: "/dev/sda", vm.BusIDE: "/dev/sda", vm.BusNVMe: "/dev/nvme0n1",
 }
 
 func (m machine) network() []string {
@@ -141,17 +145,16 @@ func (m machine) network() []string {
 		"-device", device + m.mac}
 }
 
-// guestArgs are the words on the kernel's command line that are for the agent.
-func (m machine) guestArgs() string {
-	addr, gateway := m.addr, m.gateway
+// guest is what the agent in the guest is told.
+func (m machine) guest() vm.Guest {
+	g := vm.Guest{Addr: m.addr, Gateway: m.gateway, Scratch: scratchDevice[m.options[optBus]]}
 	if m.options[optNet] == netUser {
-		addr, gateway = userAddr, userGateway
+		g.Addr, g.Gateway = userAddr, userGateway
 	}
-	args := "tare.ip=" + addr.String() + " tare.gw=" + gateway.String()
 	if bus := m.options[optBus]; bus != busVirtio {
-		args += " tare.bus=" + bus
+		g.Bus = bus
 	}
-	return args + " tare.scratch=" + scratchDevice[m.options[optBus]]
+	return g
 }
 
 // The guest's end of QEMU's own network and QEMU's end (qemu(1), -netdev user).
@@ -160,9 +163,6 @@ var (
 	userGateway = netip.MustParseAddr("10.0.2.2")
 )
 
-// portName is the virtio-serial port the agent serves on.
-const portName = "tare"
-
 // machineArg is -machine by the word of the option. A microvm with PCI Express
 // has the same devices as q35; its virtio-mmio ones can have no iothread under
 // emulation. Without ACPI it does not boot.
@@ -170,6 +170,15 @@ var machineArg = map[string]string{
 	"q35":     "q35",
 	"pc":      "pc",
 	"microvm": "microvm,acpi=on,pcie=on",
+}
+
+// trialArgv is the command line of a trial boot with the accelerator.
+func trialArgv(a accel) func(e bench.Env, id, kernel, initrd string) ([]string, error) {
+	return func(_ bench.Env, id, kernel, initrd string) ([]string, error) {
+		return []string{program, "-name", id, "-accel", a.arg, "-cpu", a.cpu,
+			"-machine", machineArg["q35"], "-m", "256M", "-nodefaults", "-no-user-config", "-display", "none",
+			"-no-reboot", "-serial", "stdio", "-kernel", kernel, "-initrd", initrd, "-append", "console=ttyS0 panic=-1"}, nil
+	}
 }
 
 // escape writes a value in QEMU's option syntax, where a comma separates.

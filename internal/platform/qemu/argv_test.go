@@ -42,7 +42,7 @@ func TestCommandLineOfKVM(t *testing.T) {
 -chardev|file,id=console,path=console.log|-serial|chardev:console
 -chardev|socket,id=monitor,path=qmp.sock|-mon|chardev=monitor,mode=control
 -object|iothread,id=io0
--drive|if=none,id=root,format=raw,snapshot=on,file=/img/disk,,1.raw
+-drive|if=none,id=root,format=raw,snapshot=on,file.locking=off,file=/img/disk,,1.raw
 -device|virtio-blk-pci,drive=root,iothread=io0,serial=root
 -drive|if=none,id=scratch,format=raw,file=scratch.raw,cache=none,aio=native
 -device|virtio-blk-pci,drive=scratch,iothread=io0,serial=scratch

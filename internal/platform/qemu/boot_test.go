@@ -21,6 +21,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/ledger"
 	"tare/internal/platform/platformtest"
+	"tare/internal/platform/vm"
 )
 
 // lend is the environment of a run without a lab.
@@ -187,10 +188,10 @@ func TestVariants(t *testing.T) {
 		device  string
 		addr    string // the guest's, "" for the lab's
 	}{
-		{map[string]string{optMachine: "pc", optBus: busIDE, optDisk: diskQcow2, optCache: "writeback"}, "/dev/sda", ""},
-		{map[string]string{optBus: busIDE, optCache: "directsync"}, "/dev/sda", ""},
-		{map[string]string{optBus: busSCSI, optPin: "on", optKSM: "off", optAIO: "io_uring"}, "/dev/sda", ""},
-		{map[string]string{optBus: busNVMe, optNet: netUser, optCache: "unsafe"}, "/dev/nvme0n1", "10.0.2.15"},
+		{map[string]string{optMachine: "pc", optBus: vm.BusIDE, optDisk: diskQcow2, optCache: "writeback"}, "/dev/sda", ""},
+		{map[string]string{optBus: vm.BusIDE, optCache: "directsync"}, "/dev/sda", ""},
+		{map[string]string{optBus: vm.BusSCSI, optPin: "on", optKSM: "off", optAIO: "io_uring"}, "/dev/sda", ""},
+		{map[string]string{optBus: vm.BusNVMe, optNet: netUser, optCache: "unsafe"}, "/dev/nvme0n1", "10.0.2.15"},
 	} {
 		l := aLaunch(t, g, fmt.Sprint("v", n))
 		l.Shape.CPUs = 1
@@ -291,15 +292,14 @@ func TestEarlyDeath(t *testing.T) {
 // The way a trial tells a living guest from a dead one, tried where guests live.
 func TestTrialBoot(t *testing.T) {
 	env := lend(t, "qemu-trial")
-	failure, err := tryBoot(t.Context(), env, accelTCG)
-	if err != nil || failure != "" {
-		t.Errorf("with emulation: %q, %v", failure, err)
-	}
-	nosuch := accelTCG
-	nosuch.cpu = "nosuch"
-	failure, err = tryBoot(t.Context(), env, nosuch)
-	if err != nil || !strings.Contains(failure, "nosuch") {
-		t.Errorf("with a CPU that QEMU does not know: %q, %v", failure, err)
+	for _, c := range []struct{ cpu, says string }{{accelTCG.cpu, ""}, {"nosuch", "nosuch"}} {
+		a := accelTCG
+		a.cpu = c.cpu
+		trial := vm.Trial{Monitor: "qemu", State: t.TempDir(), Argv: trialArgv(a)}
+		failure, err := trial.TryBoot(t.Context(), env)
+		if err != nil || !strings.Contains(failure, c.says) || (failure == "") != (c.says == "") {
+			t.Errorf("with the CPU %s: %q, %v", c.cpu, failure, err)
+		}
 	}
 }
 
@@ -312,7 +312,7 @@ func TestProbeKVM(t *testing.T) {
 	probed := p.Probe(t.Context(), env)
 	_, after := p.Check(t.Context())
 	t.Logf("before: %v\nprobe: %v\nafter: %v (hint: %s)", before, probed, after, bench.HintOf(after))
-	if !errors.Is(before, bench.ErrUnavailable) || errors.Is(after, errNotTried) {
+	if !errors.Is(before, bench.ErrUnavailable) || errors.Is(after, vm.ErrNotTried) {
 		t.Error("there is a verdict before the trial, or none after it")
 	}
 	if (probed == nil) != (after == nil) {

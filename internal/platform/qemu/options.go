@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/platform/vm"
 )
 
 // The names of the options.
@@ -31,7 +32,7 @@ func options(machines ...string) []bench.Option {
 	}
 	return []bench.Option{
 		option(optMachine, "the machine: q35 is a PC with PCI Express, pc the older one; microvm (kvm only) leaves out their legacy", machines...),
-		option(optBus, "how the scratch disk is attached", busVirtio, busSCSI, busIDE, busNVMe),
+		option(optBus, "how the scratch disk is attached", busVirtio, vm.BusSCSI, vm.BusIDE, vm.BusNVMe),
 		option(optDisk, "the format of the scratch disk's file", diskRaw, diskQcow2),
 		option(optCache, "the scratch disk and the host's page cache: none and directsync go around it; writethrough and directsync make every "+
 			"write durable; unsafe ignores the guest's flushes", "none", "writethrough", "writeback", "directsync", "unsafe"),
@@ -48,9 +49,6 @@ func options(machines ...string) []bench.Option {
 // Values of options that others refer to.
 const (
 	busVirtio = "virtio"
-	busSCSI   = "scsi"
-	busIDE    = "ide"
-	busNVMe   = "nvme"
 	diskRaw   = "raw"
 	diskQcow2 = "qcow2"
 	aioNative = "native"
@@ -101,7 +99,7 @@ func checkTogether(o map[string]string) error {
 	}{
 		{o[optAIO] == aioNative && !aroundCache(o[optCache]), "aio=native with cache=" + o[optCache],
 			"the kernel's native I/O works around the page cache only: use aio=threads"},
-		{o[optMachine] == "microvm" && o[optBus] == busIDE, "bus=ide with machine=microvm", "a microvm has no IDE: use machine=pc or q35"},
+		{o[optMachine] == "microvm" && o[optBus] == vm.BusIDE, "bus=ide with machine=microvm", "a microvm has no IDE: use machine=pc or q35"},
 		{o[optNet] == netUser && o[optVhost] == "on", "vhost=on with net=user", "vhost moves the packets of a tap: use net=tap"},
 		{o[optPages] == pagesHuge && o[optKSM] == "on", "ksm=on with pages=huge", "huge pages are never merged"},
 	} {

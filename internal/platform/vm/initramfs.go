@@ -1,4 +1,4 @@
-package qemu
+package vm
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/platform/launch"
 )
 
 // initramfs returns the path of the initial RAM file system for the agent and
@@ -108,7 +109,7 @@ func readModule(ctx context.Context, file string) ([]byte, error) {
 	case strings.HasSuffix(file, ".ko"):
 		return os.ReadFile(file)
 	case strings.HasSuffix(file, ".ko.xz"):
-		data, err := output(ctx, "xz", "--decompress", "--stdout", "--", file)
+		data, err := launch.Output(ctx, "xz", "--decompress", "--stdout", "--", file)
 		if err != nil {
 			return nil, fmt.Errorf("unpack module %s: %w", file, err)
 		}

@@ -1,4 +1,4 @@
-package qemu
+package vm
 
 import (
 	"bufio"
@@ -14,9 +14,9 @@ var guestModules = [...]string{"virtio_pci", "virtio_blk", "virtio_net", "virtio
 
 // busModules are what the scratch disk needs on a bus other than the root's.
 var busModules = map[string][]string{
-	busSCSI: {"virtio_scsi", "sd_mod"},
-	busIDE:  {"ahci", "ata_piix", "sd_mod"},
-	busNVMe: {"nvme"},
+	BusSCSI: {"virtio_scsi", "sd_mod"},
+	BusIDE:  {"ahci", "ata_piix", "sd_mod"},
+	BusNVMe: {"nvme"},
 }
 
 // moduleSet is what a kernel's modules directory says about its modules.
