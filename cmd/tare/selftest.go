@@ -199,7 +199,7 @@ func (a *app) selftestAll(ctx context.Context, parts []selftestPart, limit time.
 		for _, q := range parts[i:] {
 			all += q.takes
 		}
-		share := time.Until(end) * p.takes / all
+		share := time.Duration(float64(time.Until(end)) * p.takes.Seconds() / all.Seconds())
 		if time.Until(end) <= 0 || ctx.Err() != nil {
 			fmt.Fprintf(a.stderr, "no time left for %s\n", p.command.Name())
 			continue

@@ -33,6 +33,9 @@ type Actor struct {
 type Injection struct {
 	// CPU is taken off the CPU time it may use; the plan has lowered Shape.CPUQuota by it.
 	CPU float64 `json:"cpu,omitempty"`
+	// Disk is taken off the reads and writes per second it may make; the plan
+	// has lowered Shape.DiskIOPS by it.
+	Disk float64 `json:"disk,omitempty"`
 	// Startup is added to the time of every launch, as a share of that time,
 	// before the clock of the first command is stopped.
 	Startup float64 `json:"startup,omitempty"`

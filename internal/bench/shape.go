@@ -82,6 +82,9 @@ type Shape struct {
 	MemorySoft Bytes `json:"memory_soft,omitempty"`
 	// Disk is the size of the scratch space mounted at [ScratchDir].
 	Disk Bytes `json:"disk"`
+	// DiskIOPS bounds the reads, and the writes, per second on the disk of the
+	// scratch space; 0 is unbounded.
+	DiskIOPS int `json:"disk_iops,omitempty"`
 	// Pids bounds the number of tasks; 0 is unbounded.
 	Pids int `json:"pids,omitempty"`
 }

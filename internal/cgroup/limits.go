@@ -17,13 +17,15 @@ type Limits struct {
 	Memory     bench.Bytes
 	MemorySoft bench.Bytes
 	Pids       int
+	DiskIOPS   int  // reads, and writes, per second on Disk
+	Disk       Disk // as [DiskOf] finds it
 }
 
 // LimitsOf is the shape as limits of one group, on the given host CPUs.
 func LimitsOf(s bench.Shape, cpus []int) Limits {
 	return Limits{
 		CPUSet: cpus, Quota: s.CPUQuota, Period: s.CPUPeriod, Weight: s.CPUWeight,
-		Memory: s.Memory, MemorySoft: s.MemorySoft, Pids: s.Pids,
+		Memory: s.Memory, MemorySoft: s.MemorySoft, Pids: s.Pids, DiskIOPS: s.DiskIOPS,
 	}
 }
 
@@ -62,6 +64,9 @@ const (
 	swap       = "swap limit" // matters only on a host that has swap
 	memorySoft = "soft memory limit"
 	pids       = "pids limit"
+	// DiskRate is what a limit on the disk's operations is called when it is
+	// unenforced, also by drivers that set it themselves.
+	DiskRate = "disk rate limit"
 )
 
 // knobs returns the limits in the order they must be written. A soft limit
@@ -100,6 +105,9 @@ func (l Limits) knobs() []knob {
 	if l.Pids > 0 {
 		most := []setting{{"pids.max", strconv.Itoa(l.Pids)}}
 		list = append(list, knob{pids, "pids", most, most})
+	}
+	if l.DiskIOPS > 0 {
+		list = append(list, l.Disk.knob(l.DiskIOPS))
 	}
 	return list
 }

@@ -56,7 +56,8 @@ type InjectRow struct {
 // begins with the next block, so that runs share no launch. What is left at the end
 // without a decision counts for nothing.
 func EvaluateInject(p *bench.Plan, outcomes iter.Seq2[*bench.Outcome, error]) (*Inject, error) {
-	found, err := headlines(p, outcomes)
+	ended := map[string]blockSet{}
+	found, err := headlines(p, noting(outcomes, ended))
 	if err != nil {
 		return nil, fmt.Errorf("evaluate: %w", err)
 	}
@@ -72,13 +73,14 @@ func EvaluateInject(p *bench.Plan, outcomes iter.Seq2[*bench.Outcome, error]) (*
 			return nil, fmt.Errorf("evaluate: no slowdown is known of case %q", s.Case)
 		}
 		base := original(s.Platform)
+		baseID := s.Case + "/" + base.String()
 		row := InjectRow{Platform: base.String(), Case: s.Case, Slowdown: x, Truth: m.truth(x)}
-		runs, err := replay(in.Rule, found[s.ID], found[s.Case+"/"+base.String()], p.Blocks, p.Margin)
+		runs, err := replay(in.Rule, found[s.ID], found[baseID], whole(ended[s.ID], ended[baseID]), p.Margin)
 		if err != nil {
 			return nil, fmt.Errorf("evaluate %s: %w", s.ID, err)
 		}
 		row.count(runs)
-		row.bias(found[s.ID], found[s.Case+"/"+base.String()])
+		row.bias(found[s.ID], found[baseID])
 		for _, c := range runs {
 			c.Platform, c.Case = s.Platform.String(), s.Case
 			in.Runs = append(in.Runs, c)
@@ -92,7 +94,7 @@ func EvaluateInject(p *bench.Plan, outcomes iter.Seq2[*bench.Outcome, error]) (*
 func slowdownOf(s *bench.Scene) float64 {
 	for i := range s.Actors {
 		if j := s.Actors[i].Injection; j != nil {
-			return max(j.CPU, j.Startup)
+			return max(j.CPU, j.Disk, j.Startup)
 		}
 	}
 	return 0
@@ -114,13 +116,12 @@ func original(r bench.PlatformRef) bench.PlatformRef {
 }
 
 // replay cuts the blocks into runs as the stopping rule would end them, and
-// decides each as a report does. A block that lacks both values has not been
-// measured: the runs end before it.
+// decides each as a report does.
 func replay(u bench.Until, value, base values, blocks int, margin float64) ([]Comparison, error) {
 	var runs []Comparison
 	for first := 1; first <= blocks; {
 		last, level := 0, 0.0
-		for n := 1; first+n-1 <= blocks && measuredBlock(value, base, first+n-1); n++ {
+		for n := 1; first+n-1 <= blocks; n++ {
 			ratios, err := stats.PairedRatios(value.part(first, first+n-1), base.part(first, first+n-1))
 			if err != nil {
 				return nil, err
@@ -147,12 +148,33 @@ func replay(u bench.Until, value, base values, blocks int, margin float64) ([]Co
 	return runs, nil
 }
 
-// measuredBlock reports whether any side of the block finished: one that
-// failed leaves the other, and a block without either was not reached.
-func measuredBlock(value, base values, block int) bool {
-	_, a := value[block]
-	_, b := base[block]
-	return a || b
+// blockSet are the blocks in which a scene's trial ended, done or failed.
+type blockSet map[int]bool
+
+// noting passes the outcomes on and notes by scene the blocks that ended.
+func noting(outcomes iter.Seq2[*bench.Outcome, error], ended map[string]blockSet) iter.Seq2[*bench.Outcome, error] {
+	return func(yield func(*bench.Outcome, error) bool) {
+		for o, err := range outcomes {
+			if err == nil && o.Status != bench.Aborted {
+				if ended[o.Scene] == nil {
+					ended[o.Scene] = blockSet{}
+				}
+				ended[o.Scene][o.Block] = true
+			}
+			if !yield(o, err) {
+				return
+			}
+		}
+	}
+}
+
+// whole is how many blocks, from the first, ended on both sides.
+func whole(a, b blockSet) int {
+	n := 0
+	for a[n+1] && b[n+1] {
+		n++
+	}
+	return n
 }
 
 func ratioValues(ratios []stats.Ratio) []float64 {

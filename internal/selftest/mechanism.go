@@ -23,20 +23,34 @@ type mechanism struct {
 // mechanisms by the name of their case.
 var mechanisms = map[string]mechanism{
 	"cpu": {
-		// Quotas are short of what an undisturbed CPU gives, so that they and not
-		// neighbours decide, and are given out every 10 ms: in a second the
-		// share of a period in which a program begins or ends is below 1 %.
+		// The quotas are so low that they decide what the program gets, and not
+		// eight others that want the same CPU. They are given out every 20 ms: at
+		// what point of a period the program begins or ends matters little.
 		scene: `
   - name: cpu
-    title: Finding primes for a second, with half a CPU
+    title: Finding primes for a second, with a tenth of a CPU
     workload: command
-    shape: {cpu_quota: 0.5, cpu_period: 10ms}
+    shape: {cpu_quota: 0.1, cpu_period: 20ms}
     params:
       argv: [sysbench, cpu, --cpu-max-prime=5000, --time=1, --events=0, run]
       metrics: [{name: throughput, unit: events/s, better: higher, regex: 'events per second: *([0-9.]+)', headline: true}]`,
 		key:   "cpu",
 		truth: func(x float64) float64 { return 1 - x },
-		says:  "half a CPU by quota against that much less of it; the ratio of throughputs is that of the quotas",
+		says:  "a tenth of a CPU by quota against that much less of it; the ratio of throughputs is that of the quotas",
+	},
+	"disk": {
+		scene: `
+  - name: disk
+    title: Random reads of 4 KiB for a second, 200 a second
+    workload: command
+    shape: {disk_iops: 200}
+    params:
+      argv: [fio, --name=inject, --directory=/scratch, --size=4m, --rw=randread, --bs=4k, --direct=1, --ioengine=libaio,
+        --iodepth=4, --thread, --time_based, --runtime=1s, --output-format=json]
+      metrics: [{name: iops, unit: IOPS, better: higher, json: 'jobs[0].read.iops', headline: true}]`,
+		key:   "disk",
+		truth: func(x float64) float64 { return 1 - x },
+		says:  "a limit of 200 reads a second against that much less; the ratio of rates is that of the limits",
 	},
 	"startup": {
 		scene: `
@@ -50,7 +64,7 @@ var mechanisms = map[string]mechanism{
 }
 
 // InjectCases lists the slowdowns, by the name of the case they are tried on.
-func InjectCases() []string { return []string{"cpu", "startup"} }
+func InjectCases() []string { return []string{"cpu", "startup", "disk"} }
 
 // slowName is the second name of a platform slowed by a share: cpu5.
 func slowName(name string, slowdown float64) string {

@@ -33,6 +33,9 @@ func TestRunArgs(t *testing.T) {
 		"a quota given out often": {func(l *bench.Launch) {
 			l.Shape.CPUQuota, l.Shape.CPUPeriod = 0.475, 10*time.Millisecond
 		}, head + " --cpu-period 10000 --cpu-quota 4750 --network bridge" + agent + tail},
+		"a disk rate": {func(l *bench.Launch) {
+			l.Shape.DiskIOPS = 475
+		}, head + " --device-read-iops /dev/vda:475 --device-write-iops /dev/vda:475 --network bridge" + agent + tail},
 		"host network, volume": {func(l *bench.Launch) {
 			l.Options = map[string]string{"net": "host", "storage": "volume"}
 		}, head + " --network host" + agent + " --mount type=bind,source=/d/scratch,target=/scratch" + tail},
@@ -40,7 +43,7 @@ func TestRunArgs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := base
 			c.change(&l)
-			got := strings.Join(runArgs("unix:///s", "tare:0123", "/opt/tare-agent", "/tare/r1/r1-a", "/d/scratch", l), " ")
+			got := strings.Join(runArgs("unix:///s", "tare:0123", "/opt/tare-agent", "/tare/r1/r1-a", "/d/scratch", "/dev/vda", l), " ")
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}

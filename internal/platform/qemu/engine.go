@@ -110,7 +110,11 @@ func (g *engine) confine(l bench.Launch, i *instance) error {
 	if err != nil {
 		return err
 	}
-	_, unenforced, err := g.cgroups.Create(i.group.Name(), limits(l))
+	lim := limits(l)
+	if lim.Disk, err = cgroup.DiskOf(l.Shape, l.Dir); err != nil {
+		return err
+	}
+	_, unenforced, err := g.cgroups.Create(i.group.Name(), lim)
 	i.unenforced = append(unenforced, guestKeeps(l.Shape)...)
 	return err
 }
