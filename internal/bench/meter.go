@@ -47,6 +47,13 @@ const (
 	// (IRQ_TIME_ACCOUNTING) they are not in it, elsewhere those that interrupt
 	// a task are. Those that come while a CPU idles are in it nowhere.
 	ColCPUTasks = "cpu_tasks_s"
+	// ColIdleIRQ is the time that interrupts, soft ones included, took on CPUs
+	// that ran no task, and ColIdleWake what these CPUs took to go to idle and
+	// to leave it, all of the machine's. They are in neither tasks' nor idle
+	// time. ColIdleWakes counts how often a CPU left idle for a task.
+	ColIdleIRQ   = "idle_irq_s"
+	ColIdleWake  = "idle_wake_s"
+	ColIdleWakes = "idle_wakes"
 
 	ColMemUsed  = "mem_used_bytes"  // memory in use, page cache excluded
 	ColMemCache = "mem_cache_bytes" // page cache

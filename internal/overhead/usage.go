@@ -72,7 +72,11 @@ func (u *Usage) attribute() {
 	v := u.Unattributed / u.BusyCPU
 	u.UnattributedShare = &v
 	if v > unattributedNote {
-		u.Notes = append(u.Notes, fmt.Sprintf("%.1f %% of the host's busy time (%.3f cores) are unattributed: no task ran, as when interrupts wake an idle CPU", 100*v, u.Unattributed))
+		why := "no task ran"
+		if _, measured := u.RestParts[restWake]; !measured {
+			why += ", as when interrupts wake an idle CPU, which was not measured here"
+		}
+		u.Notes = append(u.Notes, fmt.Sprintf("%.1f %% of the host's busy time (%.3f cores) are unattributed: %s", 100*v, u.Unattributed, why))
 	}
 	if v < -unattributedNote {
 		u.Notes = append(u.Notes, fmt.Sprintf("the parts exceed the host's busy time by %.1f %% (%.3f cores)", -100*v, -u.Unattributed))
