@@ -1,5 +1,7 @@
 package bench
 
+import "strings"
+
 // Level is where a cost is paid.
 type Level string
 
@@ -86,10 +88,30 @@ const (
 // split into "vcpu", "iothread" and "vmm" (its other threads).
 func CPUOf(part string) string { return "cpu_" + part + "_s" }
 
+// PartOf is the part that a column is named after by [CPUOf].
+func PartOf(column string) (part string, ok bool) {
+	part, ok = strings.CutPrefix(column, "cpu_")
+	if ok {
+		part, ok = strings.CutSuffix(part, "_s")
+	}
+	return part, ok
+}
+
 // MemOf names the column of the resident memory of one kind of process that
 // serves an instance from outside: MemOf("shim") is "mem_shim_bytes". A VMM is
 // not split. ColMemRSS is their sum.
 func MemOf(part string) string { return "mem_" + part + "_bytes" }
+
+// DaemonsOf names the meter of the daemons of a platform in a trial that has no
+// instance of it: what they use when they serve nobody. Its level is Host.
+func DaemonsOf(platform string) string { return daemonsMeter + platform }
+
+// DaemonsIn is the platform that a meter is named after by [DaemonsOf].
+func DaemonsIn(meter string) (platform string, ok bool) {
+	return strings.CutPrefix(meter, daemonsMeter)
+}
+
+const daemonsMeter = "daemons "
 
 // Sample is one reading of one source.
 type Sample struct {

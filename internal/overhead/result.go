@@ -240,6 +240,9 @@ type Usage struct {
 	Absent []string `json:"absent,omitempty"`
 	// Parts splits LayerCPU: "shim", "daemon", "vcpu", ...
 	Parts map[string]float64 `json:"parts,omitempty"`
+	// IdleDaemons is what of the daemons' CPU they would have used for nobody,
+	// as measured while other platforms ran. It is in RestCPU, not in LayerCPU.
+	IdleDaemons map[string]float64 `json:"idle_daemons_cpu,omitempty"`
 	// Memory in bytes, at the end of the window.
 	GuestMem float64 `json:"guest_mem_bytes"`
 	LayerMem float64 `json:"layer_mem_bytes"`

@@ -38,7 +38,7 @@ func counts(level bench.Level, column string) bool {
 	if gauge(column) {
 		return true
 	}
-	return level == bench.Layer && isPart(column)
+	return level != bench.Guest && isPart(column)
 }
 
 // isPart says whether a column is the CPU time of a part that serves an

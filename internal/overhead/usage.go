@@ -110,6 +110,7 @@ func mean(shares []*share, field string, parts func(*share) map[string]float64) 
 func (u *Usage) split(shares []*share) {
 	u.Parts = mean(shares, fLayerCPU, func(s *share) map[string]float64 { return s.parts })
 	u.RestParts = mean(shares, fRestCPU, func(s *share) map[string]float64 { return s.rest })
+	u.IdleDaemons = mean(shares, fLayerCPU, func(s *share) map[string]float64 { return s.daemons })
 	n := map[bench.Role]int{}
 	for _, s := range shares {
 		for r, v := range s.others {
