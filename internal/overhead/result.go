@@ -240,6 +240,8 @@ type Usage struct {
 	// RestParts splits RestCPU: "observer" is Tare itself, "other tasks"
 	// everything else that is scheduled, kernel threads among it, and "irq" and
 	// "softirq" interrupts, where the kernel keeps them out of tasks' time.
+	// "interrupts on idle CPUs" and "into idle and out of it" are what CPUs did
+	// that ran no task and did not idle, where that could be measured.
 	RestParts map[string]float64 `json:"rest_parts,omitempty"`
 	// BusyCPU is the host's own counter, and Unattributed what of it is in
 	// neither guest, layer, others nor rest; below 0 if they exceed it.
@@ -260,6 +262,9 @@ type Usage struct {
 	Absent []string `json:"absent,omitempty"`
 	// Parts splits LayerCPU: "shim", "daemon", "vcpu", ...
 	Parts map[string]float64 `json:"parts,omitempty"`
+	// IdleDaemons is what of the daemons' CPU they would have used for nobody,
+	// as measured while other platforms ran. It is in RestCPU, not in LayerCPU.
+	IdleDaemons map[string]float64 `json:"idle_daemons_cpu,omitempty"`
 	// Memory in bytes, at the end of the window.
 	GuestMem float64 `json:"guest_mem_bytes"`
 	LayerMem float64 `json:"layer_mem_bytes"`

@@ -18,6 +18,9 @@ type share struct {
 	notes  []string
 	window [2]int64
 	tracks map[source]*track
+	// idle is what daemons use, and daemons what of it is not in parts but with the rest.
+	idle    map[daemon]float64
+	daemons map[string]float64
 }
 
 // The JSON names of the fields of Usage that may be absent.
@@ -43,8 +46,9 @@ type instance struct {
 	held float64
 }
 
-func newShare(o *bench.Outcome, tracks map[source]*track) *share {
-	s := &share{is: map[string]float64{}, parts: map[string]float64{}, others: map[bench.Role]float64{}, window: o.Window, tracks: tracks}
+func newShare(o *bench.Outcome, tracks map[source]*track, idle map[daemon]float64) *share {
+	s := &share{is: map[string]float64{}, parts: map[string]float64{}, others: map[bench.Role]float64{}, window: o.Window, tracks: tracks,
+		idle: idle, daemons: map[string]float64{}}
 	s.put(fStealCPU, hostProc, bench.ColCPUSteal)
 	s.disk(o)
 	s.network(o)
@@ -163,9 +167,13 @@ func (s *share) helpers(a *bench.ActorOutcome, u *instance, counted map[string]b
 		}
 		v, ok := s.rate(src, bench.CPUOf(p))
 		u.lackLayer = u.lackLayer || !ok
-		if ok {
-			u.parts[p] = v
+		if !ok {
+			continue
 		}
+		if !slices.Contains(own, p) {
+			v -= s.idling(daemon{a.Platform.Name, p}, v)
+		}
+		u.parts[p] = v
 	}
 	if again {
 		rss, u.lackLMem = s.memoryOf(src, a.Scope.Helpers)

@@ -69,6 +69,9 @@ func subject(name string, scope *bench.Scope) bench.ActorOutcome {
 	return bench.ActorOutcome{Actor: name, Role: bench.Subject, Platform: bench.PlatformRef{Name: "p"}, Scope: scope}
 }
 
+// idleIn is what the daemon of the platform p uses when idle, in the tests.
+var idleIn = map[daemon]float64{{"p", "daemon"}: 0}
+
 func shareOf(actors []bench.ActorOutcome, samples ...[]bench.Sample) *share {
 	o := &bench.Outcome{Window: [2]int64{10e9, 20e9}, Actors: actors}
 	tracks := map[source]*track{}
@@ -82,7 +85,7 @@ func shareOf(actors []bench.ActorOutcome, samples ...[]bench.Sample) *share {
 		}
 		tracks[key].add(&s)
 	}
-	return newShare(o, tracks)
+	return newShare(o, tracks, idleIn)
 }
 
 func wantShare(t *testing.T, s *share, want map[string]float64) {
@@ -217,12 +220,14 @@ func TestWhatIsMissingIsUnattributed(t *testing.T) {
 		rest, unattributed float64
 		note               string
 	}{
-		"all found":          {hostWith(1, 1, nil), 0.15, 0, ""},
-		"2 %":                {hostWith(1, 0.98, nil), 0.13, 0.02, ""},
-		"10 %":               {hostWith(1, 0.9, nil), 0.05, 0.1, "10.0 % of the host's busy time (0.100 cores) are unattributed"},
-		"more than all":      {hostWith(1, 1.05, nil), 0.2, -0.05, "the parts exceed the host's busy time by 5.0 %"},
-		"interrupts apart":   {hostWith(1, 0.9, map[string]float64{bench.ColCPUIRQ: 0.04, bench.ColCPUSoftIRQ: 0.05}), 0.14, 0.01, ""},
-		"interrupts sampled": {sampledInterrupts(hostWith(1, 0.9, nil)), 0.05, 0.1, "unattributed"},
+		"all found":                   {hostWith(1, 1, nil), 0.15, 0, ""},
+		"2 %":                         {hostWith(1, 0.98, nil), 0.13, 0.02, ""},
+		"10 %":                        {hostWith(1, 0.9, nil), 0.05, 0.1, "10.0 % of the host's busy time (0.100 cores) are unattributed"},
+		"more than all":               {hostWith(1, 1.05, nil), 0.2, -0.05, "the parts exceed the host's busy time by 5.0 %"},
+		"interrupts apart":            {hostWith(1, 0.9, map[string]float64{bench.ColCPUIRQ: 0.04, bench.ColCPUSoftIRQ: 0.05}), 0.14, 0.01, ""},
+		"interrupts on idle CPUs":     {idling(sampledInterrupts(hostWith(1, 0.9, nil))), 0.14, 0.01, ""},
+		"idle CPUs, interrupts apart": {idling(hostWith(1, 0.9, map[string]float64{bench.ColCPUIRQ: 0.04, bench.ColCPUSoftIRQ: 0.02})), 0.14, 0.01, ""},
+		"interrupts sampled":          {sampledInterrupts(hostWith(1, 0.9, nil)), 0.05, 0.1, "unattributed"},
 	} {
 		u := usage(c.host)
 		if !u.Has(fUnattributed) || u.UnattributedShare == nil {
@@ -254,6 +259,13 @@ func sampledInterrupts(host []bench.Sample) []bench.Sample {
 		}
 	}
 	return host
+}
+
+// idling adds to a host what its CPUs do that run no task: 0.06 cores of
+// interrupts, and 0.03 into idle and out of it.
+func idling(host []bench.Sample) []bench.Sample {
+	return slices.Concat(host, counters(bench.Host, "", "idle",
+		map[string]float64{bench.ColIdleIRQ: 0.06, bench.ColIdleWake: 0.03, bench.ColIdleWakes: 9000}, every...))
 }
 
 func TestBusyTimeOfAMachineIsCoarse(t *testing.T) {

@@ -54,6 +54,7 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 	if further > 0 {
 		fmt.Fprintf(out, "\n%s: --all, or --format html\n", plural(further, "further metric"))
 	}
+	balanceText(out, r, all)
 	if all {
 		clocksText(out, r.Clocks)
 	}

@@ -60,6 +60,10 @@ type Runner struct {
 	// the trials it has left are not run then. It must depend on nothing but
 	// the outcomes stored so far, so that a resumed run hears the same. Nil: never.
 	Enough func(scene string, block int) (bool, error)
+
+	// daemons are the processes that serve all instances of a platform, by its
+	// name, as its last instance told.
+	daemons map[string][]bench.Process
 }
 
 // Event is progress, for people to watch.

@@ -2,7 +2,6 @@ package selftest
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -59,50 +58,51 @@ type SumRow struct {
 	Launches int     `json:"launches"`
 	Guest    float64 `json:"guest_cpu"`
 	Layer    float64 `json:"layer_cpu"`
-	Others   float64 `json:"others_cpu"` // peers, their layers included
+	Others   float64 `json:"others_cpu"` // the far ends of network tests, their layers included
 	Rest     float64 `json:"rest_cpu"`
-	// Busy is the host's own counter, and Gap what of it is in none of the parts,
-	// by Busy; nil if a part is not known, which Why says.
-	Busy float64  `json:"busy_cpu"`
-	Gap  *float64 `json:"gap"`
-	Why  string   `json:"why,omitempty"`
+	Sum      float64 `json:"sum_cpu"`  // of the above
+	Busy     float64 `json:"busy_cpu"` // the host's own counter
+	// Gap is what of Busy is in none of the parts, as a share of it; nil if a part
+	// is not known, which Why says; the parts say nothing then.
+	Gap    *float64 `json:"gap"`
+	Within bool     `json:"within"` // 3 %
+	Why    string   `json:"why,omitempty"`
 }
 
 // EvaluateSum reads the sums off an analyzed run.
 func EvaluateSum(r *overhead.Result) *Sum {
 	s := &Sum{}
 	within, known := 0, 0
-	for _, c := range r.Cases {
-		for i := range c.Usage {
-			row := sumRow(c.Name, &c.Usage[i])
-			s.Rows = append(s.Rows, row)
-			if row.Gap == nil {
-				s.Lacking++
-				continue
-			}
+	for _, b := range r.Balances() {
+		row := SumRow{Case: b.Case, Platform: b.Platform, Label: b.Label, Launches: b.N,
+			Guest: b.Guest, Layer: b.Layer, Others: b.Others, Rest: b.Rest, Sum: b.Sum, Busy: b.Busy, Gap: b.Gap}
+		switch {
+		case b.Gap == nil:
+			row.Why = lacking(r, &b)
+			s.Lacking++
+		case b.Within(sumLimit):
+			row.Within = true
+			within++
+			fallthrough
+		default:
 			known++
-			if math.Abs(*row.Gap) <= sumLimit {
-				within++
-			}
 		}
+		s.Rows = append(s.Rows, row)
 	}
 	s.Within = proportion(within, known)
 	return s
 }
 
-func sumRow(name string, u *overhead.Usage) SumRow {
-	row := SumRow{Case: name, Platform: u.Platform, Label: u.Label, Launches: u.N,
-		Guest: u.GuestCPU, Layer: u.LayerCPU, Rest: u.RestCPU, Busy: u.BusyCPU}
-	for _, v := range u.Others {
-		row.Others += v
+// lacking says what of a row was not measured, and why.
+func lacking(r *overhead.Result, b *overhead.Balance) string {
+	for _, c := range r.Cases {
+		for _, u := range c.Usage {
+			if c.Name == b.Case && u.Platform == b.Platform {
+				return strings.Join(append(slices.Clone(u.Notes), "absent: "+strings.Join(u.Absent, ", ")), "; ")
+			}
+		}
 	}
-	if u.UnattributedShare == nil {
-		row.Why = strings.Join(append(slices.Clone(u.Notes), "absent: "+strings.Join(u.Absent, ", ")), "; ")
-		return row
-	}
-	gap := (u.BusyCPU - row.Guest - row.Layer - row.Others - row.Rest) / u.BusyCPU
-	row.Gap = &gap
-	return row
+	return ""
 }
 
 // Finding is the part's section of the certificate; done says that all of the
@@ -131,15 +131,15 @@ func (s *Sum) Finding(done bool) *Finding {
 		}
 		cells := []string{r.Case, name}
 		if r.Gap == nil {
-			t.Rows = append(t.Rows, append(cells, "", "", "", "", "", cores(r.Busy), "not known: "+r.Why, ""))
+			t.Rows = append(t.Rows, append(cells, "", "", "", "", "", "", "not known: "+r.Why, ""))
 			continue
 		}
-		verdict := string(Yes)
-		if math.Abs(*r.Gap) > sumLimit {
-			verdict = string(No)
+		verdict := No
+		if r.Within {
+			verdict = Yes
 		}
 		t.Rows = append(t.Rows, append(cells, cores(r.Guest), cores(r.Layer), cores(r.Others), cores(r.Rest),
-			cores(r.Guest+r.Layer+r.Others+r.Rest), cores(r.Busy), fmt.Sprintf("%.1f %%", 100**r.Gap), verdict))
+			cores(r.Sum), cores(r.Busy), fmt.Sprintf("%.1f %%", 100**r.Gap), string(verdict)))
 	}
 	f.Tables = []Table{t}
 	return f
