@@ -45,10 +45,17 @@ type InjectRow struct {
 	// Ratio is the geometric mean over all blocks, with its 95 % interval, and
 	// Bias what it is off the truth by, relative to it. Both are absent where
 	// there are too few blocks.
-	Ratio *stats.Interval `json:"ratio,omitempty"`
-	Bias  *stats.Interval `json:"bias,omitempty"`
+	Ratio *Estimate `json:"ratio,omitempty"`
+	Bias  *Estimate `json:"bias,omitempty"`
 	// Blocks is how many a run took, in the mean.
 	Blocks float64 `json:"blocks_per_run"`
+}
+
+// Estimate is a value with its 95 % interval.
+type Estimate struct {
+	Mid  float64 `json:"mid"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
 }
 
 // EvaluateInject replays the stopping rule over the blocks of a run, for every
@@ -230,11 +237,12 @@ func (row *InjectRow) bias(value, base values) {
 	if err != nil {
 		return
 	}
-	row.Ratio = &i
-	row.Bias = &stats.Interval{Mid: i.Mid/row.Truth - 1, Low: i.Low/row.Truth - 1, High: i.High/row.Truth - 1}
+	row.Ratio = &Estimate{i.Mid, i.Low, i.High}
+	row.Bias = &Estimate{i.Mid/row.Truth - 1, i.Low/row.Truth - 1, i.High/row.Truth - 1}
 }
 
 const (
+	// What is promised.
 	promisedFound = 0.9  // of the runs with 5 %
 	promisedBias  = 0.01 // relative to the truth
 	// enoughRuns is the fewest runs that can show the promised share: if all of
@@ -319,7 +327,7 @@ func max2(a, b Held) Held {
 	return Yes
 }
 
-func biasWords(b *stats.Interval) string {
+func biasWords(b *Estimate) string {
 	return fmt.Sprintf("%+.2f %% (%+.2f to %+.2f)", 100*b.Mid, 100*b.Low, 100*b.High)
 }
 

@@ -125,11 +125,11 @@ func TestInjectEndsBeforeABlockThatIsNotWhole(t *testing.T) {
 }
 
 func TestInjectClaims(t *testing.T) {
-	row := func(slowdown float64, k, n int, bias stats.Interval) InjectRow {
+	row := func(slowdown float64, k, n int, bias Estimate) InjectRow {
 		return InjectRow{Case: "cpu", Slowdown: slowdown, Runs: n, Found: proportion(k, n), Bias: &bias}
 	}
-	tight, off := stats.Interval{Mid: 0.001, Low: -0.002, High: 0.004}, stats.Interval{Mid: -0.02, Low: -0.03, High: -0.011}
-	vague := stats.Interval{Mid: 0.004, Low: -0.002, High: 0.012}
+	tight, off := Estimate{Mid: 0.001, Low: -0.002, High: 0.004}, Estimate{Mid: -0.02, Low: -0.03, High: -0.011}
+	vague := Estimate{Mid: 0.004, Low: -0.002, High: 0.012}
 	for _, c := range []struct {
 		name     string
 		rows     []InjectRow
