@@ -218,7 +218,7 @@ type Usage struct {
 	// RestParts splits RestCPU: "observer" is Tare itself, "other tasks"
 	// everything else that is scheduled, kernel threads among it, and "irq" and
 	// "softirq" interrupts, where the kernel keeps them out of tasks' time.
-	// "interrupts on idle CPUs" and "into idle and out of it" are what CPUs did
+	// "interrupts on idle CPUs" and "out of idle" are what CPUs did
 	// that ran no task and did not idle, where that could be measured.
 	RestParts map[string]float64 `json:"rest_parts,omitempty"`
 	// BusyCPU is the host's own counter, and Unattributed what of it is in

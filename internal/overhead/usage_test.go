@@ -262,7 +262,7 @@ func sampledInterrupts(host []bench.Sample) []bench.Sample {
 }
 
 // idling adds to a host what its CPUs do that run no task: 0.06 cores of
-// interrupts, and 0.03 into idle and out of it.
+// interrupts, and 0.03 out of idle.
 func idling(host []bench.Sample) []bench.Sample {
 	return slices.Concat(host, counters(bench.Host, "", "idle",
 		map[string]float64{bench.ColIdleIRQ: 0.06, bench.ColIdleWake: 0.03, bench.ColIdleWakes: 9000}, every...))
