@@ -102,6 +102,12 @@ func PartOf(column string) (part string, ok bool) {
 // not split. ColMemRSS is their sum.
 func MemOf(part string) string { return "mem_" + part + "_bytes" }
 
+// ReadOf and WrittenOf name the columns of what one kind of process that serves
+// an instance from outside caused to be read from and written to block devices,
+// as [MemOf] does; "disk_read_shim_bytes".
+func ReadOf(part string) string    { return "disk_read_" + part + "_bytes" }
+func WrittenOf(part string) string { return "disk_write_" + part + "_bytes" }
+
 // DaemonsOf names the meter of the daemons of a platform in a trial that has no
 // instance of it: what they use when they serve nobody. Its level is Host.
 func DaemonsOf(platform string) string { return daemonsMeter + platform }
