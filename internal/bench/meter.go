@@ -50,9 +50,9 @@ const (
 	// a task are. Those that come while a CPU idles are in it nowhere.
 	ColCPUTasks = "cpu_tasks_s"
 	// ColIdleIRQ is the time that interrupts, soft ones included, took on CPUs
-	// that ran no task, and ColIdleWake what these CPUs took to go to idle and
-	// to leave it, all of the machine's. They are in neither tasks' nor idle
-	// time. ColIdleWakes counts how often a CPU left idle for a task.
+	// that ran no task, and ColIdleWake what these CPUs took from leaving idle to
+	// the switch to a task, all of the machine's. They are in neither tasks' nor
+	// idle time. ColIdleWakes counts how often a CPU left idle for a task.
 	ColIdleIRQ   = "idle_irq_s"
 	ColIdleWake  = "idle_wake_s"
 	ColIdleWakes = "idle_wakes"
@@ -101,6 +101,12 @@ func PartOf(column string) (part string, ok bool) {
 // serves an instance from outside: MemOf("shim") is "mem_shim_bytes". A VMM is
 // not split. ColMemRSS is their sum.
 func MemOf(part string) string { return "mem_" + part + "_bytes" }
+
+// ReadOf and WrittenOf name the columns of what one kind of process that serves
+// an instance from outside caused to be read from and written to block devices,
+// as [MemOf] does; "disk_read_shim_bytes".
+func ReadOf(part string) string    { return "disk_read_" + part + "_bytes" }
+func WrittenOf(part string) string { return "disk_write_" + part + "_bytes" }
 
 // DaemonsOf names the meter of the daemons of a platform in a trial that has no
 // instance of it: what they use when they serve nobody. Its level is Host.

@@ -240,7 +240,7 @@ type Usage struct {
 	// RestParts splits RestCPU: "observer" is Tare itself, "other tasks"
 	// everything else that is scheduled, kernel threads among it, and "irq" and
 	// "softirq" interrupts, where the kernel keeps them out of tasks' time.
-	// "interrupts on idle CPUs" and "into idle and out of it" are what CPUs did
+	// "interrupts on idle CPUs" and "out of idle" are what CPUs did
 	// that ran no task and did not idle, where that could be measured.
 	RestParts map[string]float64 `json:"rest_parts,omitempty"`
 	// BusyCPU is the host's own counter, and Unattributed what of it is in
@@ -269,12 +269,14 @@ type Usage struct {
 	GuestMem float64 `json:"guest_mem_bytes"`
 	LayerMem float64 `json:"layer_mem_bytes"`
 	RestMem  float64 `json:"rest_mem_bytes"` // in use on the host and in no instance or layer
-	// Disk traffic of the host in bytes per second, of it the subjects', and
-	// what is left: the layers' and everything else's, which no counter tells apart.
+	// Disk traffic of the host in bytes per second, of it the subjects', what the
+	// processes of the layer cause beyond that, and what is left.
 	DiskRead       float64 `json:"disk_read_bytes_per_s"`
 	DiskWrite      float64 `json:"disk_write_bytes_per_s"`
 	GuestDiskRead  float64 `json:"guest_disk_read_bytes_per_s"`
 	GuestDiskWrite float64 `json:"guest_disk_write_bytes_per_s"`
+	LayerDiskRead  float64 `json:"layer_disk_read_bytes_per_s"`
+	LayerDiskWrite float64 `json:"layer_disk_write_bytes_per_s"`
 	RestDiskRead   float64 `json:"rest_disk_read_bytes_per_s"`
 	RestDiskWrite  float64 `json:"rest_disk_write_bytes_per_s"`
 	// Network traffic of the subjects, in bytes per second. It is in the lab's

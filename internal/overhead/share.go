@@ -30,6 +30,7 @@ const (
 	fGuestMem, fLayerMem, fRestMem            = "guest_mem_bytes", "layer_mem_bytes", "rest_mem_bytes"
 	fDiskRead, fDiskWrite                     = "disk_read_bytes_per_s", "disk_write_bytes_per_s"
 	fGuestDiskRead, fGuestDiskWrite           = "guest_disk_read_bytes_per_s", "guest_disk_write_bytes_per_s"
+	fLayerDiskRead, fLayerDiskWrite           = "layer_disk_read_bytes_per_s", "layer_disk_write_bytes_per_s"
 	fRestDiskRead, fRestDiskWrite             = "rest_disk_read_bytes_per_s", "rest_disk_write_bytes_per_s"
 	fNetRx, fNetTx                            = "net_rx_bytes_per_s", "net_tx_bytes_per_s"
 	fRestNetRx, fRestNetTx                    = "rest_net_rx_bytes_per_s", "rest_net_tx_bytes_per_s"

@@ -35,7 +35,7 @@ func counts(level bench.Level, column string) bool {
 	case bench.ColCPUSteal, bench.ColCPUIRQ, bench.ColCPUSoftIRQ, bench.ColCPUTasks, bench.ColObserver, bench.ColIdleIRQ, bench.ColIdleWake:
 		return level == bench.Host
 	}
-	if gauge(column) {
+	if gauge(column) || level == bench.Layer && strings.HasPrefix(column, "disk_") && strings.HasSuffix(column, "_bytes") {
 		return true
 	}
 	return level != bench.Guest && isPart(column)

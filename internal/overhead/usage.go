@@ -24,6 +24,7 @@ func (u *Usage) fields() []field {
 		{fGuestMem, &u.GuestMem}, {fLayerMem, &u.LayerMem}, {fRestMem, &u.RestMem},
 		{fDiskRead, &u.DiskRead}, {fDiskWrite, &u.DiskWrite},
 		{fGuestDiskRead, &u.GuestDiskRead}, {fGuestDiskWrite, &u.GuestDiskWrite},
+		{fLayerDiskRead, &u.LayerDiskRead}, {fLayerDiskWrite, &u.LayerDiskWrite},
 		{fRestDiskRead, &u.RestDiskRead}, {fRestDiskWrite, &u.RestDiskWrite},
 		{fNetRx, &u.NetRx}, {fNetTx, &u.NetTx}, {fRestNetRx, &u.RestNetRx}, {fRestNetTx, &u.RestNetTx},
 	}

@@ -17,7 +17,7 @@ const (
 	restSoftIRQ  = "softirq"
 	// What CPUs do that run no task and do not idle.
 	restIdleIRQ = "interrupts on idle CPUs"
-	restWake    = "into idle and out of it"
+	restWake    = "out of idle"
 )
 
 // whole sets what all actors used against the host's own counters. Its busy

@@ -1,7 +1,9 @@
 // Package idle measures what CPUs that run no task do instead of idling:
-// interrupts, and the way into idle and out of it. The kernel stops the idle
-// time of a CPU for both (tick_nohz_stop_idle in kernel/time/tick-sched.c), and
-// no task's time holds them.
+// interrupts, and the way out of idle to a task. The kernel stops the idle time
+// of a CPU for both (tick_nohz_stop_idle in kernel/time/tick-sched.c), and no
+// task's time holds them. Both are measured from below: the entry to an
+// interrupt before its first handler, the return from it after the last one and
+// the way into idle have no tracepoint and are not in them.
 package idle
 
 import (

@@ -10,14 +10,13 @@ import (
 // What the programs keep for each CPU, eight bytes a field. Instants and
 // durations are in nanoseconds.
 const (
-	depth    = 8 * iota // handlers that have begun and not ended
-	began               // the interrupt, 0 if there is none
-	ended               // its last handler
-	left                // the idle state, 0 if not since the CPU switched
-	switched            // from task to task
-	irq                 // sum: from the beginning of interrupts to the end of their last handler
-	wake                // sum: into idle and out of it
-	wakes               // count: switches from idle to a task
+	depth = 8 * iota // handlers that have begun and not ended
+	began            // the interrupt, 0 if there is none
+	ended            // its last handler
+	left             // the idle state, 0 if not since the CPU switched to idle
+	irq              // sum: from the beginning of interrupts to the end of their last handler
+	wake             // sum: from leaving the idle state to the switch to a task
+	wakes            // count: switches from idle to a task
 	fieldsSize
 )
 
@@ -48,7 +47,7 @@ var hooks = []hook{
 const (
 	arguments = asm.R6 // of the tracepoint
 	fields    = asm.R7 // of this CPU
-	now       = asm.R8
+	instant   = asm.R8
 )
 
 // begin sets the registers, or jumps to "out".
@@ -62,7 +61,7 @@ func begin(m *ebpf.Map) asm.Instructions {
 		asm.JEq.Imm(asm.R0, 0, "out"),
 		asm.Mov.Reg(fields, asm.R0),
 		asm.FnKtimeGetNs.Call(),
-		asm.Mov.Reg(now, asm.R0),
+		asm.Mov.Reg(instant, asm.R0),
 	}
 }
 
@@ -118,7 +117,7 @@ func onHardIRQ(m *ebpf.Map, idle int32) asm.Instructions {
 		increment(depth, 1),
 		asm.Instructions{asm.JNE.Imm(asm.R3, 1, "out")},
 		settle("settled"),
-		asm.Instructions{store(began, now)},
+		asm.Instructions{store(began, instant)},
 		end())
 }
 
@@ -126,7 +125,7 @@ func onHardIRQ(m *ebpf.Map, idle int32) asm.Instructions {
 func onSoftIRQ(m *ebpf.Map, idle int32) asm.Instructions {
 	return slices.Concat(unless(idle, "out"), begin(m),
 		increment(depth, 1),
-		asm.Instructions{load(asm.R1, began), asm.JNE.Imm(asm.R1, 0, "out"), store(began, now)},
+		asm.Instructions{load(asm.R1, began), asm.JNE.Imm(asm.R1, 0, "out"), store(began, instant)},
 		end())
 }
 
@@ -134,7 +133,7 @@ func onEnd(m *ebpf.Map, idle int32) asm.Instructions {
 	return slices.Concat(unless(idle, "out"), begin(m),
 		asm.Instructions{load(asm.R1, depth), asm.JEq.Imm(asm.R1, 0, "out")},
 		increment(depth, -1),
-		asm.Instructions{store(ended, now)},
+		asm.Instructions{store(ended, instant)},
 		end())
 }
 
@@ -146,26 +145,22 @@ func onIdleState(m *ebpf.Map, _ int32) asm.Instructions {
 			asm.LSh.Imm(asm.R1, 32), asm.RSh.Imm(asm.R1, 32),
 			asm.LoadImm(asm.R2, 0xffffffff, asm.DWord),
 			asm.JNE.Reg(asm.R1, asm.R2, "entered"),
-			store(left, now),
+			store(left, instant),
 			asm.Ja.Label("out"),
+			asm.Mov.Imm(asm.R0, 0).WithSymbol("entered"),
 		},
-		asm.Instructions{
-			load(asm.R1, left).WithSymbol("entered"), asm.JNE.Imm(asm.R1, 0, "again"),
-			load(asm.R1, switched), asm.JEq.Imm(asm.R1, 0, "again"),
-		},
-		addSince(wake, asm.R1, now),
-		asm.Instructions{asm.Mov.Imm(asm.R0, 0).WithSymbol("again")},
 		settle("settled"),
 		end())
 }
 
 // onSwitch runs while the task that is left is still the current one.
 func onSwitch(m *ebpf.Map, idle int32) asm.Instructions {
-	return slices.Concat(begin(m), unless(idle, "task"),
+	return slices.Concat(unless(idle, "out"), begin(m),
 		settle("settled"),
-		asm.Instructions{load(asm.R1, left), asm.JEq.Imm(asm.R1, 0, "task")},
-		addSince(wake, asm.R1, now),
+		zero(depth),
+		asm.Instructions{load(asm.R1, left), asm.JEq.Imm(asm.R1, 0, "out")},
+		addSince(wake, asm.R1, instant),
 		increment(wakes, 1),
-		asm.Instructions{asm.Mov.Imm(asm.R3, 0).WithSymbol("task"), store(left, asm.R3), store(depth, asm.R3), store(switched, now)},
+		zero(left),
 		end())
 }
