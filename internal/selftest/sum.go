@@ -93,12 +93,21 @@ func EvaluateSum(r *overhead.Result) *Sum {
 	return s
 }
 
-// lacking says what of a row was not measured, and why.
+// lacking says which of a row's parts were not measured, and why.
 func lacking(r *overhead.Result, b *overhead.Balance) string {
+	if b.N == 0 {
+		return "no launch was finished"
+	}
 	for _, c := range r.Cases {
 		for _, u := range c.Usage {
 			if c.Name == b.Case && u.Platform == b.Platform {
-				return strings.Join(append(slices.Clone(u.Notes), "absent: "+strings.Join(u.Absent, ", ")), "; ")
+				var absent []string
+				for _, field := range u.Absent {
+					if strings.HasSuffix(field, "_cpu") {
+						absent = append(absent, field)
+					}
+				}
+				return strings.Join(append(slices.Clone(u.Notes), "absent: "+strings.Join(absent, ", ")), "; ")
 			}
 		}
 	}
@@ -131,7 +140,8 @@ func (s *Sum) Finding(done bool) *Finding {
 		}
 		cells := []string{r.Case, name}
 		if r.Gap == nil {
-			t.Rows = append(t.Rows, append(cells, "", "", "", "", "", "", "not known: "+r.Why, ""))
+			t.Rows = append(t.Rows, append(cells, "", "", "", "", "", "", "not known", ""))
+			t.Note += fmt.Sprintf(" %s on %s is not known: %s.", r.Case, r.Platform, r.Why)
 			continue
 		}
 		verdict := No

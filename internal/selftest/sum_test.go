@@ -38,8 +38,15 @@ func TestEvaluateSum(t *testing.T) {
 			t.Errorf("%d cells under %d heads: %q", len(row), len(f.Tables[0].Head), row)
 		}
 	}
-	if last := f.Tables[0].Rows[3]; last[1] != "qemu-tcg, emulated (tcg)" || !strings.Contains(last[8], "no vCPU") || last[9] != "" {
+	if last := f.Tables[0].Rows[3]; last[1] != "qemu-tcg, emulated (tcg)" || last[8] != "not known" || last[9] != "" {
 		t.Errorf("%q", last)
+	}
+	if note := f.Tables[0].Note; !strings.HasSuffix(note, "net on qemu-tcg is not known: no vCPU; absent: rest_cpu, unattributed_cpu.") {
+		t.Error(note)
+	}
+	unmeasured := EvaluateSum(&overhead.Result{Cases: []overhead.Case{{Usage: []overhead.Usage{{Platform: "lxc"}}}}})
+	if why := unmeasured.Rows[0].Why; why != "no launch was finished" {
+		t.Error(why)
 	}
 	for _, c := range []struct {
 		rows []overhead.Usage
