@@ -42,12 +42,19 @@ func SumSpec(platforms []string, blocks int) []byte {
 // sumLimit is how much of the host's busy time the parts may miss or exceed.
 const sumLimit = 0.03
 
+// quiet is how many cores the rest of the host uses at the most where nothing but
+// the trials is at work. CPUs kept busy by other work neither wake nor idle, which
+// is what is hard to attribute: there, a sum that is right proves little.
+const quiet = 0.3
+
 // Sum is how far the parts that are measured apart sum to the host's own counter.
 type Sum struct {
 	Rows []SumRow `json:"rows"`
 	// Within are the rows with a gap of at most 3 %, of those that have one.
 	Within  Proportion `json:"within"`
 	Lacking int        `json:"lacking"` // rows of which a part is not known
+	// Disturbed are the rows that have a gap in which other work kept the host busy.
+	Disturbed int `json:"disturbed"`
 }
 
 // SumRow is the CPU of one platform's trials in one case, in cores.
@@ -76,6 +83,9 @@ func EvaluateSum(r *overhead.Result) *Sum {
 	for _, b := range r.Balances() {
 		row := SumRow{Case: b.Case, Platform: b.Platform, Label: b.Label, Launches: b.N,
 			Guest: b.Guest, Layer: b.Layer, Others: b.Others, Rest: b.Rest, Sum: b.Sum, Busy: b.Busy, Gap: b.Gap}
+		if b.Gap != nil && b.Rest > quiet {
+			s.Disturbed++
+		}
 		switch {
 		case b.Gap == nil:
 			row.Why = lacking(r, &b)
@@ -117,16 +127,19 @@ func lacking(r *overhead.Result, b *overhead.Balance) string {
 // Finding is the part's section of the certificate; done says that all of the
 // run was measured.
 func (s *Sum) Finding(done bool) *Finding {
-	f := &Finding{Part: PartSum, Size: len(s.Rows), Unit: "rows", Complete: done && s.Lacking == 0, Data: s}
+	f := &Finding{Part: PartSum, Size: len(s.Rows), Unit: "rows", Complete: done && s.Lacking == 0 && s.Disturbed == 0, Data: s}
 	held, found := Yes, fmt.Sprintf("%d of %d rows", s.Within.K, s.Within.N)
 	switch {
 	case s.Within.K < s.Within.N:
 		held = No
-	case s.Lacking > 0 || s.Within.N == 0:
+	case s.Lacking > 0 || s.Within.N == 0 || s.Disturbed > 0:
 		held = Open
 	}
 	if s.Lacking > 0 {
 		found += fmt.Sprintf("; of %d a part is not known", s.Lacking)
+	}
+	if s.Disturbed > 0 {
+		found += fmt.Sprintf("; in %d other work kept the host busy, which hides gaps", s.Disturbed)
 	}
 	f.Claims = []Claim{{"guest, layer and rest sum to the host's CPU time within 3 %", found, held}}
 	t := Table{Title: "Where the host's CPU time went, in cores",

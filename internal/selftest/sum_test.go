@@ -51,7 +51,7 @@ func TestEvaluateSum(t *testing.T) {
 	for _, c := range []struct {
 		rows []overhead.Usage
 		held Held
-	}{{[]overhead.Usage{exact, usage("lxc", 0.5, 0, 0.221, 1)}, Yes}, {[]overhead.Usage{exact, lacking}, Open}, {nil, Open}} {
+	}{{[]overhead.Usage{exact, usage("lxc", 0.5, 0, 0.221, 1)}, Yes}, {[]overhead.Usage{exact, lacking}, Open}, {[]overhead.Usage{exact, usage("lxc", 0.5, 0, 1.25, 2)}, Open}, {nil, Open}} {
 		s := EvaluateSum(&overhead.Result{Cases: []overhead.Case{{Usage: c.rows}}})
 		if f := s.Finding(true); f.Claims[0].Held != c.held {
 			t.Errorf("%+v, want %s", f.Claims, c.held)
