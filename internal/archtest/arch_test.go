@@ -43,14 +43,15 @@ var allowed = map[string][]string{
 
 	"meter/idle": {"bench"},
 
-	"platform/all":    {"bench", "platform/"},
-	"platform/launch": {"bench", "cgroup", "clock"},
-	"platform/native": {"bench", "cage", "cgroup", "clock", "platform/launch"},
-	"platform/docker": {"agent", "bench", "cgroup", "clock", "platform/launch"},
-	"platform/lxc":    {"agent", "bench", "cgroup", "clock", "platform/launch"},
-	"platform/vm":     {"bench", "platform/launch"},
-	"platform/qemu":   {"agent", "bench", "cgroup", "clock", "platform/launch", "platform/vm"},
-	"platform/fake":   {"agent", "bench", "clock"},
+	"platform/all":     {"bench", "platform/"},
+	"platform/launch":  {"bench", "cgroup", "clock"},
+	"platform/native":  {"bench", "cage", "cgroup", "clock", "platform/launch"},
+	"platform/docker":  {"agent", "bench", "cgroup", "clock", "platform/launch"},
+	"platform/lxc":     {"agent", "bench", "cgroup", "clock", "platform/launch"},
+	"platform/vm":      {"bench", "cgroup", "platform/launch"},
+	"platform/libvirt": {"bench", "cgroup", "clock", "platform/launch", "platform/vm"},
+	"platform/qemu":    {"agent", "bench", "cgroup", "clock", "platform/launch", "platform/vm"},
+	"platform/fake":    {"agent", "bench", "clock"},
 
 	"platform/platformtest": {"agent", "bench", "cgroup", "clock", "image", "lab", "ledger"},
 	"store/storetest":       {"bench", "host", "store"},
