@@ -70,6 +70,8 @@ type ActorOutcome struct {
 	Clock            *ClockFit `json:"clock,omitempty"`
 	Scope            *Scope    `json:"scope,omitempty"`
 	Values           []Value   `json:"values,omitempty"`
-	Output           *Output   `json:"output,omitempty"` // of Main; its text is in output/TRIAL/
-	Log              string    `json:"log,omitempty"`    // the platform's last words, after a failure
+	// Histograms are of a subject's requests, where its program tells them.
+	Histograms []Histogram `json:"histograms,omitempty"`
+	Output     *Output     `json:"output,omitempty"` // of Main; its text is in output/TRIAL/
+	Log        string      `json:"log,omitempty"`    // the platform's last words, after a failure
 }

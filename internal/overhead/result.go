@@ -113,6 +113,9 @@ type Case struct {
 	Rows   []Row  `json:"rows"`
 	// Usage is where the resources went, a row per platform.
 	Usage []Usage `json:"usage,omitempty"`
+	// Latency has a row per histogram and platform, where the program tells
+	// how long every request took.
+	Latency []Latency `json:"latency,omitempty"`
 }
 
 // Row is one metric of one platform in one case.
