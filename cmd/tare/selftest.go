@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -53,12 +52,6 @@ func (k *keeping) forceFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&k.force, "force", false, "put a smaller finding in the place of a larger one in the certificate")
 }
 
-// flags are those of a part that is no run; a run has its own --json.
-func (k *keeping) flags(c *cobra.Command) {
-	k.forceFlag(c)
-	c.Flags().BoolVar(&k.asJSON, "json", false, "print the finding as JSON")
-}
-
 // keep prints a part's finding and puts it into the certificate. The error says
 // which claims surely do not hold.
 func (a *app) keep(f *selftest.Finding, o selftest.Origin, h host.Facts, k keeping) error {
@@ -99,7 +92,7 @@ func (a *app) keep(f *selftest.Finding, o selftest.Origin, h host.Facts, k keepi
 	return nil
 }
 
-// originOf is where a part that was a run comes from.
+// originOf is where a part comes from that was a run.
 func originOf(r *store.Run) selftest.Origin {
 	h := r.Header()
 	o := selftest.Origin{Date: h.Started, Tare: h.Tare, Command: h.Command, Run: h.Run, Versions: map[string]string{}}
@@ -107,11 +100,6 @@ func originOf(r *store.Run) selftest.Origin {
 		o.Versions[name] = p.Version
 	}
 	return o
-}
-
-// originNow is where a part that is no run comes from, begun at the time.
-func originNow(began time.Time) selftest.Origin {
-	return selftest.Origin{Date: began.UTC().Format(time.RFC3339), Tare: version, Command: append([]string{"tare"}, os.Args[1:]...)}
 }
 
 // certificateDir is where the self-test's findings are kept.

@@ -61,7 +61,7 @@ in all of them, or the mean is surely off by more than 1 %.`,
 	f.StringVarP(&t.out, "output", "o", "", "directory of the run (default results/ID); one that is there is gone on with")
 	t.forceFlag(c)
 	t.m.flags(c)
-	f.IntVar(&runs, "runs", 12, "runs of each platform, case and slowdown, at most")
+	f.IntVar(&runs, "runs", 6, "runs of each platform, case and slowdown, at most")
 	f.StringSliceVar(&sizes, "slowdowns", []string{"2", "5", "10", "20"}, "the slowdowns, in percent")
 	return c
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"strings"
 
 	"tare/internal/bench"
@@ -259,19 +260,35 @@ func (in *Inject) Finding() *Finding {
 	}
 	most := fmt.Sprintf("within %d blocks", in.Rule.Max)
 	f.Claims = []Claim{
-		{"a slowdown of 5 % is found " + most + ": in at least 90 % of runs", five.String(), AtLeast(five, promisedFound)},
-		{"a slowdown of 10 % is found " + most + ": always", ten.String(), always(ten)},
+		{"a slowdown of 5 % is found " + most + " in at least 90 % of runs", in.words(0.05), AtLeast(five, promisedFound)},
+		{"a slowdown of 10 % is found " + most + " always", in.words(0.10), always(ten)},
 		in.biasClaim(),
 	}
 	f.Tables = []Table{in.table(), in.sources()}
 	return f
 }
 
-// of is the share of the runs with a slowdown in which it was found.
-func (in *Inject) of(slowdown float64) Proportion {
+// words are the share of runs that found a slowdown, in all and by case.
+func (in *Inject) words(slowdown float64) string {
+	all := in.of(slowdown)
+	var parts []string
+	for _, n := range InjectCases() {
+		if p := in.of(slowdown, n); p.N > 0 && p.N < all.N {
+			parts = append(parts, fmt.Sprintf("%s %d of %d", n, p.K, p.N))
+		}
+	}
+	if parts == nil {
+		return all.String()
+	}
+	return all.String() + ": " + strings.Join(parts, ", ")
+}
+
+// of is the share of the runs with a slowdown in which it was found, in the
+// cases or, where none is named, in all.
+func (in *Inject) of(slowdown float64, cases ...string) Proportion {
 	k, n := 0, 0
 	for _, r := range in.Rows {
-		if math.Abs(r.Slowdown-slowdown) < 1e-9 {
+		if math.Abs(r.Slowdown-slowdown) < 1e-9 && (len(cases) == 0 || slices.Contains(cases, r.Case)) {
 			k, n = k+r.Found.K, n+r.Found.N
 		}
 	}
@@ -335,7 +352,7 @@ func (in *Inject) table() Table {
 	t := Table{Title: "Known slowdowns",
 		Head: []string{"case", "platform", "slowdown", "runs", "blocks", "found", "significant", "interval holds the truth", "bias"},
 		Note: fmt.Sprintf("Each run is ended by the stopping rule (±%g %%, %d to %d blocks) and decided as a report decides at a margin of %g %%; "+
-			"runs share no launch. Found is \"differs\" in the right direction. Shares with exact 95 %% binomial intervals. "+
+			"runs share no launch, and a pair that needs more blocks for each has fewer. Found is \"differs\" in the right direction. Shares with exact 95 %% binomial intervals. "+
 			"The two sides of a pair are given different limits, which the fairness audit would call unfair: here that is the slowdown, and it is left aside.",
 			percent(in.Rule.Interval), in.Rule.Min, in.Rule.Max, percent(margin))}
 	for _, r := range in.Rows {

@@ -155,6 +155,17 @@ func TestInjectClaims(t *testing.T) {
 	}
 }
 
+func TestInjectSaysWhatItFoundByCase(t *testing.T) {
+	in := &Inject{Rows: []InjectRow{{Case: "disk", Slowdown: 0.05, Found: proportion(1, 2)}, {Case: "cpu", Slowdown: 0.05, Found: proportion(3, 3)},
+		{Case: "cpu", Slowdown: 0.10, Found: proportion(4, 4)}}}
+	if got := in.words(0.05); got != "4 of 5 (28.4-99.5 %): cpu 3 of 3, disk 1 of 2" {
+		t.Error(got)
+	}
+	if got := in.words(0.10); got != "4 of 4 (39.8-100.0 %)" {
+		t.Error(got)
+	}
+}
+
 func TestEveryMechanismIsKnown(t *testing.T) {
 	for _, n := range InjectCases() {
 		m, ok := mechanisms[n]
