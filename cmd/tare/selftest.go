@@ -30,6 +30,8 @@ func (a *app) selftestParts() []selftestPart {
 	return []selftestPart{
 		{a.selftestAACommand(), 45 * time.Minute},
 		{a.selftestInjectCommand(), 60 * time.Minute},
+		{a.selftestCostCommand(), 25 * time.Minute},
+		{a.selftestClockCommand(), 10 * time.Minute},
 		{a.selftestSumCommand(), 8 * time.Minute},
 		{a.selftestStopCommand(), 40 * time.Minute},
 	}

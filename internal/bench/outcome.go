@@ -35,6 +35,8 @@ type Outcome struct {
 	Phases  []Phase `json:"phases"`
 	// Window is the measured stretch, CLOCK_MONOTONIC nanoseconds.
 	Window [2]int64 `json:"window"`
+	// Unmetered: the trial has no samples, because nothing was to be read.
+	Unmetered bool `json:"unmetered,omitempty"`
 	// Values of the scene: the subjects' combined by each metric's rule.
 	Values []Value        `json:"values,omitempty"`
 	Actors []ActorOutcome `json:"actors"`

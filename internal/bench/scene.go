@@ -68,6 +68,9 @@ type Scene struct {
 	// Conditions of the host, such as "thp": "never".
 	Conditions map[string]string `json:"conditions,omitempty"`
 	Timing     Timing            `json:"timing"`
+	// Unmetered: no meter is opened and no clock compared while it runs, to see
+	// what observing costs.
+	Unmetered bool `json:"unmetered,omitempty"`
 	// Estimate is how long a trial of the scene is expected to take, in seconds.
 	Estimate float64 `json:"estimate_s"`
 }

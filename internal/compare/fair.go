@@ -85,6 +85,7 @@ func sceneChecks(a, b Run, scene string, k *overhead.Case, ra, rb *overhead.Row)
 	}
 	c.must("metric", definition(ra.Metric), definition(rb.Metric), "it is another quantity")
 	c.must("timing", timing(sa.Timing), timing(sb.Timing), "warm-up and measured window are part of what is measured")
+	c.must("meters", metered(sa), metered(sb), "observing costs something")
 	c.must("conditions", some(pairs(sa.Conditions)), some(pairs(sb.Conditions)), "the host was set otherwise")
 	c.must("actors", actors(sa), actors(sb), "other instances took part")
 	for i := range sa.Actors {
@@ -139,6 +140,13 @@ func some(s string) string {
 
 func definition(m bench.Metric) string {
 	return fmt.Sprintf("%s in %s, %s is better, %s over subjects", m.Name, m.Unit, m.Better, m.Combine)
+}
+
+func metered(s *bench.Scene) string {
+	if s.Unmetered {
+		return "off"
+	}
+	return "on"
 }
 
 func timing(t bench.Timing) string {
