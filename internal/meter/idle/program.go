@@ -15,7 +15,7 @@ const (
 	ended            // its last handler
 	left             // the idle state, 0 if not since the CPU switched to idle
 	irq              // sum: from the beginning of interrupts to the end of their last handler
-	wake             // sum: from leaving the idle state to the switch to a task
+	wake             // sum: from leaving the idle state, or an interrupt after that, to the switch to a task
 	wakes            // count: switches from idle to a task
 	fieldsSize
 )
@@ -153,12 +153,19 @@ func onIdleState(m *ebpf.Map, _ int32) asm.Instructions {
 		end())
 }
 
-// onSwitch runs while the task that is left is still the current one.
+// onSwitch runs while the task that is left is still the current one. Where a
+// CPU waits with interrupts off, the one that woke it comes after it has left
+// idle; the way out then begins at its end.
 func onSwitch(m *ebpf.Map, idle int32) asm.Instructions {
 	return slices.Concat(unless(idle, "out"), begin(m),
 		settle("settled"),
 		zero(depth),
-		asm.Instructions{load(asm.R1, left), asm.JEq.Imm(asm.R1, 0, "out")},
+		asm.Instructions{
+			load(asm.R1, left), asm.JEq.Imm(asm.R1, 0, "out"),
+			load(asm.R2, ended), asm.JGE.Reg(asm.R1, asm.R2, "from"),
+			asm.Mov.Reg(asm.R1, asm.R2),
+			asm.Mov.Imm(asm.R0, 0).WithSymbol("from"),
+		},
 		addSince(wake, asm.R1, instant),
 		increment(wakes, 1),
 		zero(left),
