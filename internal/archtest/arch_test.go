@@ -28,7 +28,7 @@ var allowed = map[string][]string{
 	"host":   {"bench", "cgroup", "proc"},
 	"guest":  {"agent", "bench"},
 	"image":  {"bench"},
-	"meter":  {"bench", "proc"},
+	"meter":  {"bench", "meter/idle", "proc"},
 	"store":  {"bench", "host"},
 
 	"workload":   {"bench"},
@@ -40,6 +40,8 @@ var allowed = map[string][]string{
 	"report":     {"audit", "bench", "compare", "overhead"},
 	"selftest":   {"bench", "host", "overhead", "stats", "stop"},
 	"run":        {"agent", "bench", "clock", "meter", "proc"},
+
+	"meter/idle": {"bench"},
 
 	"platform/all":     {"bench", "platform/"},
 	"platform/launch":  {"bench", "cgroup", "clock"},
@@ -69,6 +71,7 @@ var outside = map[string][]string{
 	"stats":           {"gonum.org/"},
 	"selftest":        {"gonum.org/"},
 	"spec":            {"github.com/goccy/go-yaml"},
+	"meter/idle":      {"github.com/cilium/ebpf"},
 	"lab":             {"github.com/vishvananda/"},
 	"ledger":          {"github.com/vishvananda/netlink"},
 	"platform/launch": {"github.com/vishvananda/"},
