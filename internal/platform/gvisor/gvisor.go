@@ -3,11 +3,8 @@
 package gvisor
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"os/exec"
-	"strings"
+	"regexp"
 
 	"tare/internal/bench"
 	"tare/internal/platform/oci"
@@ -19,7 +16,7 @@ func New() bench.Platform {
 		Name:    "gvisor",
 		Program: "runsc",
 		Summary: "gVisor sandboxes by runsc: system calls answered by a kernel in user space",
-		Install: "install runsc of 2023 or later, such as: apt-get install -t bookworm-backports runsc",
+		Install: "install runsc of 2025 or later: see https://gvisor.dev/docs/user_guide/install/",
 		Options: []bench.Option{
 			{Name: "platform", Values: []string{"systrap", "ptrace"}, Default: "systrap",
 				Doc: "how system calls are caught: systrap: by seccomp's traps; ptrace: by a tracer, slower"},
@@ -28,12 +25,13 @@ func New() bench.Platform {
 			{Name: "overlay", Values: []string{"self", "memory", "none"}, Default: "self",
 				Doc: "where writes to the root go: self: a file in it, kept by the sandbox; memory: the sandbox's memory; none: the file system of the host"},
 		},
-		Flags: flags,
-		Probe: probe,
-		Parts: map[string]string{"runsc-sandbox": "sandbox", "runsc-gofer": "gofer"},
+		Flags:  flags,
+		Refuse: refuse,
+		Parts:  map[string]string{"runsc-sandbox": "sandbox", "runsc-gofer": "gofer"},
 		Caveats: []bench.Caveat{
 			{Text: "O_DIRECT not honoured: its disk figures include the host's page cache"},
 			{Text: "guest CPU times unreliable: read the host's control group"},
+			{Text: "killed as a whole when it runs out of memory"},
 		},
 	})
 }
@@ -48,14 +46,14 @@ func flags(options map[string]string) []string {
 	return []string{"--platform=" + options["platform"], "--network=" + network, "--overlay2=" + overlay}
 }
 
-// probe refuses a runsc from before systrap, such as Debian 12's own.
-func probe(ctx context.Context, path string) error {
-	out, err := exec.CommandContext(ctx, path, "flags").CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("runsc flags: %w", err)
-	}
-	if !strings.Contains(string(out), "systrap") {
-		return errors.New("this runsc is too old: it has no systrap")
+var date = regexp.MustCompile(`20[0-9]{6}`)
+
+// refuse a runsc that a run cannot rely on. That of 2024-07, Debian's until now,
+// now and then never reports the end of a killed process, and on newer kernels takes every
+// network namespace for the host's; that of 2026-02 does neither.
+func refuse(version string) error {
+	if d := date.FindString(version); d < "20250101" {
+		return fmt.Errorf("runsc %s is too old: it may hang when processes are killed", version)
 	}
 	return nil
 }

@@ -30,8 +30,8 @@ type Runtime struct {
 	// Uncounted are limits it would not hold the container to: they are not asked for.
 	Uncounted []string
 	Caveats   []bench.Caveat
-	// Probe finds a reason why the installed program will not do; may be nil.
-	Probe func(ctx context.Context, path string) error
+	// Refuse finds a reason why a version will not do; may be nil.
+	Refuse func(version string) error
 }
 
 // Platform implements [bench.Platform] for one runtime.
@@ -63,16 +63,13 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	if os.Geteuid() != 0 {
 		return a, fmt.Errorf("%s: containers with a bridge need root: %w%w", r.Name, bench.ErrUnavailable, bench.Hint("run as root"))
 	}
-	path, err := launch.Program(r.Program)
-	if err == nil {
-		a.Version, err = launch.Version(ctx, r.Program)
-	}
-	if err == nil && r.Probe != nil {
-		err = r.Probe(ctx, path)
+	version, err := launch.Version(ctx, r.Program)
+	if err == nil && r.Refuse != nil {
+		err = r.Refuse(version)
 	}
 	if err != nil {
 		return a, fmt.Errorf("%s: %w: %w%w", r.Name, err, bench.ErrUnavailable, r.Install)
 	}
-	a.Programs[r.Program] = a.Version
+	a.Version, a.Programs[r.Program] = version, version
 	return a, nil
 }
