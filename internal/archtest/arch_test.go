@@ -75,7 +75,7 @@ var outside = map[string][]string{
 	"lab":             {"github.com/vishvananda/"},
 	"ledger":          {"github.com/vishvananda/netlink"},
 	"platform/launch": {"github.com/vishvananda/"},
-	"platform/docker": {"github.com/moby/", "github.com/containerd/errdefs"},
+	"platform/docker": {"github.com/moby/", "github.com/containerd/errdefs", "github.com/vishvananda/netlink"},
 	"platform/oci":    {"github.com/opencontainers/runtime-spec/"},
 	"platform/qemu":   {"github.com/ulikunitz/xz"},
 }

@@ -7,8 +7,10 @@ import (
 
 // paths are the files of one daemon.
 type paths struct {
-	data string // kept between runs
-	run  string // of this run, short: a socket's path is at most 107 bytes (unix(7))
+	name   string // of the daemon, unique in the run
+	driver string // of storage
+	data   string // kept between runs
+	run    string // of this run, short: a socket's path is at most 107 bytes (unix(7))
 }
 
 func (p paths) config() string { return filepath.Join(p.run, "daemon.json") }
