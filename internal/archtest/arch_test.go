@@ -53,6 +53,7 @@ var allowed = map[string][]string{
 	"platform/runc":   {"bench", "platform/oci"},
 	"platform/crun":   {"bench", "platform/oci"},
 	"platform/gvisor": {"bench", "platform/oci"},
+	"platform/podman": {"bench", "platform/oci"},
 
 	"platform/platformtest": {"agent", "bench", "cgroup", "clock", "image", "lab", "ledger"},
 	"store/storetest":       {"bench", "host", "store"},

@@ -8,6 +8,7 @@ import (
 	"tare/internal/platform/gvisor"
 	"tare/internal/platform/lxc"
 	"tare/internal/platform/native"
+	"tare/internal/platform/podman"
 	"tare/internal/platform/qemu"
 	"tare/internal/platform/runc"
 )
@@ -21,6 +22,7 @@ func Platforms(state string) []bench.Platform {
 		crun.New(),
 		runc.New(),
 		lxc.New(),
+		podman.New(),
 		docker.New(state),
 		gvisor.New(),
 		qemu.KVM(state),

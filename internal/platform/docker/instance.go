@@ -148,7 +148,8 @@ func (i *instance) Scope() (bench.Scope, error) {
 	if err != nil {
 		return fail(err)
 	}
-	parts, err := launch.Parts(i.engine.cgroups.Group(i.group()), sandboxParts)
+	group := i.engine.cgroups.Group(i.group())
+	parts, err := launch.Parts(group, group, sandboxParts)
 	if err != nil {
 		return fail(err)
 	}
