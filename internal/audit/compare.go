@@ -27,6 +27,7 @@ var checks = []struct {
 	{"CPU placement", placement},
 	{"memory limit", memoryLimit},
 	{"enforcement", enforcement},
+	{"disk limit", diskLimit},
 	{"disk path", diskPath},
 	{"O_DIRECT", direct},
 	{"network path", network},
@@ -45,6 +46,15 @@ var checks = []struct {
 	{"swap", swap},
 	{"readiness event", readiness},
 	{"emulation", emulation},
+}
+
+// Names are the checks' names, in the order they are shown.
+func Names() []string {
+	names := make([]string, len(checks))
+	for i, c := range checks {
+		names[i] = c.name
+	}
+	return names
 }
 
 // Compare looks at everything that must be alike between a platform and the

@@ -113,6 +113,7 @@ func TestSeededViolations(t *testing.T) {
 		"rebooted into another kernel":  {each(3, func(a *bench.ActorOutcome) { a.Kernel = "6.12.2" }), "kernel", ""},
 		"more CPUs given":               {func(s *Side) { s.Subjects[0].Shape.CPUs = 2 }, "CPUs given", ""},
 		"a quota on one side":           {func(s *Side) { s.Subjects[0].Shape.CPUQuota = 0.5 }, "CPUs given", ""},
+		"a disk rate on one side":       {func(s *Side) { s.Subjects[0].Shape.DiskIOPS = 500 }, "disk limit", ""},
 		"a CPU that is not usable":      {each(0, func(a *bench.ActorOutcome) { a.CPUsSeen = 2 }), "CPUs usable", ""},
 		"not pinned":                    {fact("cpus_usable", "0,1"), "CPU placement", ""},
 		"pinning not enforced":          {each(0, func(a *bench.ActorOutcome) { a.Unenforced = []string{"cpu set"} }), "CPU placement", "enforcement"},
@@ -256,5 +257,25 @@ func TestStartupIsNotSampled(t *testing.T) {
 	}
 	if want := []string{"background load", "steal"}; !slices.Equal(unknown, want) || len(a.Invalid()) > 0 {
 		t.Errorf("unknown: %q, want %q; invalid: %v", unknown, want, a.Invalid())
+	}
+}
+
+// A difference that is the question forbids nothing, is said, and excuses no other.
+func TestStudy(t *testing.T) {
+	subject, baseline := clean("kvm"), clean("native")
+	fact("o_direct", "ignored")(&subject)
+	subject.Image = "sha256:0000"
+	a := Compare(subject, baseline)
+	a.Study([]string{"O_DIRECT", "swap"})
+	if found := a.Invalid(); len(found) != 1 || found[0].Name != "image" {
+		t.Errorf("invalid: %+v, want the image alone", found)
+	}
+	for _, c := range a.Checks {
+		switch {
+		case c.Name == "O_DIRECT" && (c.State != Differs || !strings.Contains(c.Why, "what is studied")):
+			t.Errorf("%+v", c)
+		case c.Name == "swap" && c.State != Same:
+			t.Errorf("a check that found nothing changed: %+v", c)
+		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"sync"
 
 	"github.com/moby/moby/api/types/system"
@@ -86,11 +85,7 @@ func (e *engine) service(ctx context.Context, driver string) (*service, error) {
 }
 
 func (e *engine) serve(ctx context.Context, driver string) (*service, error) {
-	name := "docker"
-	if driver != drivers[0] {
-		name += "-" + driver
-	}
-	p := paths{name: name, driver: driver, data: filepath.Join(e.state, name), run: filepath.Join(bench.RuntimeDir, e.env.Run, name)}
+	p := runPaths(e.state, e.env.Run, driver)
 	if err := os.MkdirAll(p.data, 0o711); err != nil {
 		return nil, err
 	}

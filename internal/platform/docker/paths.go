@@ -3,6 +3,8 @@ package docker
 import (
 	"path/filepath"
 	"strings"
+
+	"tare/internal/bench"
 )
 
 // paths are the files of one daemon.
@@ -11,6 +13,17 @@ type paths struct {
 	driver string // of storage
 	data   string // kept between runs
 	run    string // of this run, short: a socket's path is at most 107 bytes (unix(7))
+}
+
+// Host is the address of a run's daemon of the default storage driver, as in DOCKER_HOST.
+func Host(run string) string { return runPaths("", run, drivers[0]).host() }
+
+func runPaths(state, run, driver string) paths {
+	name := "docker"
+	if driver != drivers[0] {
+		name += "-" + driver
+	}
+	return paths{name: name, driver: driver, data: filepath.Join(state, name), run: filepath.Join(bench.RuntimeDir, run, name)}
 }
 
 func (p paths) config() string { return filepath.Join(p.run, "daemon.json") }

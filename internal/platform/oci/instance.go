@@ -56,7 +56,11 @@ func (i *instance) prepare(ctx context.Context) error {
 	if err := i.connect(ctx); err != nil {
 		return err
 	}
-	c := container{launch: l, agent: e.env.AgentPath, group: i.outer.Name() + "/" + inner, netns: i.port.NetNS}
+	disk, err := cgroup.DiskOf(l.Shape, l.Dir)
+	if err != nil {
+		return err
+	}
+	c := container{launch: l, disk: disk, agent: e.env.AgentPath, group: i.outer.Name() + "/" + inner, netns: i.port.NetNS}
 	if err := os.Mkdir(c.scratch(), 0o755); err != nil {
 		return err
 	}
@@ -64,7 +68,7 @@ func (i *instance) prepare(ctx context.Context) error {
 	i.unenforced = slices.Concat(missing, unenforced, []string{"disk size"})
 	i.site = Site{
 		Launch: l, State: e.state, Bundle: l.Dir, Rootfs: i.bundle().rootfs(),
-		Group: bench.CgroupRoot + "/" + i.outer.Name(), NetNS: i.port.NetNS, Spec: s,
+		Group: bench.CgroupRoot + "/" + i.outer.Name(), NetNS: i.port.NetNS, Disk: disk.Path, Spec: s,
 	}
 	return i.bundle().write(s)
 }

@@ -54,6 +54,7 @@ type Site struct {
 	Rootfs string
 	Group  string // the cgroup to make the container's in, relative to each hierarchy
 	NetNS  string // to join; "" for the one the program is started in, or none
+	Disk   string // the device the disk limits of Spec are for
 	// Spec is the bundle's specification; limits that the host lacks are not in it.
 	Spec specs.Spec
 }

@@ -74,6 +74,10 @@ func run(s oci.Site) []string {
 	} else {
 		args = append(args, "--pids-limit", "-1") // its own default is 2048
 	}
+	if io := limits.BlockIO; io != nil {
+		rate := s.Disk + ":" + strconv.FormatUint(io.ThrottleReadIOPSDevice[0].Rate, 10)
+		args = append(args, "--device-read-iops", rate, "--device-write-iops", rate)
+	}
 	for _, m := range s.Spec.Mounts {
 		if m.Type == "bind" {
 			args = append(args, "--mount", "type=bind,source="+m.Source+",target="+m.Destination+readOnly(m.Options))

@@ -2,15 +2,14 @@ package qemu
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 
 	"tare/internal/bench"
 	"tare/internal/cgroup"
 	"tare/internal/platform/launch"
+	"tare/internal/platform/vm"
 )
 
 // Platform is QEMU with one of its accelerators.
@@ -20,14 +19,14 @@ type Platform struct {
 	label   string
 	accel   accel
 	options []bench.Option
-	trial   *trial // what decides whether the accelerator works; nil if it always does
+	trial   *vm.Trial // what decides whether the accelerator works; nil if it always does
 }
 
 // KVM is virtual machines with the host's virtualization. What the trial boot
 // found out is kept in the directory state.
 func KVM(state string) *Platform {
 	return &Platform{name: "kvm", summary: "virtual machine: QEMU with KVM, virtio disk and network",
-		accel: accelKVM, options: options("q35", "microvm"), trial: &trial{state: state, host: "/"}}
+		accel: accelKVM, options: options("q35", "pc", "microvm"), trial: vm.QEMUTrial(state)}
 }
 
 // TCG is the same virtual machines without virtualization: every figure is
@@ -37,7 +36,7 @@ func KVM(state string) *Platform {
 // hang there.
 func TCG() *Platform {
 	return &Platform{name: "qemu-tcg", summary: "virtual machine emulated by QEMU, for hosts without KVM",
-		label: "emulated (tcg)", accel: accelTCG, options: options("q35")}
+		label: "emulated (tcg)", accel: accelTCG, options: options("q35", "pc")}
 }
 
 // Name implements [bench.Platform].
@@ -54,7 +53,7 @@ func (p *Platform) Options() []bench.Option { return p.options }
 func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	version, err := p.programs(ctx)
 	if err == nil && p.trial != nil {
-		err = p.trial.check(version)
+		err = p.trial.Check(version)
 	}
 	if err != nil {
 		return bench.Availability{}, fmt.Errorf("%s: %w", p.name, err)
@@ -64,14 +63,12 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 
 // Probe finds out by a trial boot whether the platform works, where that is
 // not known yet, and remembers it until the host boots again. It takes a second
-// or two where it works and at most [TrialLimit] where it does not. It returns
+// or two where it works and at most [vm.TrialLimit] where it does not. It returns
 // nil, an error that wraps [bench.ErrUnavailable], or what kept it from trying.
 func (p *Platform) Probe(ctx context.Context, e bench.Env) error {
 	version, err := p.programs(ctx)
 	if err == nil && p.trial != nil {
-		if err = p.trial.check(version); errors.Is(err, errNotTried) {
-			err = p.trial.run(ctx, e, p.accel, version)
-		}
+		err = p.trial.Probe(ctx, e, version)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.name, err)
@@ -92,26 +89,7 @@ func (p *Platform) programs(ctx context.Context) (version string, err error) {
 	if _, err := os.Stat("/dev/net/tun"); err != nil {
 		return "", fmt.Errorf("no tap devices: %w: %w%w", err, bench.ErrUnavailable, bench.Hint("modprobe tun"))
 	}
-	out, err := output(ctx, program, "--version")
-	if err != nil {
-		return "", fmt.Errorf("%w: %w", err, bench.ErrUnavailable)
-	}
-	version, err = parseVersion(string(out))
-	if err != nil {
-		return "", fmt.Errorf("%w: %w", err, bench.ErrUnavailable)
-	}
-	return version, nil
-}
-
-var versionLine = regexp.MustCompile(`^QEMU emulator version (\d+(?:\.\d+)+)`)
-
-// parseVersion reads what QEMU prints for --version.
-func parseVersion(out string) (string, error) {
-	m := versionLine.FindStringSubmatch(out)
-	if m == nil {
-		return "", fmt.Errorf("no version in %.200q", out)
-	}
-	return m[1], nil
+	return vm.QEMUVersion(ctx)
 }
 
 // Open implements [bench.Platform].
@@ -119,7 +97,7 @@ func (p *Platform) Open(ctx context.Context, e bench.Env) (bench.Engine, error) 
 	if err := p.Probe(ctx, e); err != nil {
 		return nil, err
 	}
-	g := &engine{name: p.name, accel: p.accel, options: p.options, env: e}
+	g := &engine{name: p.name, accel: p.accel, options: p.options, env: e, host: "/"}
 	if err := g.prepare(ctx); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.name, err)
 	}
@@ -138,22 +116,6 @@ func (g *engine) prepare(ctx context.Context) (err error) {
 	if g.root, err = filepath.Abs(disk); err != nil {
 		return err
 	}
-	g.kernel, g.initrd, err = bootFiles(ctx, g.env)
+	g.kernel, g.initrd, err = vm.Boot(ctx, g.env)
 	return err
-}
-
-// bootFiles returns the guest's kernel and initramfs as absolute paths.
-func bootFiles(ctx context.Context, e bench.Env) (kernel, initrd string, err error) {
-	kernel, modules, err := e.Image.Kernel(ctx)
-	if err != nil {
-		return "", "", fmt.Errorf("kernel of the image: %w", err)
-	}
-	if kernel, err = filepath.Abs(kernel); err != nil {
-		return "", "", err
-	}
-	if initrd, err = initramfs(ctx, e.Dir, e.AgentPath, modules); err != nil {
-		return "", "", err
-	}
-	initrd, err = filepath.Abs(initrd)
-	return kernel, initrd, err
 }
