@@ -53,6 +53,12 @@ var allowed = map[string][]string{
 	"platform/qemu":    {"agent", "bench", "cgroup", "clock", "platform/launch", "platform/vm"},
 	"platform/fake":    {"agent", "bench", "clock"},
 
+	"platform/oci":    {"bench", "cgroup", "platform/launch"},
+	"platform/runc":   {"bench", "platform/oci"},
+	"platform/crun":   {"bench", "platform/oci"},
+	"platform/gvisor": {"bench", "platform/oci"},
+	"platform/podman": {"bench", "platform/oci"},
+
 	"platform/platformtest": {"agent", "bench", "cgroup", "clock", "image", "lab", "ledger"},
 	"store/storetest":       {"bench", "host", "store"},
 	"spec/spectest":         {"bench", "spec"},
@@ -75,7 +81,8 @@ var outside = map[string][]string{
 	"lab":             {"github.com/vishvananda/"},
 	"ledger":          {"github.com/vishvananda/netlink"},
 	"platform/launch": {"github.com/vishvananda/"},
-	"platform/docker": {"github.com/moby/", "github.com/containerd/errdefs"},
+	"platform/docker": {"github.com/moby/", "github.com/containerd/errdefs", "github.com/vishvananda/netlink"},
+	"platform/oci":    {"github.com/opencontainers/runtime-spec/"},
 	"platform/qemu":   {"github.com/ulikunitz/xz"},
 }
 
@@ -137,7 +144,7 @@ func permits(may []string, to string) bool {
 }
 
 // sharedByDrivers are the packages below platform/ that are no drivers.
-var sharedByDrivers = []string{"platform/launch", "platform/vm"}
+var sharedByDrivers = []string{"platform/launch", "platform/oci", "platform/vm"}
 
 // A driver never imports another driver.
 func TestDriversKeepApart(t *testing.T) {

@@ -8,8 +8,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"regexp"
 	"sync"
 
 	"tare/internal/bench"
@@ -37,8 +35,12 @@ func (*Platform) Options() []bench.Option {
 	return []bench.Option{
 		{Name: "net", Values: []string{"bridge", "host", "none"}, Default: "bridge",
 			Doc: "bridge: docker0 with NAT, as by default; host: the lab's own network; none: loopback only"},
-		{Name: "storage", Values: []string{"layer", "volume"}, Default: "layer",
-			Doc: "where /scratch lies: in the container's own writable layer, or in a directory of the host"},
+		{Name: "storage", Values: []string{"rootfs", "volume", "bind"}, Default: "rootfs",
+			Doc: "where /scratch lies: rootfs: in the container's own writable layer; volume: in a volume of Docker's; bind: in a directory of the host"},
+		{Name: "driver", Values: drivers, Default: drivers[0],
+			Doc: "how layers are stored: overlay2: overlayfs; vfs: whole copies; btrfs: snapshots"},
+		{Name: "runtime", Values: []string{"runc", "crun", "runsc"}, Default: "runc",
+			Doc: "what runs the container below the shim; runsc: gVisor's sandbox"},
 	}
 }
 
@@ -49,14 +51,14 @@ var programs = []string{"dockerd", "docker", "containerd", "runc"}
 
 // Check asks the installed programs for their versions; it starts no daemon.
 func (*Platform) Check(ctx context.Context) (bench.Availability, error) {
-	a := bench.Availability{Programs: map[string]string{}}
+	a := bench.Availability{Programs: map[string]string{}, Caveats: caveats}
 	if os.Geteuid() != 0 {
 		return a, fmt.Errorf("docker: a daemon needs root: %w%w", bench.ErrUnavailable, bench.Hint("run as root"))
 	}
 	versions, errs := make([]string, len(programs)), make([]error, len(programs))
 	var all sync.WaitGroup
 	for i, name := range programs {
-		all.Go(func() { versions[i], errs[i] = version(ctx, name) })
+		all.Go(func() { versions[i], errs[i] = launch.Version(ctx, name) })
 	}
 	all.Wait()
 	for i, name := range programs {
@@ -67,28 +69,4 @@ func (*Platform) Check(ctx context.Context) (bench.Availability, error) {
 	}
 	a.Version = a.Programs["dockerd"]
 	return a, nil
-}
-
-func version(ctx context.Context, name string) (string, error) {
-	path, err := launch.Program(name)
-	if err != nil {
-		return "", err
-	}
-	out, err := exec.CommandContext(ctx, path, "--version").Output()
-	if err != nil {
-		return "", fmt.Errorf("%s --version: %w", name, err)
-	}
-	return parseVersion(string(out))
-}
-
-var versionWord = regexp.MustCompile(`\bv?([0-9]+\.[0-9]+[0-9A-Za-z.+~:-]*)`)
-
-// parseVersion finds the version in what one of the programs prints for
-// --version.
-func parseVersion(text string) (string, error) {
-	m := versionWord.FindStringSubmatch(text)
-	if m == nil {
-		return "", fmt.Errorf("no version in %q", text)
-	}
-	return m[1], nil
 }
