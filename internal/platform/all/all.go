@@ -3,9 +3,11 @@ package all
 
 import (
 	"tare/internal/bench"
+	"tare/internal/platform/bwrap"
 	"tare/internal/platform/docker"
 	"tare/internal/platform/lxc"
 	"tare/internal/platform/native"
+	"tare/internal/platform/nspawn"
 	"tare/internal/platform/qemu"
 )
 
@@ -15,6 +17,8 @@ import (
 func Platforms(state string) []bench.Platform {
 	return []bench.Platform{
 		native.New(),
+		bwrap.New(),
+		nspawn.New(),
 		lxc.New(),
 		docker.New(state),
 		qemu.KVM(state),
