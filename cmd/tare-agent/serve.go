@@ -47,7 +47,7 @@ func serve(ctx context.Context, args []string) error {
 		in, out = f, f
 	}
 	for _, f := range []*os.File{in, out} {
-		restore, err := makeRaw(f)
+		restore, err := agent.MakeRaw(f)
 		if err != nil {
 			return err
 		}
@@ -74,24 +74,4 @@ func openPort(ctx context.Context, path string) (*os.File, error) {
 			return nil, fmt.Errorf("open port %s: %w%w", path, err, bench.Hint("the virtual machine needs a device of that name"))
 		}
 	}
-}
-
-// makeRaw turns a terminal's line discipline off, as a stream of bytes needs;
-// anything else it leaves alone.
-func makeRaw(f *os.File) (restore func(), err error) {
-	fd := int(f.Fd())
-	before, err := unix.IoctlGetTermios(fd, unix.TCGETS)
-	if err != nil {
-		return func() {}, nil
-	}
-	raw := *before
-	raw.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
-	raw.Oflag &^= unix.OPOST
-	raw.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
-	raw.Cflag = raw.Cflag&^(unix.CSIZE|unix.PARENB) | unix.CS8
-	raw.Cc[unix.VMIN], raw.Cc[unix.VTIME] = 1, 0
-	if err := unix.IoctlSetTermios(fd, unix.TCSETS, &raw); err != nil {
-		return nil, fmt.Errorf("make terminal raw: %w", err)
-	}
-	return func() { _ = unix.IoctlSetTermios(fd, unix.TCSETS, before) }, nil
 }

@@ -19,6 +19,7 @@ var allowed = map[string][]string{
 	"clock":  {},
 	"proc":   {},
 	"cage":   {},
+	"serial": {},
 	"spec":   {"bench"},
 	"plan":   {"bench", "spec", "stats"},
 	"agent":  {"bench", "clock", "proc"},
@@ -26,7 +27,7 @@ var allowed = map[string][]string{
 	"ledger": {"bench", "cgroup"},
 	"lab":    {"bench"},
 	"host":   {"bench", "cgroup", "proc"},
-	"guest":  {"agent", "bench"},
+	"guest":  {"agent", "bench", "serial"},
 	"image":  {"bench"},
 	"meter":  {"bench", "proc"},
 	"store":  {"bench", "host"},
@@ -59,7 +60,7 @@ var allowed = map[string][]string{
 }
 
 // driver is what a package under platform may import that has no entry above.
-var driver = []string{"agent", "bench", "cgroup", "clock", "platform/launch"}
+var driver = []string{"agent", "bench", "cgroup", "clock", "platform/launch", "serial"}
 
 // outside names the only packages that may import a module other than the
 // standard library and golang.org/x/sys, with the modules.

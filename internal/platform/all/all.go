@@ -9,6 +9,7 @@ import (
 	"tare/internal/platform/native"
 	"tare/internal/platform/nspawn"
 	"tare/internal/platform/qemu"
+	"tare/internal/platform/uml"
 )
 
 // Platforms returns every driver in the order people expect: the baseline
@@ -21,6 +22,7 @@ func Platforms(state string) []bench.Platform {
 		nspawn.New(),
 		lxc.New(),
 		docker.New(state),
+		uml.New(),
 		qemu.KVM(state),
 		qemu.TCG(),
 	}
