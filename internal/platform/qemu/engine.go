@@ -24,6 +24,7 @@ type engine struct {
 	options []bench.Option
 	env     bench.Env
 	cgroups *cgroup.FS
+	host    hostFiles
 	kernel  string
 	initrd  string
 	root    string
@@ -64,26 +65,41 @@ func (g *engine) start(ctx context.Context, l bench.Launch, i *instance) error {
 
 // provide makes what the machine is plugged into: its scratch disk and tap.
 func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (machine, error) {
+	if err := g.host.allows(l.Options, l.Shape.Memory); err != nil {
+		return machine{}, err
+	}
 	i.undo.Add(i.removeFiles)
-	if err := makeScratch(ctx, filepath.Join(l.Dir, fileScratch), l.Shape.Disk); err != nil {
+	if err := makeScratch(ctx, l.Dir, l.Options[optDisk], l.Shape.Disk); err != nil {
 		return machine{}, err
 	}
-	lease, err := g.env.Lab.Allocate()
-	if err != nil {
-		return machine{}, fmt.Errorf("address: %w", err)
-	}
-	i.addr = lease.Addr.Addr()
-	i.tap = tapName(l.ID)
-	if err := g.env.Lab.Tap(i.tap); err != nil { // the ledger knows the lab it is in
-		return machine{}, err
-	}
-	i.undo.Add(func(context.Context) error { return g.env.Lab.RemoveTap(i.tap) })
-	vhost, err := useVhost(l.Options[optVhost])
-	return machine{
+	m := machine{
 		id: l.ID, accel: g.accel, options: l.Options, cpus: l.Shape.CPUs, memory: l.Shape.Memory,
 		kernel: g.kernel, initrd: g.initrd, root: g.root,
-		tap: i.tap, mac: lease.MAC, vhost: vhost, addr: lease.Addr, gateway: lease.Gateway,
-	}, err
+	}
+	err := g.plug(l, i, &m)
+	return m, err
+}
+
+// plug joins the machine to the bridge by a tap. With net=user there is nothing
+// to join: the machine has no address that others could reach.
+func (g *engine) plug(l bench.Launch, i *instance, m *machine) error {
+	lease, err := g.env.Lab.Allocate()
+	if err != nil {
+		return fmt.Errorf("address: %w", err)
+	}
+	m.mac = lease.MAC
+	if l.Options[optNet] == netUser {
+		return nil
+	}
+	i.addr, m.addr, m.gateway = lease.Addr.Addr(), lease.Addr, lease.Gateway
+	i.tap = tapName(l.ID)
+	m.tap = i.tap
+	if err := g.env.Lab.Tap(i.tap); err != nil { // the ledger knows the lab it is in
+		return err
+	}
+	i.undo.Add(func(context.Context) error { return g.env.Lab.RemoveTap(i.tap) })
+	m.vhost, err = useVhost(l.Options[optVhost])
+	return err
 }
 
 // confine makes the control group of the launch.
@@ -165,11 +181,16 @@ func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *insta
 	if err := i.group.Add(cmd.Process.Pid); err != nil {
 		return err
 	}
-	if i.monitor, err = i.accept(ctx, monitor); err != nil {
+	conn, err := i.accept(ctx, monitor)
+	if err != nil {
 		return fmt.Errorf("wait for the monitor: %w", err)
 	}
+	i.monitor = newQMP(conn)
 	if i.stream, err = i.accept(ctx, agent); err != nil {
 		return fmt.Errorf("wait for the agent's port: %w", err)
+	}
+	if l.Options[optPin] == "on" {
+		return i.pin(ctx, l.CPUSet)
 	}
 	return nil
 }

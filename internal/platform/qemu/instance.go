@@ -38,7 +38,7 @@ type instance struct {
 	unenforced []string
 	launched   int64
 	stream     net.Conn
-	monitor    net.Conn
+	monitor    *qmp
 
 	cmd    *exec.Cmd
 	exited chan struct{} // closed once QEMU is gone and status is set
@@ -128,7 +128,11 @@ func (i *instance) Scope() (bench.Scope, error) {
 	for _, pid := range vhost {
 		helpers = append(helpers, bench.Process{PID: pid, Part: "vhost"})
 	}
-	return bench.Scope{OwnKernel: true, Cgroups: i.group.Dirs(), Helpers: helpers, NetDevs: []string{i.tap}}, nil
+	scope := bench.Scope{OwnKernel: true, Cgroups: i.group.Dirs(), Helpers: helpers}
+	if i.tap != "" {
+		scope.NetDevs = []string{i.tap}
+	}
+	return scope, nil
 }
 
 // Log implements [bench.Instance]: how QEMU ended, its messages and the end of
@@ -161,7 +165,7 @@ func (i *instance) Close(ctx context.Context) error {
 // keeps the end.
 func (i *instance) removeFiles(context.Context) error {
 	i.last = i.Log()
-	return removeFiles(i.dir, fileScratch, fileAgent, fileMonitor, fileMessages, fileConsole)
+	return removeFiles(i.dir, fileScratch, fileQcow2, fileAgent, fileMonitor, fileMessages, fileConsole)
 }
 
 // stop ends QEMU: politely if there is time, by force if not. Nothing the guest
@@ -203,7 +207,7 @@ func (i *instance) quit(ctx context.Context) {
 		return
 	}
 	// A monitor that does not answer is killed next, so its error adds nothing.
-	if q, err := openQMP(i.monitor); err != nil || q.Execute("quit", nil) != nil {
+	if i.monitor.agree() != nil || i.monitor.Execute("quit", nil) != nil {
 		return
 	}
 	select {

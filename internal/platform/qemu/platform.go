@@ -11,6 +11,7 @@ import (
 	"tare/internal/bench"
 	"tare/internal/cgroup"
 	"tare/internal/platform/launch"
+	"tare/internal/platform/vm"
 )
 
 // Platform is QEMU with one of its accelerators.
@@ -27,7 +28,7 @@ type Platform struct {
 // found out is kept in the directory state.
 func KVM(state string) *Platform {
 	return &Platform{name: "kvm", summary: "virtual machine: QEMU with KVM, virtio disk and network",
-		accel: accelKVM, options: options("q35", "microvm"), trial: &trial{state: state, host: "/"}}
+		accel: accelKVM, options: options("q35", "pc", "microvm"), trial: &trial{state: state, host: "/"}}
 }
 
 // TCG is the same virtual machines without virtualization: every figure is
@@ -37,7 +38,7 @@ func KVM(state string) *Platform {
 // hang there.
 func TCG() *Platform {
 	return &Platform{name: "qemu-tcg", summary: "virtual machine emulated by QEMU, for hosts without KVM",
-		label: "emulated (tcg)", accel: accelTCG, options: options("q35")}
+		label: "emulated (tcg)", accel: accelTCG, options: options("q35", "pc")}
 }
 
 // Name implements [bench.Platform].
@@ -92,7 +93,7 @@ func (p *Platform) programs(ctx context.Context) (version string, err error) {
 	if _, err := os.Stat("/dev/net/tun"); err != nil {
 		return "", fmt.Errorf("no tap devices: %w: %w%w", err, bench.ErrUnavailable, bench.Hint("modprobe tun"))
 	}
-	out, err := output(ctx, program, "--version")
+	out, err := launch.Output(ctx, program, "--version")
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", err, bench.ErrUnavailable)
 	}
@@ -119,7 +120,7 @@ func (p *Platform) Open(ctx context.Context, e bench.Env) (bench.Engine, error) 
 	if err := p.Probe(ctx, e); err != nil {
 		return nil, err
 	}
-	g := &engine{name: p.name, accel: p.accel, options: p.options, env: e}
+	g := &engine{name: p.name, accel: p.accel, options: p.options, env: e, host: "/"}
 	if err := g.prepare(ctx); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.name, err)
 	}
@@ -138,22 +139,6 @@ func (g *engine) prepare(ctx context.Context) (err error) {
 	if g.root, err = filepath.Abs(disk); err != nil {
 		return err
 	}
-	g.kernel, g.initrd, err = bootFiles(ctx, g.env)
+	g.kernel, g.initrd, err = vm.Boot(ctx, g.env)
 	return err
-}
-
-// bootFiles returns the guest's kernel and initramfs as absolute paths.
-func bootFiles(ctx context.Context, e bench.Env) (kernel, initrd string, err error) {
-	kernel, modules, err := e.Image.Kernel(ctx)
-	if err != nil {
-		return "", "", fmt.Errorf("kernel of the image: %w", err)
-	}
-	if kernel, err = filepath.Abs(kernel); err != nil {
-		return "", "", err
-	}
-	if initrd, err = initramfs(ctx, e.Dir, e.AgentPath, modules); err != nil {
-		return "", "", err
-	}
-	initrd, err = filepath.Abs(initrd)
-	return kernel, initrd, err
 }

@@ -17,6 +17,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
+	"tare/internal/platform/vm"
 )
 
 // TrialLimit is how long a trial boot may take. Where virtualization works it
@@ -109,7 +110,7 @@ func (t *trial) run(ctx context.Context, e bench.Env, a accel, version string) e
 // tryBoot boots the guest's kernel with the agent as init, without disks or
 // network, until the agent shows. It returns why it did not, or "".
 func tryBoot(ctx context.Context, e bench.Env, a accel) (failure string, err error) {
-	kernel, initrd, err := bootFiles(ctx, e)
+	kernel, initrd, err := vm.Boot(ctx, e)
 	if err != nil {
 		return "", err
 	}

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/platform/vm"
 )
 
 // machine is everything the kernel's command line depends on.
@@ -32,7 +34,10 @@ func (m machine) args() []string {
 	if m.launch.Options[optCache] == "sync" {
 		flags = "s"
 	}
-	return []string{
+	guest := vm.Guest{
+		Addr: m.lease.Addr, Gateway: m.lease.Gateway, Root: "/dev/ubda", Scratch: "/dev/ubdb", Port: "/dev/ttyS0",
+	}
+	args := []string{
 		"mem=" + strconv.FormatInt(int64(m.launch.Shape.Memory/bench.KiB), 10) + "K",
 		"initrd=" + m.initrd,
 		"ubd0=" + m.cow() + "," + m.root,
@@ -41,7 +46,6 @@ func (m machine) args() []string {
 		"con=null", "con0=null,fd:2", "ssl=null", "ssl0=fd:0,fd:1",
 		"uml_dir=" + m.launch.Dir, "umid=machine", "hostfs=" + m.nothing(),
 		"quiet", "panic=-1", "noreboot",
-		"tare.root=/dev/ubda", "tare.scratch=/dev/ubdb", "tare.port=/dev/ttyS0",
-		"tare.ip=" + m.lease.Addr.String(), "tare.gw=" + m.lease.Gateway.String(),
 	}
+	return append(args, strings.Fields(guest.Args())...)
 }

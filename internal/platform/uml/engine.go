@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,6 +15,7 @@ import (
 	"tare/internal/bench"
 	"tare/internal/cgroup"
 	"tare/internal/platform/launch"
+	"tare/internal/platform/vm"
 	"tare/internal/serial"
 )
 
@@ -55,32 +55,8 @@ func (e *engine) open(ctx context.Context) (err error) {
 	if e.root, err = filepath.Abs(disk); err != nil {
 		return err
 	}
-	e.initrd, err = initramfs(e.env)
+	e.initrd, err = vm.Bare(e.env)
 	return err
-}
-
-// initramfs writes the initial RAM file system: the agent alone, for all that
-// is needed is built into the kernel.
-func initramfs(env bench.Env) (path string, err error) {
-	agent, err := os.ReadFile(env.AgentPath)
-	if err != nil {
-		return "", fmt.Errorf("read agent: %w%w", err, bench.Hint("build tare-agent and keep it beside tare"))
-	}
-	f, err := os.CreateTemp(env.Dir, "uml-*.cpio")
-	if err != nil {
-		return "", fmt.Errorf("make initramfs: %w", err)
-	}
-	c := launch.NewCpio(f)
-	for _, dir := range []string{"dev", "proc", "sys"} {
-		c.Dir(dir)
-	}
-	c.CharDev("dev/console", 0o600, 5, 1) // opened by the kernel for init's standard files
-	c.File("init", 0o755, agent)
-	c.File("modules.list", 0o644, nil)
-	if err := errors.Join(c.Close(), f.Close()); err != nil {
-		return "", fmt.Errorf("make initramfs: %w", err)
-	}
-	return filepath.Abs(f.Name())
 }
 
 // Close has nothing to stop; the run removes its directory.
@@ -109,7 +85,7 @@ func (e *engine) start(ctx context.Context, i *instance, l bench.Launch) error {
 			return err
 		}
 	}
-	if err := launch.MakeScratch(ctx, m.scratch(), l.Shape.Disk); err != nil {
+	if err := vm.Scratch(ctx, m.scratch(), l.Shape.Disk); err != nil {
 		return err
 	}
 	if err := e.confine(i, l); err != nil {
