@@ -172,6 +172,15 @@ var machineArg = map[string]string{
 	"microvm": "microvm,acpi=on,pcie=on",
 }
 
+// trialArgv is the command line of a trial boot with the accelerator.
+func trialArgv(a accel) func(e bench.Env, id, kernel, initrd string) ([]string, error) {
+	return func(_ bench.Env, id, kernel, initrd string) ([]string, error) {
+		return []string{program, "-name", id, "-accel", a.arg, "-cpu", a.cpu,
+			"-machine", machineArg["q35"], "-m", "256M", "-nodefaults", "-no-user-config", "-display", "none",
+			"-no-reboot", "-serial", "stdio", "-kernel", kernel, "-initrd", initrd, "-append", "console=ttyS0 panic=-1"}, nil
+	}
+}
+
 // escape writes a value in QEMU's option syntax, where a comma separates.
 func escape(value string) string {
 	var out []byte

@@ -292,15 +292,14 @@ func TestEarlyDeath(t *testing.T) {
 // The way a trial tells a living guest from a dead one, tried where guests live.
 func TestTrialBoot(t *testing.T) {
 	env := lend(t, "qemu-trial")
-	failure, err := tryBoot(t.Context(), env, accelTCG)
-	if err != nil || failure != "" {
-		t.Errorf("with emulation: %q, %v", failure, err)
-	}
-	nosuch := accelTCG
-	nosuch.cpu = "nosuch"
-	failure, err = tryBoot(t.Context(), env, nosuch)
-	if err != nil || !strings.Contains(failure, "nosuch") {
-		t.Errorf("with a CPU that QEMU does not know: %q, %v", failure, err)
+	for _, c := range []struct{ cpu, says string }{{accelTCG.cpu, ""}, {"nosuch", "nosuch"}} {
+		a := accelTCG
+		a.cpu = c.cpu
+		trial := vm.Trial{Monitor: "qemu", State: t.TempDir(), Argv: trialArgv(a)}
+		failure, err := trial.TryBoot(t.Context(), env)
+		if err != nil || !strings.Contains(failure, c.says) || (failure == "") != (c.says == "") {
+			t.Errorf("with the CPU %s: %q, %v", c.cpu, failure, err)
+		}
 	}
 }
 
@@ -313,7 +312,7 @@ func TestProbeKVM(t *testing.T) {
 	probed := p.Probe(t.Context(), env)
 	_, after := p.Check(t.Context())
 	t.Logf("before: %v\nprobe: %v\nafter: %v (hint: %s)", before, probed, after, bench.HintOf(after))
-	if !errors.Is(before, bench.ErrUnavailable) || errors.Is(after, errNotTried) {
+	if !errors.Is(before, bench.ErrUnavailable) || errors.Is(after, vm.ErrNotTried) {
 		t.Error("there is a verdict before the trial, or none after it")
 	}
 	if (probed == nil) != (after == nil) {

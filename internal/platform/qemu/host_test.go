@@ -2,6 +2,7 @@ package qemu
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -46,5 +47,15 @@ func TestHostAllows(t *testing.T) {
 		if c.hint != "" && !errors.Is(err, bench.ErrUnavailable) {
 			t.Errorf("%s: does not say that it is unavailable", what)
 		}
+	}
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -2,7 +2,6 @@ package qemu
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,14 +20,14 @@ type Platform struct {
 	label   string
 	accel   accel
 	options []bench.Option
-	trial   *trial // what decides whether the accelerator works; nil if it always does
+	trial   *vm.Trial // what decides whether the accelerator works; nil if it always does
 }
 
 // KVM is virtual machines with the host's virtualization. What the trial boot
 // found out is kept in the directory state.
 func KVM(state string) *Platform {
 	return &Platform{name: "kvm", summary: "virtual machine: QEMU with KVM, virtio disk and network",
-		accel: accelKVM, options: options("q35", "pc", "microvm"), trial: &trial{state: state, host: "/"}}
+		accel: accelKVM, options: options("q35", "pc", "microvm"), trial: &vm.Trial{Monitor: "qemu", State: state, Argv: trialArgv(accelKVM)}}
 }
 
 // TCG is the same virtual machines without virtualization: every figure is
@@ -55,7 +54,7 @@ func (p *Platform) Options() []bench.Option { return p.options }
 func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	version, err := p.programs(ctx)
 	if err == nil && p.trial != nil {
-		err = p.trial.check(version)
+		err = p.trial.Check(version)
 	}
 	if err != nil {
 		return bench.Availability{}, fmt.Errorf("%s: %w", p.name, err)
@@ -65,14 +64,12 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 
 // Probe finds out by a trial boot whether the platform works, where that is
 // not known yet, and remembers it until the host boots again. It takes a second
-// or two where it works and at most [TrialLimit] where it does not. It returns
+// or two where it works and at most [vm.TrialLimit] where it does not. It returns
 // nil, an error that wraps [bench.ErrUnavailable], or what kept it from trying.
 func (p *Platform) Probe(ctx context.Context, e bench.Env) error {
 	version, err := p.programs(ctx)
 	if err == nil && p.trial != nil {
-		if err = p.trial.check(version); errors.Is(err, errNotTried) {
-			err = p.trial.run(ctx, e, p.accel, version)
-		}
+		err = p.trial.Probe(ctx, e, version)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.name, err)

@@ -72,10 +72,3 @@ func TestInitramfs(t *testing.T) {
 		t.Errorf("without modules.dep there is no hint: %v", err)
 	}
 }
-
-func write(t *testing.T, path, content string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
