@@ -48,6 +48,11 @@ var allowed = map[string][]string{
 	"platform/vm":     {"bench", "platform/launch"},
 	"platform/fake":   {"agent", "bench", "clock"},
 
+	"platform/oci":    {"bench", "cgroup", "platform/launch"},
+	"platform/runc":   {"bench", "platform/oci"},
+	"platform/crun":   {"bench", "platform/oci"},
+	"platform/gvisor": {"bench", "platform/oci"},
+
 	"platform/platformtest": {"agent", "bench", "cgroup", "clock", "image", "lab", "ledger"},
 	"store/storetest":       {"bench", "host", "store"},
 	"spec/spectest":         {"bench", "spec"},
@@ -73,6 +78,7 @@ var outside = map[string][]string{
 	"ledger":          {"github.com/vishvananda/netlink"},
 	"platform/launch": {"github.com/vishvananda/"},
 	"platform/docker": {"github.com/moby/", "github.com/containerd/errdefs"},
+	"platform/oci":    {"github.com/opencontainers/runtime-spec/"},
 	"platform/qemu":   {"github.com/ulikunitz/xz"},
 }
 
@@ -137,7 +143,7 @@ func permits(may []string, to string) bool {
 }
 
 // sharedByDrivers are the packages below platform/ that are no drivers.
-var sharedByDrivers = []string{"platform/launch", "platform/vm"}
+var sharedByDrivers = []string{"platform/launch", "platform/oci", "platform/vm"}
 
 // A driver never imports another driver.
 func TestDriversKeepApart(t *testing.T) {

@@ -4,11 +4,14 @@ package all
 import (
 	"tare/internal/bench"
 	"tare/internal/platform/bwrap"
+	"tare/internal/platform/crun"
 	"tare/internal/platform/docker"
+	"tare/internal/platform/gvisor"
 	"tare/internal/platform/lxc"
 	"tare/internal/platform/native"
 	"tare/internal/platform/nspawn"
 	"tare/internal/platform/qemu"
+	"tare/internal/platform/runc"
 	"tare/internal/platform/uml"
 )
 
@@ -20,8 +23,11 @@ func Platforms(state string) []bench.Platform {
 		native.New(),
 		bwrap.New(),
 		nspawn.New(),
+		crun.New(),
+		runc.New(),
 		lxc.New(),
 		docker.New(state),
+		gvisor.New(),
 		uml.New(),
 		qemu.KVM(state),
 		qemu.TCG(),

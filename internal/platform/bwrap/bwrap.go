@@ -7,8 +7,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"strings"
 
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
@@ -40,14 +38,9 @@ func (Platform) Check(ctx context.Context) (bench.Availability, error) {
 	if os.Geteuid() != 0 {
 		return unavailable("limits and a bridge need root", "run as root")
 	}
-	path, err := launch.Program("bwrap")
+	version, err := launch.Version(ctx, "bwrap")
 	if err != nil {
 		return unavailable(err, "apt-get install bubblewrap")
-	}
-	out, err := exec.CommandContext(ctx, path, "--version").Output()
-	version, ok := strings.CutPrefix(strings.TrimSpace(string(out)), "bubblewrap ")
-	if err != nil || !ok {
-		return unavailable(fmt.Sprintf("--version says %.100q, %v", out, err), "is this bubblewrap?")
 	}
 	return bench.Availability{Version: version, Programs: map[string]string{"bwrap": version}}, nil
 }

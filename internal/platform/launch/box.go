@@ -18,7 +18,7 @@ type box struct {
 	words      string // the file with its standard error
 	argv       []string
 	addr       netip.Addr
-	dev        string // the lab's end of its wire
+	port       bench.Port // with net=veth
 	group      *cgroup.Group
 	unenforced []string
 	process    *Process
@@ -34,9 +34,8 @@ func (i *box) Unenforced() []string       { return slices.Clone(i.unenforced) }
 // Scope is the cgroup, which also holds the program itself.
 func (i *box) Scope() (bench.Scope, error) {
 	s := bench.Scope{Cgroups: i.group.Dirs()}
-	if i.dev != "" {
-		s.NetDevs = []string{i.dev}
-		s.NetNS = fmt.Sprintf("/proc/%d/ns/net", i.process.PID())
+	if i.port.NetNS != "" {
+		s.NetDevs, s.NetNS = []string{i.port.Device}, i.port.NetNS
 	}
 	return s, nil
 }

@@ -88,7 +88,7 @@ func (e *boxes) Start(ctx context.Context, l bench.Launch) (bench.Instance, erro
 	i := &box{id: l.ID, words: filepath.Join(l.Dir, "words"), addr: e.labAddr}
 	err := ctx.Err()
 	if err == nil {
-		err = e.start(i, l)
+		err = e.start(ctx, i, l)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", l.ID, i.undo.Fail(ctx, err))
@@ -96,7 +96,7 @@ func (e *boxes) Start(ctx context.Context, l bench.Launch) (bench.Instance, erro
 	return i, nil
 }
 
-func (e *boxes) start(i *box, l bench.Launch) error {
+func (e *boxes) start(ctx context.Context, i *box, l bench.Launch) error {
 	if len(l.CPUSet) == 0 || l.NetNS != "" {
 		return fmt.Errorf("CPUs %v, network namespace %q: %w", l.CPUSet, l.NetNS, bench.ErrInvalid)
 	}
@@ -110,7 +110,7 @@ func (e *boxes) start(i *box, l bench.Launch) error {
 	if err := e.confine(i, l); err != nil {
 		return err
 	}
-	lease, err := e.connect(i, l)
+	netns, err := e.connect(ctx, i, l)
 	if err != nil {
 		return err
 	}
@@ -121,8 +121,8 @@ func (e *boxes) start(i *box, l bench.Launch) error {
 	i.argv = append([]string{e.Program}, args...)
 	cmd := exec.Command(e.path, args...)
 	cmd.Env = []string{"PATH=" + SearchPath(""), bench.ProcessMark + "=" + l.ID}
-	return Apart(e.env.Lab.NetNS(), func() error {
-		if err := e.surround(i, at, lease); err != nil {
+	return Apart(netns, func() error {
+		if err := e.surround(at); err != nil {
 			return err
 		}
 		return i.group.Around(func(born syscall.SysProcAttr) (err error) {
@@ -144,26 +144,25 @@ func (e *boxes) confine(i *box, l bench.Launch) error {
 	return err
 }
 
-// connect settles the box's address.
-func (e *boxes) connect(i *box, l bench.Launch) (lease bench.Lease, err error) {
+// connect settles the box's address and returns the network namespace to start in.
+func (e *boxes) connect(ctx context.Context, i *box, l bench.Launch) (netns string, err error) {
 	switch l.Options[NetOption.Name] {
 	case "veth":
-		lease, err = e.env.Lab.Allocate()
-		i.addr, i.dev = lease.Addr.Addr(), deviceName("ve", l.ID)
+		if i.port, err = e.env.Lab.Plug(ctx); err != nil {
+			return "", err
+		}
+		i.undo.Add(func(context.Context) error { return e.env.Lab.Unplug(i.port) })
+		i.addr = i.port.Lease.Addr.Addr()
+		return i.port.NetNS, nil
 	case "none":
 		i.addr = netip.Addr{}
 	}
-	return lease, err
+	return e.env.Lab.NetNS(), nil
 }
 
 // surround makes, on the thread apart that will start the program, all that is
 // to vanish with it.
-func (e *boxes) surround(i *box, at Site, lease bench.Lease) error {
-	if i.dev != "" {
-		if err := plugIn(i.dev, e.env.Lab.Bridge(), lease); err != nil {
-			return err
-		}
-	}
+func (e *boxes) surround(at Site) error {
 	if err := FreshSysfs(); err != nil {
 		return err
 	}

@@ -8,8 +8,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"regexp"
 	"strings"
 
 	"tare/internal/bench"
@@ -46,31 +44,11 @@ func (Platform) Check(ctx context.Context) (bench.Availability, error) {
 	if os.Geteuid() != 0 {
 		return unavailable("containers need root", "run as root")
 	}
-	path, err := launch.Program(program)
+	version, err := launch.Version(ctx, program)
 	if err != nil {
 		return unavailable(err, "apt-get install systemd-container")
 	}
-	out, err := exec.CommandContext(ctx, path, "--version").Output()
-	if err != nil {
-		return unavailable(fmt.Sprintf("%s --version: %v", program, err), "")
-	}
-	version, err := parseVersion(string(out))
-	if err != nil {
-		return unavailable(fmt.Sprintf("%s --version: %v", program, err), "")
-	}
 	return bench.Availability{Version: version, Programs: map[string]string{program: version}}, nil
-}
-
-var versionLine = regexp.MustCompile(`^systemd ([0-9]+) \(([^()]+)\)`)
-
-// parseVersion reads what programs of systemd print for --version: the
-// distribution's version if it tells one.
-func parseVersion(text string) (string, error) {
-	m := versionLine.FindStringSubmatch(text)
-	if m == nil {
-		return "", fmt.Errorf("no version in %.100q", text)
-	}
-	return m[2], nil
 }
 
 // Open looks for the image; nspawn has no daemon.

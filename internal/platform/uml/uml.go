@@ -24,7 +24,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 
 	"tare/internal/bench"
@@ -78,26 +77,15 @@ func check(ctx context.Context) (a bench.Availability, err error) {
 	if _, err := os.Stat("/dev/net/tun"); err != nil {
 		return a, fmt.Errorf("no tap devices: %w: %w%w", err, bench.ErrUnavailable, bench.Hint("modprobe tun"))
 	}
-	out, err := launch.Output(ctx, program, "--version")
-	if err == nil {
-		a.Version, err = parseVersion(string(out))
-	}
-	if err != nil {
+	if a.Version, err = launch.Version(ctx, program); err != nil {
 		return a, fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, bench.Hint("is "+program+" User-mode Linux? apt-get install --reinstall user-mode-linux"))
 	}
 	a.Programs = map[string]string{program: a.Version}
-	return a, nil
-}
-
-var versionForm = regexp.MustCompile(`^[0-9]+\.[0-9]+[0-9A-Za-z.+~-]*$`)
-
-// parseVersion reads what the kernel prints for --version.
-func parseVersion(text string) (string, error) {
-	v := strings.TrimSpace(text)
-	if !versionForm.MatchString(v) {
-		return "", fmt.Errorf("no version in %.100q", text)
+	a.Caveats = []bench.Caveat{
+		{Text: "O_DIRECT not honoured: its disk figures include the host's page cache", With: map[string]string{optCache: "writeback"}},
+		{Text: "O_DIRECT not honoured: reads may come from the host's page cache", With: map[string]string{optCache: "sync"}},
 	}
-	return v, nil
+	return a, nil
 }
 
 // checkLaunch refuses what the kernel could not run.
