@@ -172,19 +172,20 @@ func (e *boxes) surround(at Site) error {
 		}
 	}
 	if e.MapIDs != nil && e.MapIDs(at.Launch) {
-		if err := mapIDs(e.image, upper(at.Launch.Dir), at.Scratch); err != nil {
+		if err := MapIDs(e.image, upper(at.Launch.Dir), at.Scratch); err != nil {
 			return err
 		}
 	}
-	return overlay(e.image, at.Launch.Dir, at.Root)
+	return Overlay(e.image, at.Launch.Dir, at.Root)
 }
 
 func upper(dir string) string { return filepath.Join(dir, "upper") }
 func work(dir string) string  { return filepath.Join(dir, "work") }
 
-// overlay mounts the image under a layer in dir, as the kernel's
-// Documentation/filesystems/overlayfs.rst says.
-func overlay(image, dir, at string) error {
+// Overlay mounts the image under a layer in dir, which holds the empty
+// directories upper and work, as the kernel's
+// Documentation/filesystems/overlayfs.rst says. For use inside [Apart].
+func Overlay(image, dir, at string) error {
 	layers := "lowerdir=" + image + ",upperdir=" + upper(dir) + ",workdir=" + work(dir)
 	if strings.ContainsAny(image+dir, `,:\`) {
 		return fmt.Errorf("mount overlay: a comma, colon or backslash in %q: %w", layers, bench.ErrInvalid)

@@ -19,10 +19,10 @@ const (
 	IDs     = 65536
 )
 
-// mapIDs shows the image, at its own place, as if the owner of each file were
+// MapIDs shows the image, at its own place, as if the owner of each file were
 // FirstID higher, by mount_setattr(2) with MOUNT_ATTR_IDMAP, and gives the
 // instance's own empty directories to its root. For use inside [Apart].
-func mapIDs(image string, own ...string) error {
+func MapIDs(image string, own ...string) error {
 	ns, err := userNamespace()
 	if err != nil {
 		return fmt.Errorf("user namespace of ids from %d: %w", FirstID, err)

@@ -54,7 +54,7 @@ func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, err
 	i := e.instance(l)
 	err := ctx.Err()
 	if err == nil {
-		err = i.prepare()
+		err = i.prepare(ctx)
 	}
 	if err == nil {
 		err = i.start()
@@ -75,7 +75,13 @@ func (e *engine) instance(l bench.Launch) *instance {
 // command is lxc-execute for the container.
 func (e *engine) command(c container) *exec.Cmd {
 	cmd := exec.Command(e.program, c.args()...)
-	cmd.Env = []string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), bench.ProcessMark + "=" + c.launch.ID}
+	path := launch.SearchPath(os.Getenv("PATH"))
+	if c.unprivileged() {
+		// With newuidmap in reach LXC leaves the mapping to it, which only grants
+		// what /etc/subuid lists; root needs no leave.
+		path = "/nowhere"
+	}
+	cmd.Env = []string{"PATH=" + path, bench.ProcessMark + "=" + c.launch.ID}
 	return cmd
 }
 

@@ -32,7 +32,7 @@ type instance struct {
 }
 
 // prepare makes all that lxc-execute needs.
-func (i *instance) prepare() error {
+func (i *instance) prepare(ctx context.Context) error {
 	e, c := i.engine, &i.container
 	if err := c.checkPaths(); err != nil {
 		return err
@@ -47,9 +47,14 @@ func (i *instance) prepare() error {
 		}
 	}
 	// The caller removes the directory and what is in it.
-	for _, dir := range []string{c.upper(), c.scratch(), filepath.Dir(c.file())} {
+	for _, dir := range []string{c.upper(), c.work(), c.scratch(), filepath.Dir(c.file())} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return err
+		}
+	}
+	if c.copies() {
+		if _, err := launch.Output(ctx, "cp", "--archive", "--reflink=auto", c.image, c.copied()); err != nil {
+			return fmt.Errorf("copy the image: %w", err)
 		}
 	}
 	gone := func(context.Context) error { return nil } // stopped by then
@@ -111,8 +116,13 @@ func (i *instance) start() error {
 		if err = launch.FreshSysfs(); err != nil {
 			return err
 		}
-		if err = launch.Hide("/run/lxc"); err != nil {
+		if err = launch.Hide(runtimeDir); err != nil {
 			return err
+		}
+		if c.unprivileged() {
+			if err = c.assemble(); err != nil {
+				return err
+			}
 		}
 		i.monitor, err = launch.Start(e.command(c), c.words())
 		return err
@@ -121,6 +131,41 @@ func (i *instance) start() error {
 		return err
 	}
 	i.undo.Add(i.end)
+	return nil
+}
+
+// assemble mounts what an unprivileged container is made of where its users
+// can reach it. All goes with the last process.
+func (c container) assemble() error {
+	for _, dir := range []string{rootThere, scratchThere} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(agentThere, nil, 0o755); err != nil {
+		return err
+	}
+	tree := c.image
+	if c.copies() {
+		tree = c.copied()
+	}
+	if err := launch.MapIDs(tree, c.upper(), c.scratch()); err != nil {
+		return err
+	}
+	if !c.copies() {
+		if err := launch.Overlay(c.image, c.launch.Dir, rootThere); err != nil {
+			return err
+		}
+	} else if err := bind(tree, rootThere); err != nil {
+		return err
+	}
+	return errors.Join(bind(c.scratch(), scratchThere), bind(c.agent, agentThere))
+}
+
+func bind(from, to string) error {
+	if err := unix.Mount(from, to, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("bind %s: %w", from, err)
+	}
 	return nil
 }
 

@@ -32,6 +32,10 @@ func (Platform) Options() []bench.Option {
 	return []bench.Option{
 		{Name: "net", Values: []string{"veth", "host", "none"}, Default: "veth",
 			Doc: "veth: an address on the lab's bridge; host: the lab's own network; none: loopback only"},
+		{Name: "store", Values: []string{"overlay", "dir"}, Default: "overlay",
+			Doc: "the root: overlay: the image below a layer of the container's own; dir: a copy of the image, made before the launch"},
+		{Name: "userns", Values: []string{"no", "yes"}, Default: "no",
+			Doc: "yes: unprivileged, in a user namespace of its own, whose users are others outside (idmapped mounts)"},
 	}
 }
 
@@ -40,6 +44,12 @@ const install = bench.Hint("install LXC, such as: apt-get install lxc")
 // shared is what every container's configuration includes, as those made by
 // lxc-create do: capabilities, devices, system call filter.
 const shared = "/usr/share/lxc/config/common.conf"
+
+// sharedUserns is what those of unprivileged containers include besides.
+const sharedUserns = "/usr/share/lxc/config/userns.conf"
+
+// runtimeDir is where LXC leaves its lock files.
+const runtimeDir = "/run/lxc"
 
 // Check asks lxc-execute for its version.
 func (Platform) Check(ctx context.Context) (bench.Availability, error) {

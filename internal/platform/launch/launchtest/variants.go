@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"strings"
 	"testing"
 
 	"tare/internal/bench"
@@ -17,7 +18,9 @@ func Variants(t *testing.T, p bench.Platform, variants []map[string]string, more
 		t.Skip(err)
 	}
 	for _, options := range variants {
-		t.Run(bench.PlatformRef{Name: p.Name(), Options: options}.String(), func(t *testing.T) {
+		// Directories are named after the test, and not every platform can name a comma.
+		name := strings.ReplaceAll(bench.PlatformRef{Name: p.Name(), Options: options}.String(), ",", "+")
+		t.Run(name, func(t *testing.T) {
 			env := New(t, p.Name()+"test")
 			e, err := p.Open(t.Context(), env.Env)
 			if err != nil {
