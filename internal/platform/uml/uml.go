@@ -24,6 +24,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"tare/internal/bench"
@@ -81,11 +82,27 @@ func check(ctx context.Context) (a bench.Availability, err error) {
 		return a, fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, bench.Hint("is "+program+" User-mode Linux? apt-get install --reinstall user-mode-linux"))
 	}
 	a.Programs = map[string]string{program: a.Version}
-	a.Caveats = []bench.Caveat{
+	a.Caveats = caveats("/proc/sys/vm/max_map_count")
+	return a, nil
+}
+
+// caveats are what to know of figures. The file says how many mappings a
+// process of the host may have: in the worst case, a program inside needs one for each of its pages.
+func caveats(mostMappings string) []bench.Caveat {
+	list := []bench.Caveat{
 		{Text: "O_DIRECT not honoured: its disk figures include the host's page cache", With: map[string]string{optCache: "writeback"}},
 		{Text: "O_DIRECT not honoured: reads may come from the host's page cache", With: map[string]string{optCache: "sync"}},
+		{Text: "guest CPU times unreliable: what the host takes from it counts as its own"},
 	}
-	return a, nil
+	text, err := os.ReadFile(mostMappings)
+	if err != nil {
+		return list
+	}
+	most, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if size := bench.Bytes(most) * 4 * bench.KiB; err == nil && size < bench.GiB {
+		list = append(list, bench.Caveat{Text: fmt.Sprintf("programs with more memory than %v may die: the host's vm.max_map_count is %d", size, most)})
+	}
+	return list
 }
 
 // checkLaunch refuses what the kernel could not run.

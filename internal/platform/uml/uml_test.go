@@ -3,6 +3,8 @@ package uml
 import (
 	"errors"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -68,5 +70,20 @@ func TestCheckLaunch(t *testing.T) {
 		if err := checkLaunch(l); !errors.Is(err, bench.ErrInvalid) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
+	}
+}
+
+func TestCaveats(t *testing.T) {
+	for text, want := range map[string]int{"65530\n": 4, "1048576\n": 3, "x": 3, "": 3} {
+		file := filepath.Join(t.TempDir(), "max_map_count")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := caveats(file); len(got) != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+	if got := caveats("/no/such/file"); len(got) != 3 {
+		t.Errorf("%v", got)
 	}
 }
