@@ -63,6 +63,14 @@ type Caveat struct {
 	With map[string]string
 }
 
+// String says it with the options under which it holds.
+func (c Caveat) String() string {
+	if len(c.With) == 0 {
+		return c.Text
+	}
+	return strings.Trim(PlatformRef{Options: c.With}.String(), "[]") + ": " + c.Text
+}
+
 // CaveatsOf returns the texts that hold for the variant with the options,
 // defaults filled in.
 func (a Availability) CaveatsOf(options map[string]string) []string {
