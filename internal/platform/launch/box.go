@@ -33,7 +33,10 @@ func (i *box) Unenforced() []string       { return slices.Clone(i.unenforced) }
 
 // Scope is the cgroup, which also holds the program itself.
 func (i *box) Scope() (bench.Scope, error) {
-	s := bench.Scope{Cgroups: i.group.Dirs()}
+	if !i.process.Running() {
+		return bench.Scope{}, fmt.Errorf("scope of %s: %s ended: %s", i.id, i.argv[0], i.process.State())
+	}
+	s := bench.Scope{Cgroups: i.group.Dirs(), Helpers: []bench.Process{{PID: i.process.PID(), Part: "monitor", Inside: true}}}
 	if i.port.NetNS != "" {
 		s.NetDevs, s.NetNS = []string{i.port.Device}, i.port.NetNS
 	}
