@@ -62,6 +62,9 @@ func openPort(ctx context.Context, path string) (*os.File, error) {
 	defer cancel()
 	for {
 		fd, err := unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+		if err == unix.ENXIO {
+			fd, err = connect(path)
+		}
 		if err == nil {
 			return os.NewFile(uintptr(fd), path), nil
 		}
@@ -74,4 +77,21 @@ func openPort(ctx context.Context, path string) (*os.File, error) {
 			return nil, fmt.Errorf("open port %s: %w%w", path, err, bench.Hint("the virtual machine needs a device of that name"))
 		}
 	}
+}
+
+// connect connects to the socket at path; ENXIO if it is none.
+func connect(path string) (fd int, err error) {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK {
+		return -1, unix.ENXIO
+	}
+	fd, err = unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	if err := unix.Connect(fd, &unix.SockaddrUnix{Name: path}); err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
 }

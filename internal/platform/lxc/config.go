@@ -31,6 +31,7 @@ func (c container) copied() string  { return filepath.Join(c.launch.Dir, "rootfs
 func (c container) scratch() string { return filepath.Join(c.launch.Dir, "scratch") }
 
 func (c container) unprivileged() bool { return c.launch.Options["userns"] == "yes" }
+func (c container) boots() bool        { return c.launch.Options["init"] == "systemd" }
 func (c container) copies() bool       { return c.launch.Options["store"] == "dir" }
 
 // A container's users may not be able to reach the state directory. What an
@@ -39,18 +40,19 @@ const (
 	rootThere    = runtimeDir + "/root"
 	scratchThere = runtimeDir + "/scratch"
 	agentThere   = runtimeDir + "/agent"
+	portThere    = runtimeDir + "/port"
 )
 
 // sources are the root file system as LXC's configuration names it, the
-// scratch space and the agent.
-func (c container) sources() (root, scratch, agent string) {
+// scratch space, the agent and the directory with its socket.
+func (c container) sources() (root, scratch, agent, port string) {
 	switch {
 	case c.unprivileged():
-		return "dir:" + rootThere, scratchThere, agentThere
+		return "dir:" + rootThere, scratchThere, agentThere, portThere
 	case c.copies():
-		return "dir:" + c.copied(), c.scratch(), c.agent
+		return "dir:" + c.copied(), c.scratch(), c.agent, c.port()
 	}
-	return "overlay:" + c.image + ":" + c.upper(), c.scratch(), c.agent
+	return "overlay:" + c.image + ":" + c.upper(), c.scratch(), c.agent, c.port()
 }
 
 func (c container) log() string   { return filepath.Join(c.launch.Dir, "lxc.log") }
@@ -60,17 +62,20 @@ func (c container) words() string { return filepath.Join(c.launch.Dir, "lxc.err"
 // with the launch's directory as the lxc path.
 func (c container) file() string { return filepath.Join(c.launch.Dir, c.launch.ID, "config") }
 
-// args are the arguments of lxc-execute.
+// args are the arguments of lxc-execute or lxc-start.
 func (c container) args() []string {
 	path := c.launch.Dir
 	if c.unprivileged() { // its users must reach that too
 		path = runtimeDir
 	}
-	return []string{
+	args := []string{
 		"--name", c.launch.ID, "--lxcpath", path, "--rcfile", c.file(),
 		"--logfile", c.log(), "--logpriority", "WARN",
-		"--", agentInside, "serve",
 	}
+	if c.boots() {
+		return append(append(args, "--foreground", "--"), c.initArgs()...)
+	}
+	return append(args, "--", agentInside, "serve")
 }
 
 // checkPaths refuses paths that a configuration or an overlay mount cannot name.
@@ -98,10 +103,15 @@ func (c container) config(has func(controller, file string) bool) (text string, 
 	}
 	set("lxc.environment", "PATH="+launch.SearchPath(""))
 	set("lxc.uts.name", c.launch.ID)
-	root, scratch, agent := c.sources()
+	root, scratch, agent, port := c.sources()
 	set("lxc.rootfs.path", root)
 	set("lxc.mount.entry", agent+" "+agentInside[1:]+" none bind,ro,create=file 0 0")
 	set("lxc.mount.entry", scratch+" "+bench.ScratchDir[1:]+" none bind,create=dir 0 0")
+	if c.boots() {
+		set("lxc.mount.entry", port+" "+portInside[1:]+" none bind,create=dir 0 0")
+		set("lxc.console.path", "none")
+		set("lxc.tty.max", "0")
+	}
 	set("lxc.cgroup.dir", c.group)
 	version := "lxc.cgroup."
 	if c.v2 {

@@ -79,6 +79,9 @@ func TestConfig(t *testing.T) {
 			"common.conf\n", "common.conf\nlxc.include = /usr/share/lxc/config/userns.conf\nlxc.idmap = u 0 524288 65536\nlxc.idmap = g 0 524288 65536\n",
 			"overlay:/image/root:/state/r1/a/upper", "dir:/run/lxc/root", "/opt/tare-agent", "/run/lxc/agent", "/state/r1/a/scratch", "/run/lxc/scratch",
 		).Replace(common) + limitsV1 + veth, nil},
+		"a system container": {func(c *container) { c.launch.Options["init"] = "systemd" }, everything,
+			strings.Replace(common, "lxc.cgroup.dir", "lxc.mount.entry = /state/r1/a/port .tare-port none bind,create=dir 0 0\n"+
+				"lxc.console.path = none\nlxc.tty.max = 0\nlxc.cgroup.dir", 1) + limitsV1 + veth, nil},
 		"a copy": {func(c *container) { c.launch.Options["store"] = "dir" }, everything,
 			strings.Replace(common, "overlay:/image/root:/state/r1/a/upper", "dir:/state/r1/a/rootfs", 1) + limitsV1 + veth, nil},
 		"no network, only what must be": {func(c *container) {
@@ -97,6 +100,17 @@ func TestConfig(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestInitArgs(t *testing.T) {
+	c := example()
+	c.launch.Options["init"] = "systemd"
+	if got := strings.Join(c.args(), " "); !strings.HasSuffix(got, "--foreground -- /sbin/init SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1") {
+		t.Errorf("v1: %s", got)
+	}
+	if c.v2 = true; !strings.HasSuffix(strings.Join(c.args(), " "), "--foreground -- /sbin/init") {
+		t.Errorf("v2: %s", c.args())
 	}
 }
 

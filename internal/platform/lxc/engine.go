@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"path/filepath"
 
 	"tare/internal/bench"
 	"tare/internal/cgroup"
@@ -72,9 +73,17 @@ func (e *engine) instance(l bench.Launch) *instance {
 	}}
 }
 
-// command is lxc-execute for the container.
+// programOf returns the program that runs the container.
+func (e *engine) programOf(c container) string {
+	if c.boots() {
+		return filepath.Join(filepath.Dir(e.program), "lxc-start")
+	}
+	return e.program
+}
+
+// command is lxc-execute or lxc-start for the container.
 func (e *engine) command(c container) *exec.Cmd {
-	cmd := exec.Command(e.program, c.args()...)
+	cmd := exec.Command(e.programOf(c), c.args()...)
 	path := launch.SearchPath(os.Getenv("PATH"))
 	if c.unprivileged() {
 		// With newuidmap in reach LXC leaves the mapping to it, which only grants

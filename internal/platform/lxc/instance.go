@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -25,6 +26,7 @@ type instance struct {
 	engine     *engine
 	container  container
 	monitor    *launch.Process
+	stream     io.ReadWriteCloser
 	command    []string
 	group      *cgroup.Group
 	unenforced []string
@@ -58,6 +60,11 @@ func (i *instance) prepare(ctx context.Context) error {
 		}
 	}
 	gone := func(context.Context) error { return nil } // stopped by then
+	if c.boots() {
+		if err := c.install(); err != nil {
+			return err
+		}
+	}
 	if err := i.undo.Register(e.env.Ledger, bench.KindProcess, c.launch.ID, gone); err != nil {
 		return err
 	}
@@ -111,7 +118,17 @@ func (i *instance) controls(controller, file string) bool {
 // files it leaves behind vanish with it.
 func (i *instance) start() error {
 	e, c := i.engine, i.container
-	i.command = append([]string{"lxc-execute"}, c.args()...)
+	i.command = append([]string{filepath.Base(e.programOf(c))}, c.args()...)
+	var calls *net.UnixListener
+	if c.boots() {
+		var err error
+		if calls, err = launch.Listen(c.port(), socket); err != nil {
+			return err
+		}
+		if err := os.Chmod(filepath.Join(c.port(), socket), 0o666); err != nil { // for an unprivileged container's root
+			return errors.Join(err, calls.Close())
+		}
+	}
 	err := launch.Apart(e.env.Lab.NetNS(), func() (err error) {
 		if err = launch.FreshSysfs(); err != nil {
 			return err
@@ -128,7 +145,14 @@ func (i *instance) start() error {
 		return err
 	})
 	if err != nil {
+		if calls != nil {
+			calls.Close()
+		}
 		return err
+	}
+	i.stream = i.monitor.Stream()
+	if calls != nil {
+		i.stream = launch.AwaitCall(calls, i.monitor.Done())
 	}
 	i.undo.Add(i.end)
 	return nil
@@ -159,6 +183,11 @@ func (c container) assemble() error {
 	} else if err := bind(tree, rootThere); err != nil {
 		return err
 	}
+	if c.boots() {
+		if err := errors.Join(os.Mkdir(portThere, 0o755), bind(c.port(), portThere)); err != nil {
+			return err
+		}
+	}
 	return errors.Join(bind(c.scratch(), scratchThere), bind(c.agent, agentThere))
 }
 
@@ -169,7 +198,7 @@ func bind(from, to string) error {
 	return nil
 }
 
-func (i *instance) Stream() io.ReadWriteCloser { return i.monitor.Stream() }
+func (i *instance) Stream() io.ReadWriteCloser { return i.stream }
 func (i *instance) Launched() int64            { return i.monitor.Launched() }
 func (i *instance) Command() []string          { return i.command }
 func (i *instance) Unenforced() []string       { return i.unenforced }
@@ -181,6 +210,9 @@ func (i *instance) Addr() netip.Addr {
 	}
 	return i.container.lease.Addr.Addr()
 }
+
+// payloadGroup begins the name of the group in which LXC puts a container.
+const payloadGroup = "/lxc.payload."
 
 // payload finds the container's first process and its cgroups: the child of
 // the monitor that lxc has put into the payload's group.
@@ -194,10 +226,16 @@ func (i *instance) payload() (pid int, cgroups map[string]string, err error) {
 		if err != nil {
 			continue // it ended meanwhile
 		}
-		for _, dir := range cgroups {
-			if strings.HasPrefix(filepath.Base(dir), "lxc.payload.") {
-				return c.PID, cgroups, nil
+		found := false
+		for key, dir := range cgroups {
+			// An init system moves itself into a group below the container's.
+			if at := strings.Index(dir, payloadGroup); at >= 0 {
+				end, _, _ := strings.Cut(dir[at+1:], "/")
+				cgroups[key], found = dir[:at+1]+end, true
 			}
+		}
+		if found {
+			return c.PID, cgroups, nil
 		}
 	}
 	return 0, nil, errors.New("no process in it")
@@ -232,7 +270,7 @@ func (i *instance) Scope() (bench.Scope, error) {
 func (i *instance) Log() string {
 	var b strings.Builder
 	if !i.monitor.Running() {
-		fmt.Fprintf(&b, "lxc-execute ended: %s\n", i.monitor.State())
+		fmt.Fprintf(&b, "the monitor ended: %s\n", i.monitor.State())
 	}
 	b.WriteString(launch.Tail(i.container.words()))
 	b.WriteString(launch.Tail(i.container.log()))
@@ -258,5 +296,6 @@ func (i *instance) end(ctx context.Context) error {
 			return fmt.Errorf("kill process %d: %w", pid, err)
 		}
 	}
+	_ = i.stream.Close() // by now its user may have closed it
 	return i.monitor.Stop(ctx, grace)
 }

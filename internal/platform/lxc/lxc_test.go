@@ -58,6 +58,10 @@ func TestRefused(t *testing.T) {
 	if _, err := e.Start(t.Context(), l); !errors.Is(err, bench.ErrInvalid) || bench.HintOf(err) == "" {
 		t.Errorf("a directory that LXC cannot name: %v", err)
 	}
+	l = env.Launch(t, p, "c", map[string]string{"init": "systemd"})
+	if _, err := e.Start(t.Context(), l); !errors.Is(err, bench.ErrUnavailable) || bench.HintOf(err) == "" {
+		t.Errorf("an image without init: %v", err)
+	}
 	if held := env.Held(t); len(held) != 0 {
 		t.Errorf("still registered: %q", held)
 	}
