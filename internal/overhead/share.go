@@ -251,7 +251,14 @@ func (s *share) ownKernel(a *bench.ActorOutcome, u *instance, rss float64) {
 	var ok bool
 	u.guest, ok = s.rate(src, bench.ColCPUBusy)
 	u.lackCPU = !ok
-	if vcpu, known := u.parts["vcpu"]; known && ok {
+	vcpu, known := u.parts["vcpu"]
+	if _, process := u.parts["kernel"]; process {
+		// The kernel is a process of the host, and so is each program it runs:
+		// they come and go, and the control group has them all.
+		delete(u.parts, "kernel")
+		vcpu, known = s.rate(source{bench.Layer, a.Actor, "cgroup"}, bench.ColCPUBusy)
+	}
+	if known && ok {
 		if u.guest > vcpu {
 			if u.guest-vcpu > 0.02+0.02*vcpu {
 				s.note("%s: the guest took %.2f cores for busy in which its vCPU threads ran %.2f only; it is charged with those", a.Actor, u.guest, vcpu)

@@ -150,6 +150,17 @@ func TestShareOfAnOwnKernel(t *testing.T) {
 	}
 }
 
+// All of a user-mode kernel is in its control group.
+func TestShareOfAUserModeKernel(t *testing.T) {
+	s := shareOf([]bench.ActorOutcome{subject("subject", &bench.Scope{OwnKernel: true, Helpers: process("kernel")})},
+		hostAt(1.5), cgroupAt("subject", 1.3), agentAt("subject", 0.8), helpersAt("subject", 600e6, map[string]float64{"kernel": 0.6}))
+	wantShare(t, s, map[string]float64{fGuestCPU: 0.8, fLayerCPU: 0.5, fRestCPU: 0.19, fGuestMem: 50e6, fLayerMem: 450e6})
+	if _, kernel := s.parts["kernel"]; kernel {
+		t.Errorf("parts %v", s.parts)
+	}
+	approx(t, "beyond the guest", s.parts["vcpu"], 0.5)
+}
+
 func TestSharedDaemonsCountOnceAndOthersApart(t *testing.T) {
 	scope := &bench.Scope{Helpers: process("shim"), Shared: process("daemon")}
 	peer := bench.ActorOutcome{Actor: "peer", Role: bench.Peer, Platform: bench.PlatformRef{Name: "native"}, Scope: &bench.Scope{}}
