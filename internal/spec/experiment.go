@@ -76,7 +76,9 @@ type Experiment struct {
 	Inject []Inject
 	// Studies are checks of the fairness audit whose difference is the question.
 	Studies []string
-	Places  Places
+	// Unmetered are the platforms whose trials are not observed.
+	Unmetered []bench.PlatformRef
+	Places    Places
 }
 
 // Inject is a slowdown of the subjects on one platform.

@@ -4,6 +4,7 @@ package all
 import (
 	"tare/internal/bench"
 	"tare/internal/platform/docker"
+	"tare/internal/platform/libvirt"
 	"tare/internal/platform/lxc"
 	"tare/internal/platform/native"
 	"tare/internal/platform/qemu"
@@ -19,5 +20,7 @@ func Platforms(state string) []bench.Platform {
 		docker.New(state),
 		qemu.KVM(state),
 		qemu.TCG(),
+		libvirt.KVM(state),
+		libvirt.TCG(state),
 	}
 }
