@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,9 @@ func openPort(line string) (io.ReadWriteCloser, error) {
 	if err == nil {
 		_, err = agent.MakeRaw(f)
 	}
+	if err == nil {
+		err = silence(filepath.Base(line))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open the serial line to the host: %w", err)
 	}
@@ -34,6 +38,19 @@ func openPort(line string) (io.ReadWriteCloser, error) {
 		io.ReadWriter
 		io.Closer
 	}{serial.NewGuest(f), f}, nil
+}
+
+// silence keeps the kernel's messages, but for those of its end, off a line that is
+// its console too: from here on the line is the agent's.
+func silence(line string) error {
+	consoles, err := os.ReadFile("/sys/class/tty/console/active")
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(strings.Fields(string(consoles)), line) {
+		return nil
+	}
+	return os.WriteFile("/proc/sys/kernel/printk", []byte("1"), 0)
 }
 
 func openVirtioPort() (*os.File, error) {

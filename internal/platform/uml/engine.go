@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -153,7 +154,7 @@ func (e *engine) boot(i *instance, m machine) error {
 			cmd.SysProcAttr = &born
 			cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWPID
 			if i.process, err = launch.Start(cmd, i.words); err == nil {
-				i.stream = serial.NewHost(i.process.Stream())
+				i.stream = serial.NewHost(i.process.Stream(), io.Discard) // the console is another line
 			}
 			return err
 		})

@@ -12,8 +12,11 @@ import (
 // the network and be spoken to. What the kernel has built in is left out.
 var guestModules = [...]string{"virtio_pci", "virtio_blk", "virtio_net", "virtio_console", "ext4"}
 
-// busModules are what the scratch disk needs on a bus other than the root's.
-var busModules = map[string][]string{
+// moreModules are what a disk needs on a bus other than PCI's virtio, and what a
+// layer over the root does, by the name of the list.
+var moreModules = map[string][]string{
+	BusMMIO: {"virtio_mmio"},
+	"layer": {"overlay"},
 	BusSCSI: {"virtio_scsi", "sd_mod"},
 	BusIDE:  {"ahci", "ata_piix", "sd_mod"},
 	BusNVMe: {"nvme"},
@@ -62,17 +65,17 @@ func readModules(dep, builtin io.Reader) (*moduleSet, error) {
 }
 
 // lists are the modules' files to load, in order, by the name of the list in the
-// initial RAM file system: modules.list is loaded at every boot, modules-BUS.list
-// for a scratch disk on that bus. A bus the kernel has no drivers for has no list.
+// initial RAM file system: modules.list is loaded at every boot, modules-NAME.list
+// for a disk on that bus. What the kernel has no drivers for has no list.
 func (s *moduleSet) lists() (map[string][]string, error) {
 	always, err := s.Order(guestModules[:]...)
 	if err != nil {
 		return nil, err
 	}
 	lists := map[string][]string{"modules.list": always}
-	for bus, modules := range busModules {
+	for name, modules := range moreModules {
 		if files, err := s.Order(modules...); err == nil {
-			lists["modules-"+bus+".list"] = files
+			lists["modules-"+name+".list"] = files
 		}
 	}
 	return lists, nil
