@@ -74,7 +74,10 @@ func (m Machine) Trial() bool { return m.Root == "" }
 
 // Cmdline is the kernel's command line with the monitor's own words.
 func (m Machine) Cmdline(words string) string {
-	line := "console=ttyS0 panic=-1 " + words
+	line := "console=ttyS0 panic=-1"
+	if words != "" {
+		line += " " + words
+	}
 	if m.Trial() {
 		return line
 	}

@@ -1,0 +1,98 @@
+// Package microvmtest tests drivers of monitors that cannot be had here, with a
+// program in their place that reads their command lines and runs no machine: what
+// holds is the driver's own part, from the files it makes to what it takes back.
+package microvmtest
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tare/internal/bench"
+	"tare/internal/platform/launch/launchtest"
+	"tare/internal/platform/microvm"
+	"tare/internal/platform/platformtest"
+)
+
+// Fake puts the program in the monitor's place into the PATH, and returns its directory.
+func Fake(t testing.TB, program string) string {
+	t.Helper()
+	dir := t.TempDir()
+	cmd := exec.Command("go", "build", "-o", filepath.Join(dir, program), "tare/internal/platform/microvm/microvmtest/testdata/fakevmm")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build the fake: %v\n%s", err, out)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	return dir
+}
+
+// Conformance runs what of the suite needs no machine.
+func Conformance(t *testing.T, p *microvm.Platform) {
+	if os.Geteuid() != 0 {
+		t.Skip("limits and a tap device need root")
+	}
+	Fake(t, p.Name())
+	p.Trial = nil
+	lacks := map[string]string{}
+	for _, name := range []string{"cpus", "cpu quota", "memory limit", "disk rate", "pids limit", "scratch", "image", "network"} {
+		lacks[name] = "the fake runs no machine"
+	}
+	platformtest.Run(t, p, platformtest.Options{Lacks: lacks})
+}
+
+// Absent expects a platform whose monitor is not installed to be explained.
+func Absent(t *testing.T, p *microvm.Platform) {
+	t.Helper()
+	_, err := p.Check(t.Context())
+	if err == nil || errors.Is(err, bench.ErrUnavailable) && !strings.Contains(err.Error(), "not installed") {
+		t.Skipf("%s is installed here: %v", p.Name(), err)
+	}
+	if !errors.Is(err, bench.ErrUnavailable) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("without the program: %v", err)
+	}
+	if hint := bench.HintOf(err); !strings.Contains(hint, "https://github.com/") {
+		t.Errorf("the hint does not say where it is to be had: %q", hint)
+	}
+	if _, err := p.Open(t.Context(), bench.Env{}); !errors.Is(err, bench.ErrUnavailable) {
+		t.Errorf("opened without the program: %v", err)
+	}
+}
+
+// Trial tries KVM with the fake, once where it works and once where it does not.
+// The host's own signs count: without /dev/kvm there is nothing to try.
+func Trial(t *testing.T, platform func(state string) *microvm.Platform) {
+	dir := Fake(t, platform("").Name())
+	env := launchtest.New(t, "microvmtest").Env
+	env.Image, env.AgentPath = platformtest.Image(t), platformtest.Agent(t)
+	for _, works := range []bool{true, false} {
+		if !works {
+			if err := os.WriteFile(filepath.Join(dir, "broken"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p := platform(t.TempDir())
+		if _, err := p.Check(t.Context()); !errors.Is(err, bench.ErrUnavailable) {
+			t.Errorf("before a trial: %v", err)
+		} else if !strings.Contains(err.Error(), "not tried yet") {
+			t.Skip(err)
+		}
+		err := p.Probe(t.Context(), env)
+		if works != (err == nil) {
+			t.Errorf("works %t: %v", works, err)
+		}
+		_, checked := p.Check(t.Context())
+		if (checked == nil) != works {
+			t.Errorf("works %t; afterwards: %v", works, checked)
+		}
+		if works {
+			continue
+		}
+		if !errors.Is(err, bench.ErrUnavailable) || !strings.Contains(err.Error(), "exit status 1") || !strings.Contains(strings.ToLower(err.Error()), "kvm") {
+			t.Errorf("the reason is not told: %v", err)
+		}
+	}
+}
