@@ -15,7 +15,8 @@ import (
 	"tare/internal/platform/vm"
 )
 
-func TestConformance(t *testing.T) { microvmtest.Conformance(t, New("")) }
+func TestConformance(t *testing.T) { microvmtest.Conformance(t, New) }
+func TestDriver(t *testing.T)      { microvmtest.Driver(t, New("")) }
 func TestAbsent(t *testing.T)      { microvmtest.Absent(t, New(t.TempDir())) }
 func TestTrial(t *testing.T)       { microvmtest.Trial(t, New) }
 

@@ -15,6 +15,7 @@ import (
 	"tare/internal/platform/launch/launchtest"
 	"tare/internal/platform/microvm"
 	"tare/internal/platform/platformtest"
+	"tare/internal/platform/vm"
 )
 
 // Fake puts the program in the monitor's place into the PATH, and returns its directory.
@@ -30,15 +31,30 @@ func Fake(t testing.TB, program string) string {
 	return dir
 }
 
-// Conformance runs what of the suite needs no machine.
-func Conformance(t *testing.T, p *microvm.Platform) {
+// Conformance runs the suite with the monitor itself, where it is installed and
+// KVM works.
+func Conformance(t *testing.T, platform func(state string) *microvm.Platform) {
+	state := t.TempDir()
+	p := platform(state)
+	if _, err := p.Check(t.Context()); errors.Is(err, vm.ErrNotTried) {
+		env := launchtest.New(t, "microvmtest").Env
+		env.Image, env.AgentPath = platformtest.Image(t), platformtest.Agent(t)
+		if err := p.Probe(t.Context(), env); err != nil {
+			t.Skip(err)
+		}
+	}
+	platformtest.Run(t, p, platformtest.Options{})
+}
+
+// Driver runs what of the suite needs no machine, with the fake.
+func Driver(t *testing.T, p *microvm.Platform) {
 	if os.Geteuid() != 0 {
 		t.Skip("limits and a tap device need root")
 	}
 	Fake(t, p.Name())
 	p.Trial = nil
 	lacks := map[string]string{}
-	for _, name := range []string{"cpus", "cpu quota", "memory limit", "disk rate", "pids limit", "scratch", "image", "network"} {
+	for _, name := range []string{"cpus", "cpu quota", "memory limit", "disk rate", "pids limit", "network"} {
 		lacks[name] = "the fake runs no machine"
 	}
 	platformtest.Run(t, p, platformtest.Options{Lacks: lacks})

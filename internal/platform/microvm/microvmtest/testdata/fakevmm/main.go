@@ -1,7 +1,8 @@
 // Fakevmm takes the place of Firecracker or Cloud Hypervisor, by the name it is
 // started as. It reads their command line and configuration as strictly as they
 // do and looks for all that a machine needs, but runs none: in the guest's place the
-// agent of the initial RAM file system serves on the serial line, on the host.
+// agent of the initial RAM file system serves on the serial line, on the host's
+// kernel, with the machine's disks.
 // Beside a file named "broken" it fails as they do where KVM does not work.
 package main
 
@@ -16,6 +17,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -71,7 +73,7 @@ func run(m machine) error {
 	if err := m.check(); err != nil {
 		return err
 	}
-	if len(m.disks) == 0 { // a trial
+	if len(m.disks) != 3 { // a trial
 		fmt.Print("tare-agent: first process of the guest\r\n")
 		return nil
 	}
@@ -80,7 +82,7 @@ func run(m machine) error {
 		return err
 	}
 	fmt.Fprint(line, "Linux version 0.0\r\ntare-agent: first process of the guest\r\n")
-	return serve(m.initrd, serial.NewGuest(line))
+	return m.serve(serial.NewGuest(line))
 }
 
 // check expects all that the machine is made of.
@@ -133,21 +135,23 @@ func (m machine) line() (io.ReadWriter, error) {
 	return ln.Accept()
 }
 
-// serve runs the agent until it ends.
-func serve(initrd string, line io.ReadWriter) error {
-	if err := errors.Join(unix.Unshare(unix.CLONE_NEWNS), unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""),
-		unix.Mount("tmp", "/tmp", "tmpfs", 0, "")); err != nil {
-		return err
-	}
-	init, err := memberOf(initrd, "init")
+// serve runs the agent on the disks until it ends.
+func (m machine) serve(line io.ReadWriter) error {
+	root, err := m.mount()
 	if err != nil {
 		return err
 	}
-	const file = "/tmp/fake-guest-init"
-	if err := os.WriteFile(file, init, 0o700); err != nil {
+	init, err := memberOf(m.initrd, "init")
+	if err != nil {
+		return err
+	}
+	const file = "/run/init"
+	if err := os.WriteFile(root+file, init, 0o700); err != nil {
 		return err
 	}
 	agent := exec.Command(file, "serve")
+	agent.Path, agent.Dir = file, "/"
+	agent.SysProcAttr = &syscall.SysProcAttr{Chroot: root}
 	in, err := agent.StdinPipe()
 	if err != nil {
 		return err
@@ -158,4 +162,40 @@ func serve(initrd string, line io.ReadWriter) error {
 	}()
 	agent.Stdout, agent.Stderr = line, os.Stderr
 	return agent.Run()
+}
+
+// mount does what the guest does with its disks, in a mount namespace of this
+// thread's own, and returns where the root is.
+func (m machine) mount() (root string, err error) {
+	const at = "/tmp"
+	root = at + "/root"
+	if err := errors.Join(unix.Unshare(unix.CLONE_NEWNS), unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""),
+		unix.Mount("tmp", at, "tmpfs", 0, "")); err != nil {
+		return "", err
+	}
+	for _, mount := range [][]string{
+		{"-o", "loop,ro", m.disks[0].path, at + "/lower"},
+		{"-o", "loop", m.disks[2].path, at + "/layer"},
+		{"-t", "overlay", "-o", "lowerdir=/tmp/lower,upperdir=/tmp/layer/upper,workdir=/tmp/layer/work", "root", root},
+		{"-o", "loop", m.disks[1].path, root + "/scratch"},
+		{"--rbind", "/dev", root + "/dev"},
+		{"-t", "proc", "proc", root + "/proc"},
+		{"-t", "sysfs", "sysfs", root + "/sys"},
+		{"-t", "tmpfs", "tmpfs", root + "/run"},
+		{"-t", "tmpfs", "tmpfs", root + "/tmp"},
+	} {
+		if err := os.MkdirAll(mount[len(mount)-1], 0o755); err != nil {
+			return "", err
+		}
+		if out, err := exec.Command("mount", mount...).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("mount %q: %w: %s", mount, err, out)
+		}
+		if err := os.MkdirAll(at+"/layer/upper", 0o755); err != nil {
+			return "", err
+		}
+		if err := os.MkdirAll(at+"/layer/work", 0o755); err != nil {
+			return "", err
+		}
+	}
+	return root, nil
 }
