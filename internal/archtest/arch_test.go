@@ -57,6 +57,8 @@ var allowed = map[string][]string{
 	"platform/gvisor": {"bench", "platform/oci"},
 	"platform/podman": {"bench", "platform/oci"},
 
+	"platform/containerd": {"bench", "cgroup", "platform/launch", "platform/oci"},
+
 	"platform/platformtest": {"agent", "bench", "cgroup", "clock", "image", "lab", "ledger"},
 	"store/storetest":       {"bench", "host", "store"},
 	"spec/spectest":         {"bench", "spec"},

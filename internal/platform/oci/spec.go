@@ -39,7 +39,7 @@ func (c container) spec(has func(controller, v1, v2 string) bool, skip []string)
 	s = specs.Spec{
 		Version:  "1.0.2", // what the oldest runtimes in use know
 		Hostname: c.launch.ID,
-		Root:     &specs.Root{Path: "rootfs"},
+		Root:     &specs.Root{Path: filepath.Join(c.launch.Dir, "rootfs")},
 		Mounts:   c.mounts(),
 		Process: &specs.Process{
 			Args: []string{agentInside, "serve"}, Cwd: "/",

@@ -4,6 +4,7 @@
 package podman
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -22,21 +23,20 @@ func New() bench.Platform {
 		Options: []bench.Option{
 			{Name: "runtime", Values: []string{"crun", "runc"}, Default: "crun", Doc: "what runs the container below conmon"},
 		},
-		Setup: setup,
-		Run:   run,
-		Delete: func(s oci.Site) []string {
-			return append(global(s), "rm", "--force", "--time", "0", "--ignore", s.Launch.ID)
-		},
-		Group: "libpod-*",
-		Parts: map[string]string{"conmon": "monitor"},
+		Setup:   setup,
+		Run:     run,
+		Group:   "libpod-*",
+		Part:    "client",
+		Watcher: "monitor",
 	})
 }
 
-// setup keeps the user's own configuration and locks out of it.
-func setup(state string) (env []string, err error) {
+// setup keeps the user's own configuration and locks out of it. What Podman
+// notes of a container ends with the run's directory.
+func setup(_ context.Context, _ bench.Env, state string) (oci.Service, error) {
 	const engine = "[containers]\ndefault_ulimits = []\n[engine]\nlock_type = \"file\"\nevents_logger = \"none\"\n"
 	file := filepath.Join(state, "containers.conf")
-	return []string{"CONTAINERS_CONF=" + file}, os.WriteFile(file, []byte(engine), 0o600)
+	return oci.Service{Vars: []string{"CONTAINERS_CONF=" + file}}, os.WriteFile(file, []byte(engine), 0o600)
 }
 
 // global are the arguments before the verb. Nothing is stored, so no driver
