@@ -45,6 +45,11 @@ func (i *instance) prepare(ctx context.Context) error {
 		return err
 	}
 	e, l := i.engine, i.launch
+	if runtime := l.Options["runtime"]; runtime != "" {
+		if _, err := launch.Program(runtime); err != nil {
+			return fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, bench.Hint("install "+runtime+", or choose another runtime: tare list platforms"))
+		}
+	}
 	remove := func(ctx context.Context) error { return cgroup.Remove(ctx, i.outer.Name()) }
 	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.outer.Name(), remove); err != nil {
 		return err
@@ -66,7 +71,7 @@ func (i *instance) prepare(ctx context.Context) error {
 	if err := os.Mkdir(c.scratch(), 0o755); err != nil {
 		return err
 	}
-	s, unenforced := c.spec(i.controls, e.Uncounted)
+	s, unenforced := c.spec(i.controls)
 	i.unenforced = slices.Concat(missing, unenforced, []string{"disk size"})
 	i.site = Site{
 		Launch: l, State: e.state, Bundle: l.Dir, Rootfs: i.bundle().rootfs(),

@@ -44,10 +44,8 @@ type Runtime struct {
 	Watcher string
 	// Parts are the processes it starts beside the container's, in the
 	// instance's cgroup: the part each plays, by the first word of its command line.
-	Parts map[string]string
-	// Uncounted are limits it would not hold the container to: they are not asked for.
-	Uncounted []string
-	Caveats   []bench.Caveat
+	Parts   map[string]string
+	Caveats []bench.Caveat
 	// Refuse finds a reason why a version will not do; may be nil.
 	Refuse func(version string) error
 }
