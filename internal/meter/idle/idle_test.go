@@ -105,7 +105,7 @@ func TestAnInterruptAfterTheIdleStateIsNotCountedTwice(t *testing.T) {
 	b := newStand(t)
 	s := b.comes("cpu_idle", "cpu_idle exit", "irq_handler_entry", "irq_handler_exit", "rcu_utilization", "sched_switch")
 	to := now(t)
-	b.want("interrupt", s[4][irq/8], s[3][ended/8]-s[2][began/8])
+	b.want("interrupt", s[5][irq/8], s[3][ended/8]-s[2][began/8])
 	if out := s[4][wake/8]; out == 0 || out > to-s[3][ended/8] {
 		t.Errorf("%d ns out of idle, %d since the interrupt", out, to-s[3][ended/8])
 	}
