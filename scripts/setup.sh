@@ -12,6 +12,9 @@ NEEDS="mmdebstrap:mmdebstrap
 /usr/share/keyrings/debian-archive-keyring.gpg:debian-archive-keyring
 dockerd:docker.io
 lxc-start:lxc
+bwrap:bubblewrap
+systemd-nspawn:systemd-container
+linux.uml:user-mode-linux
 qemu-system-x86_64:qemu-system-x86
 qemu-img:qemu-utils
 mkfs.ext4:e2fsprogs

@@ -3,6 +3,7 @@ package all
 
 import (
 	"tare/internal/bench"
+	"tare/internal/platform/bwrap"
 	"tare/internal/platform/containerd"
 	"tare/internal/platform/crun"
 	"tare/internal/platform/docker"
@@ -10,9 +11,11 @@ import (
 	"tare/internal/platform/libvirt"
 	"tare/internal/platform/lxc"
 	"tare/internal/platform/native"
+	"tare/internal/platform/nspawn"
 	"tare/internal/platform/podman"
 	"tare/internal/platform/qemu"
 	"tare/internal/platform/runc"
+	"tare/internal/platform/uml"
 )
 
 // Platforms returns every driver in the order people expect: the baseline
@@ -21,6 +24,8 @@ import (
 func Platforms(state string) []bench.Platform {
 	return []bench.Platform{
 		native.New(),
+		bwrap.New(),
+		nspawn.New(),
 		crun.New(),
 		runc.New(),
 		lxc.New(),
@@ -28,6 +33,7 @@ func Platforms(state string) []bench.Platform {
 		podman.New(),
 		docker.New(state),
 		gvisor.New(),
+		uml.New(),
 		qemu.KVM(state),
 		qemu.TCG(),
 		libvirt.KVM(state),

@@ -3,6 +3,7 @@
 package platformtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,8 @@ type Options struct {
 	Slow float64
 	// Shape of an instance; its zero is one CPU and 256 MiB of memory and disk.
 	Shape bench.Shape
+	// MostCPUs is how many CPUs an instance can have; 0 is any number.
+	MostCPUs int
 	// Lacks are the suite's cases that the platform does not claim to pass, with
 	// the reason. "lab" is for one that is given no network, and one that lacks
 	// "missing image" is given none. Limits it does not enforce are not listed here: they are found
@@ -74,7 +77,10 @@ func Run(t *testing.T, p bench.Platform, o Options) {
 			t.Errorf("Lacks names %q, which is no case of the suite", name)
 		}
 	}
-	if _, err := p.Check(t.Context()); errors.Is(err, bench.ErrUnavailable) {
+	ref := bench.PlatformRef{Name: p.Name(), Options: o.Options}
+	found, err := p.Check(t.Context())
+	t.Logf("conformance of %s; %s; %s", ref, cmp.Or(found.Version, "-"), cmp.Or(found.Label, "real")) // read by testsum
+	if errors.Is(err, bench.ErrUnavailable) {
 		t.Skipf("%s is unavailable here: %v", p.Name(), err)
 	}
 	t.Run("check", func(t *testing.T) { testCheck(t, p) })
