@@ -191,7 +191,7 @@ func (i *instance) Addr() netip.Addr           { return i.addr }
 // runtime's own processes.
 func (i *instance) Scope() (bench.Scope, error) {
 	group, dirs := i.container()
-	s := bench.Scope{Cgroups: dirs, NetNS: i.port.NetNS}
+	s := bench.Scope{OwnKernel: i.engine.OwnKernel, Cgroups: dirs, NetNS: i.port.NetNS}
 	if i.port.Device != "" {
 		s.NetDevs = []string{i.port.Device}
 	}

@@ -44,8 +44,10 @@ type Runtime struct {
 	Watcher string
 	// Parts are the processes it starts beside the container's, in the
 	// instance's cgroup: the part each plays, by the first word of its command line.
-	Parts   map[string]string
-	Caveats []bench.Caveat
+	Parts map[string]string
+	// OwnKernel: the container's programs run on a kernel that is not the host's.
+	OwnKernel bool
+	Caveats   []bench.Caveat
 	// Refuse finds a reason why a version will not do; may be nil.
 	Refuse func(version string) error
 }
