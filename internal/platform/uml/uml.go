@@ -91,8 +91,8 @@ func check(ctx context.Context) (a bench.Availability, err error) {
 // process of the host may have: in the worst case, a program inside needs one for each of its pages.
 func caveats(mostMappings string) []bench.Caveat {
 	list := []bench.Caveat{
-		{Text: "O_DIRECT not honoured: its disk figures include the host's page cache", With: map[string]string{optCache: "writeback"}},
-		{Text: "O_DIRECT not honoured: reads may come from the host's page cache", With: map[string]string{optCache: "sync"}},
+		{Text: bench.NoDirect + ": its disk figures include the host's page cache", With: map[string]string{optCache: "writeback"}},
+		{Text: bench.NoDirect + ": reads may come from the host's page cache", With: map[string]string{optCache: "sync"}},
 		{Text: "guest CPU times unreliable: what the host takes from it counts as its own"},
 	}
 	text, err := os.ReadFile(mostMappings)
