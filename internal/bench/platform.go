@@ -281,7 +281,8 @@ type Scope struct {
 }
 
 // Process is a process on the host with the part it plays: "shim", "monitor",
-// "daemon", "containerd", "vmm", "runtime", "sandbox", "gofer".
+// "daemon", "containerd", "vmm", "runtime", "sandbox", "gofer",
+// "kernel" (a user-mode one, whose programs are processes of the host too).
 type Process struct {
 	PID  int    `json:"pid"`
 	Part string `json:"part"`
