@@ -68,7 +68,7 @@ func run() error {
 			return err
 		}
 	}
-	port, err := openPort()
+	port, err := OpenPort(portName)
 	if err != nil {
 		return err
 	}
@@ -191,8 +191,8 @@ func await(path string) error {
 	}
 }
 
-// openPort opens the virtio serial port once the host has its end open.
-func openPort() (*os.File, error) {
+// OpenPort opens the virtio serial port of that name once the host has its end open.
+func OpenPort(name string) (*os.File, error) {
 	end := time.Now().Add(deviceWait)
 	for ; time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		names, err := filepath.Glob("/sys/class/virtio-ports/*/name")
@@ -200,19 +200,19 @@ func openPort() (*os.File, error) {
 			return nil, err
 		}
 		for _, file := range names {
-			name, err := os.ReadFile(file)
-			if err != nil || strings.TrimSpace(string(name)) != portName {
+			text, err := os.ReadFile(file)
+			if err != nil || strings.TrimSpace(string(text)) != name {
 				continue
 			}
 			device := "/dev/" + filepath.Base(filepath.Dir(file))
 			port, err := os.OpenFile(device, os.O_RDWR, 0)
 			if err != nil {
-				return nil, fmt.Errorf("open the port to the host: %w", err)
+				return nil, fmt.Errorf("open the port %s to the host: %w", name, err)
 			}
 			return port, awaitHost(port, end)
 		}
 	}
-	return nil, fmt.Errorf("no virtio port named %q in %v", portName, deviceWait)
+	return nil, fmt.Errorf("no virtio port named %q in %v", name, deviceWait)
 }
 
 // awaitHost waits until the host has opened its end: a read would meet the end

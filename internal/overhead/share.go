@@ -156,7 +156,7 @@ func (s *share) helpers(a *bench.ActorOutcome, u *instance, counted map[string]b
 		return 0
 	}
 	src := source{bench.Layer, a.Actor, "helpers"}
-	again := counted[a.Platform.Name] && len(common) > 0
+	again := counted[a.Platform.Driver()] && len(common) > 0
 	for _, p := range slices.Concat(own, common) {
 		if again && !slices.Contains(own, p) {
 			continue
@@ -175,7 +175,7 @@ func (s *share) helpers(a *bench.ActorOutcome, u *instance, counted map[string]b
 		u.lackLMem = !ok
 	}
 	if len(common) > 0 {
-		counted[a.Platform.Name] = true
+		counted[a.Platform.Driver()] = true
 	}
 	return rss
 }

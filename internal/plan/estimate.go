@@ -38,9 +38,9 @@ var launchCost = map[string]time.Duration{
 func (m *maker) trialCost(s bench.Scene) time.Duration {
 	total := trialCost + s.Timing.Cooldown
 	for _, a := range s.Actors {
-		cost, known := launchCost[a.Platform.Name]
+		cost, known := launchCost[a.Platform.Driver()]
 		switch {
-		case m.Available[a.Platform.Name].Label != "":
+		case m.Available[a.Platform.Driver()].Label != "":
 			cost = emulatedCost
 		case !known:
 			cost = unknownCost
@@ -70,7 +70,7 @@ func (m *maker) estimate(e *spec.Experiment) {
 	for _, s := range m.plan.Scenes {
 		total += s.Estimate * float64(e.Blocks)
 		for _, a := range s.Actors {
-			opened[a.Platform.Name] = true
+			opened[a.Platform.Driver()] = true
 		}
 	}
 	m.plan.Estimate = total + openCost.Seconds()*float64(len(opened))

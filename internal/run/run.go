@@ -42,7 +42,7 @@ type Sink interface {
 type Runner struct {
 	ID        string // of the run, prefix of every launch's id
 	Plan      *bench.Plan
-	Engines   map[string]Engine // by platform name
+	Engines   map[string]Engine // by the platform's [bench.PlatformRef.Driver]
 	Workloads map[string]bench.Workload
 	Lab       Lab
 	Sink      Sink

@@ -27,6 +27,8 @@ type Vocabulary struct {
 type PlatformWord struct {
 	Name    string
 	Options []bench.Option
+	// On are the platforms an instance of which can be this one's host.
+	On []string
 }
 
 // Workload returns the workload with the name, or nil.

@@ -3,6 +3,7 @@ package qemu
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 
 	"tare/internal/bench"
@@ -13,18 +14,22 @@ const program = "qemu-system-x86_64"
 
 // accel is what tells the two platforms apart.
 type accel struct {
-	arg string // of -accel
-	cpu string // the CPU model the guest sees
+	arg     string // of -accel
+	cpu     string // the CPU model the guest sees
+	hostCPU string // that of a guest that runs virtual machines itself
 }
 
 var (
 	// The host's own CPU, as it is.
-	accelKVM = accel{arg: "kvm", cpu: "host"}
+	accelKVM = accel{arg: "kvm", cpu: "host", hostCPU: "host"}
 	// Everything the emulator can do but cmpxchg16b, with which one boot in seven of
 	// a Linux 6.12 guest died under QEMU 7.2: the instruction now and then leaves an
 	// address in the flags, and the kernel's allocator uses it everywhere. One thread
 	// per vCPU; the buffer of translated code is bounded so that Allowance covers it.
-	accelTCG = accel{arg: "tcg,thread=multi,tb-size=256", cpu: "max,-cx16"}
+	accelTCG = accel{arg: "tcg,thread=multi,tb-size=256", cpu: "max,-cx16",
+		// With AMD's virtualization, and little besides: with all the emulator offers
+		// (xsave, fsgsbase) the guest hangs when it starts one of its own.
+		hostCPU: "qemu64,+svm,+npt,+ssse3,+sse4.1,+sse4.2,+popcnt,-cx16"}
 )
 
 // Allowance is what QEMU may need beside the guest's memory: its own heap and
@@ -44,6 +49,7 @@ type machine struct {
 	vhost                bool
 	addr                 netip.Prefix
 	gateway              netip.Addr
+	host                 bench.Hosting
 }
 
 // Files of an instance, relative to its directory, which is QEMU's working
@@ -59,11 +65,15 @@ const (
 // and the monitor's sockets must be listening there: since QEMU is the one to
 // connect, the agent's port is open before the guest runs its first instruction.
 func (m machine) argv() []string {
+	cpu := m.accel.cpu
+	if m.host.Virtualization {
+		cpu = m.accel.hostCPU
+	}
 	disk := "cache=" + m.options[optCache] + ",aio=" + m.options[optAIO]
-	return []string{program,
+	return slices.Concat([]string{program,
 		"-name", m.id + ",debug-threads=on",
 		"-accel", m.accel.arg,
-		"-cpu", m.accel.cpu,
+		"-cpu", cpu,
 		"-machine", machineArg[m.options[optMachine]],
 		"-smp", fmt.Sprintf("cpus=%d,sockets=1,cores=%d,threads=1", m.cpus, m.cpus),
 		"-m", "size=" + strconv.FormatInt(int64(m.memory/bench.KiB), 10) + "K",
@@ -82,8 +92,28 @@ func (m machine) argv() []string {
 		"-kernel", m.kernel,
 		"-initrd", m.initrd,
 		"-append", "console=ttyS0 quiet panic=-1 tare.ip=" + m.addr.String() + " tare.gw=" + m.gateway.String(),
-	}
+	}, m.hosting())
 }
+
+// hosting is what a machine that another platform runs in has beyond the rest.
+// Its disks come after the root and the scratch disk.
+func (m machine) hosting() []string {
+	var args []string
+	for i, file := range m.host.Disks {
+		id := "more" + strconv.Itoa(i)
+		args = append(args, "-drive", "if=none,id="+id+",format=raw,readonly=on,file="+escape(file),
+			"-device", "virtio-blk-pci,drive="+id+",iothread=io0,serial="+id)
+	}
+	for i, name := range m.host.Ports {
+		id := "port" + strconv.Itoa(i)
+		args = append(args, "-chardev", "socket,id="+id+",path="+filePort(i),
+			"-device", "virtserialport,chardev="+id+",name="+name)
+	}
+	return args
+}
+
+// filePort is the socket of a further port, in the instance's directory.
+func filePort(i int) string { return "port" + strconv.Itoa(i) + ".sock" }
 
 // portName is the virtio-serial port the agent serves on.
 const portName = "tare"

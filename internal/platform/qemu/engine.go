@@ -34,7 +34,7 @@ func (g *engine) Close(context.Context) error { return nil }
 
 // Start implements [bench.Engine].
 func (g *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
-	i := &instance{dir: l.Dir}
+	i := &instance{dir: l.Dir, ports: map[string]net.Conn{}}
 	err := checkLaunch(g.options, l)
 	if err == nil {
 		err = g.start(ctx, l, i)
@@ -78,9 +78,14 @@ func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (mach
 		return machine{}, err
 	}
 	i.undo.Add(func(context.Context) error { return g.env.Lab.RemoveTap(i.tap) })
+	var host bench.Hosting
+	if l.Host != nil {
+		host = *l.Host
+	}
 	vhost, err := useVhost(l.Options[optVhost])
 	return machine{
-		id: l.ID, accel: g.accel, options: l.Options, cpus: l.Shape.CPUs, memory: l.Shape.Memory,
+		host: host,
+		id:   l.ID, accel: g.accel, options: l.Options, cpus: l.Shape.CPUs, memory: l.Shape.Memory,
 		kernel: g.kernel, initrd: g.initrd, root: g.root,
 		tap: i.tap, mac: lease.MAC, vhost: vhost, addr: lease.Addr, gateway: lease.Gateway,
 	}, err
@@ -133,6 +138,14 @@ func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *insta
 		return err
 	}
 	defer monitor.Close()
+	ports := make([]*net.UnixListener, len(m.host.Ports))
+	for n := range ports {
+		i.sockets++
+		if ports[n], err = listen(l.Dir, filePort(n)); err != nil {
+			return err
+		}
+		defer ports[n].Close()
+	}
 	messages, err := os.Create(filepath.Join(l.Dir, fileMessages))
 	if err != nil {
 		return err
@@ -170,6 +183,13 @@ func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *insta
 	}
 	if i.stream, err = i.accept(ctx, agent); err != nil {
 		return fmt.Errorf("wait for the agent's port: %w", err)
+	}
+	for n, name := range m.host.Ports {
+		port, err := i.accept(ctx, ports[n])
+		if err != nil {
+			return fmt.Errorf("wait for port %s: %w", name, err)
+		}
+		i.ports[name] = port
 	}
 	return nil
 }

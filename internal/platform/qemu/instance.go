@@ -39,6 +39,8 @@ type instance struct {
 	launched   int64
 	stream     net.Conn
 	monitor    net.Conn
+	ports      map[string]net.Conn // further ones, by name
+	sockets    int                 // how many of those were made
 
 	cmd    *exec.Cmd
 	exited chan struct{} // closed once QEMU is gone and status is set
@@ -98,6 +100,14 @@ func (i *instance) accept(ctx context.Context, ln *net.UnixListener) (net.Conn, 
 
 // Stream implements [bench.Instance]. It ends when QEMU does.
 func (i *instance) Stream() io.ReadWriteCloser { return i.stream }
+
+// Port implements [bench.Ported].
+func (i *instance) Port(name string) (io.ReadWriteCloser, error) {
+	if port := i.ports[name]; port != nil {
+		return port, nil
+	}
+	return nil, fmt.Errorf("port %q: the machine was started without: %w", name, bench.ErrInvalid)
+}
 
 // Launched implements [bench.Instance].
 func (i *instance) Launched() int64 { return i.launched }
@@ -161,7 +171,11 @@ func (i *instance) Close(ctx context.Context) error {
 // keeps the end.
 func (i *instance) removeFiles(context.Context) error {
 	i.last = i.Log()
-	return removeFiles(i.dir, fileScratch, fileAgent, fileMonitor, fileMessages, fileConsole)
+	names := []string{fileScratch, fileAgent, fileMonitor, fileMessages, fileConsole}
+	for n := range i.sockets {
+		names = append(names, filePort(n))
+	}
+	return removeFiles(i.dir, names...)
 }
 
 // stop ends QEMU: politely if there is time, by force if not. Nothing the guest
@@ -172,6 +186,9 @@ func (i *instance) stop(ctx context.Context) error {
 	}
 	if i.stream != nil {
 		i.stream.Close()
+	}
+	for _, port := range i.ports {
+		port.Close()
 	}
 	if i.monitor != nil {
 		i.quit(ctx)

@@ -1,0 +1,107 @@
+package nested
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tare/internal/bench"
+)
+
+// Where things lie in the outer guest. The scratch disk is its disk under
+// test; the golden image and the tools are read-only disks of its own, mounted
+// by package nest before this program is started from the second.
+const (
+	Golden = "/mnt/golden"
+	Tools  = "/mnt/tools"
+
+	stateDir  = bench.ScratchDir + "/tare"
+	runDir    = stateDir + "/run"
+	launchDir = runDir + "/instance"
+	agentPath = Tools + "/tare-agent"
+)
+
+// network is the inner lab's: another than that of the lab the outer guest is in.
+var network = netip.MustParsePrefix("10.233.0.1/16")
+
+// golden is the golden image as the outer guest has it.
+type golden struct{ digest string }
+
+func (g golden) Digest() string                     { return g.digest }
+func (golden) Root(context.Context) (string, error) { return Golden, nil }
+
+// Disk is the block device the image lies on.
+func (golden) Disk(context.Context) (string, error) {
+	table, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(table)) {
+		if f := strings.Fields(line); len(f) > 1 && f[1] == Golden {
+			return f[0], nil
+		}
+	}
+	return "", fmt.Errorf("the golden image is not mounted on %s: %w", Golden, bench.ErrUnavailable)
+}
+
+func (golden) Kernel(context.Context) (kernel, modules string, err error) {
+	found, err := filepath.Glob(Tools + "/modules/*")
+	if err != nil || len(found) != 1 {
+		return "", "", fmt.Errorf("kernel of the golden image: %d directories of modules in %s: %w", len(found), Tools, bench.ErrUnavailable)
+	}
+	return Tools + "/vmlinuz", found[0], nil
+}
+
+// Tar is an archive with one empty directory. Docker would unpack a real one for
+// minutes under emulation, to get at files that lie mounted already: see seat.
+func (golden) Tar(context.Context) (string, error) {
+	path := stateDir + "/empty.tar"
+	f, err := os.Create(path)
+	if err != nil {
+		return "", err
+	}
+	w := tar.NewWriter(f)
+	err = w.WriteHeader(&tar.Header{Name: "scratch/", Typeflag: tar.TypeDir, Mode: 0o755})
+	return path, errors.Join(err, w.Close(), f.Close())
+}
+
+// modules are the kernel's, by what needs them; the kernel itself loads those
+// of file systems and firewall rules when they are used.
+var modules = map[string][]string{
+	"":       {"overlay", "bridge", "veth", "br_netfilter"},
+	"kvm":    {"tun", "vhost_net", "kvm_amd", "kvm_intel"},
+	"docker": {"nf_conntrack_netlink", "xt_addrtype"},
+}
+
+// loadModules loads what the platform needs. One that is missing shows in the
+// platform's own check.
+func loadModules(ctx context.Context, platform string) {
+	for _, m := range slices.Concat(modules[""], modules[platform]) {
+		_ = run(ctx, "modprobe", "--quiet", m)
+	}
+}
+
+// seat puts the golden image where the platform could only copy it to. Of
+// Docker's store that is the one layer of its image, empty so far: the image is
+// mounted over it, where containers find it as their lower layer.
+func seat(ctx context.Context, platform string, e bench.Env) error {
+	if platform != "docker" {
+		return nil
+	}
+	layers, err := filepath.Glob(stateDir + "/docker/overlay2/*/diff")
+	if err != nil || len(layers) != 1 {
+		return fmt.Errorf("docker's image: %d layers in its store, not one: %w", len(layers), errors.Join(err, bench.ErrUnavailable))
+	}
+	pid, err := os.ReadFile(filepath.Join(bench.RuntimeDir, e.Run, "docker/docker.pid"))
+	if err != nil {
+		return fmt.Errorf("docker's daemon: %w", err)
+	}
+	// In the daemon's own mount namespace, which keeps its store private.
+	return run(ctx, "nsenter", "--target", strings.TrimSpace(string(pid)), "--mount", "mount", "--bind", Golden, layers[0])
+}
