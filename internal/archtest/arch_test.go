@@ -42,7 +42,7 @@ var allowed = map[string][]string{
 	"run":        {"agent", "bench", "clock", "meter", "proc"},
 
 	"platform/all":    {"bench", "image", "platform/"},
-	"platform/nest":   {"agent", "bench", "clock", "nested", "platform/launch", "platform/nest/wire"},
+	"platform/nest":   {"agent", "bench", "clock", "nested/wire", "platform/launch"},
 	"platform/launch": {"bench", "cgroup", "clock"},
 	"platform/native": {"bench", "cage", "cgroup", "clock", "platform/launch"},
 	"platform/docker": {"agent", "bench", "cgroup", "clock", "platform/launch"},
@@ -50,8 +50,8 @@ var allowed = map[string][]string{
 	"platform/qemu":   {"agent", "bench", "cgroup", "clock", "platform/launch"},
 	"platform/fake":   {"agent", "bench", "clock"},
 
-	"platform/nest/wire":    {"bench"},
-	"nested":                {"bench", "clock", "guest", "lab", "ledger", "meter", "platform/nest/wire"},
+	"nested/wire":           {"bench"},
+	"nested":                {"bench", "clock", "guest", "lab", "ledger", "meter", "nested/wire"},
 	"platform/platformtest": {"agent", "bench", "cgroup", "clock", "image", "lab", "ledger"},
 	"store/storetest":       {"bench", "host", "store"},
 	"spec/spectest":         {"bench", "spec"},

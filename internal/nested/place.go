@@ -12,19 +12,16 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/nested/wire"
 )
 
 // Where things lie in the outer guest. The scratch disk is its disk under
-// test; the golden image and the tools are read-only disks of its own, mounted
-// by package nest before this program is started from the second.
+// test; the golden image and the tools are mounted before this program is started.
 const (
-	Golden = "/mnt/golden"
-	Tools  = "/mnt/tools"
-
 	stateDir  = bench.ScratchDir + "/tare"
 	runDir    = stateDir + "/run"
 	launchDir = runDir + "/instance"
-	agentPath = Tools + "/tare-agent"
+	agentPath = wire.Tools + "/tare-agent"
 )
 
 // network is the inner lab's: another than that of the lab the outer guest is in.
@@ -34,7 +31,7 @@ var network = netip.MustParsePrefix("10.233.0.1/16")
 type golden struct{ digest string }
 
 func (g golden) Digest() string                     { return g.digest }
-func (golden) Root(context.Context) (string, error) { return Golden, nil }
+func (golden) Root(context.Context) (string, error) { return wire.Golden, nil }
 
 // Disk is the block device the image lies on.
 func (golden) Disk(context.Context) (string, error) {
@@ -43,19 +40,19 @@ func (golden) Disk(context.Context) (string, error) {
 		return "", err
 	}
 	for line := range strings.Lines(string(table)) {
-		if f := strings.Fields(line); len(f) > 1 && f[1] == Golden {
+		if f := strings.Fields(line); len(f) > 1 && f[1] == wire.Golden {
 			return f[0], nil
 		}
 	}
-	return "", fmt.Errorf("the golden image is not mounted on %s: %w", Golden, bench.ErrUnavailable)
+	return "", fmt.Errorf("the golden image is not mounted on %s: %w", wire.Golden, bench.ErrUnavailable)
 }
 
 func (golden) Kernel(context.Context) (kernel, modules string, err error) {
-	found, err := filepath.Glob(Tools + "/modules/*")
+	found, err := filepath.Glob(wire.Tools + "/modules/*")
 	if err != nil || len(found) != 1 {
-		return "", "", fmt.Errorf("kernel of the golden image: %d directories of modules in %s: %w", len(found), Tools, bench.ErrUnavailable)
+		return "", "", fmt.Errorf("kernel of the golden image: %d directories of modules in %s: %w", len(found), wire.Tools, bench.ErrUnavailable)
 	}
-	return Tools + "/vmlinuz", found[0], nil
+	return wire.Tools + "/vmlinuz", found[0], nil
 }
 
 // Tar is an archive with one empty directory. Docker would unpack a real one for
@@ -103,5 +100,5 @@ func seat(ctx context.Context, platform string, e bench.Env) error {
 		return fmt.Errorf("docker's daemon: %w", err)
 	}
 	// In the daemon's own mount namespace, which keeps its store private.
-	return run(ctx, "nsenter", "--target", strings.TrimSpace(string(pid)), "--mount", "mount", "--bind", Golden, layers[0])
+	return run(ctx, "nsenter", "--target", strings.TrimSpace(string(pid)), "--mount", "mount", "--bind", wire.Golden, layers[0])
 }

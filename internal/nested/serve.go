@@ -21,7 +21,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/ledger"
 	"tare/internal/meter"
-	"tare/internal/platform/nest/wire"
+	"tare/internal/nested/wire"
 )
 
 // Drivers are those a host has, with their lasting files in the directory.

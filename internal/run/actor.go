@@ -64,6 +64,9 @@ func (x *trial) launchActor(ctx context.Context, a *actor) error {
 		}
 	}
 	limit := startDeadline
+	if a.Platform.On != nil {
+		limit = nestedDeadline
+	}
 	if d := x.scene.Timing.Deadline; d > 0 {
 		limit = d
 	}

@@ -30,6 +30,7 @@ type sampler struct {
 	mu       sync.Mutex // one tick at a time
 	readers  []source
 	guests   []*guest
+	beyond   []source // in outer guests: read beside the host's, as guests are
 	readings []reading
 	stop     int // eventfd that wakes the thread to end
 	done     chan struct{}
@@ -83,6 +84,10 @@ func (x *trial) startSampler() error {
 			return fmt.Errorf("open meters of %s: %w", a.Name, err)
 		}
 		add(a.Name, rs)
+		if err := s.openBeyond(a); err != nil {
+			s.close()
+			return err
+		}
 		cols := a.client.Columns()
 		s.guests = append(s.guests, &guest{
 			client: a.client, actor: a.Name, columns: cols, values: make([]float64, len(cols)),
@@ -113,9 +118,28 @@ func (x *trial) stopSampler() {
 }
 
 func (s *sampler) close() {
-	for _, r := range s.readers {
+	for _, r := range slices.Concat(s.readers, s.beyond) {
 		r.Close()
 	}
+}
+
+// openBeyond opens the meters that a nested actor has in its outer guest.
+func (s *sampler) openBeyond(a *actor) error {
+	m, ok := a.instance.(bench.Metered)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), answerDeadline)
+	defer cancel()
+	rs, err := m.Readers(ctx)
+	if err != nil {
+		return fmt.Errorf("open meters of %s: %w", a.Name, err)
+	}
+	for _, r := range rs {
+		cols := r.Columns()
+		s.beyond = append(s.beyond, source{r, a.Name, cols, make([]float64, len(cols))})
+	}
+	return nil
 }
 
 // loop ticks on the whole intervals of the monotonic clock until it is stopped.
@@ -181,14 +205,17 @@ func (s *sampler) tick(at int64) {
 	defer s.mu.Unlock()
 	runtime.LockOSThread() // the cost of a read is its thread's CPU time
 	defer runtime.UnlockOSThread()
-	answers := make(chan reading, len(s.guests))
+	answers := make(chan reading, len(s.guests)+len(s.beyond))
 	for _, g := range s.guests {
 		go func() { answers <- g.sample(at) }()
+	}
+	for i := range s.beyond {
+		go func() { answers <- s.beyond[i].ask(at) }()
 	}
 	for i := range s.readers {
 		s.readings = append(s.readings, s.readers[i].sample(at))
 	}
-	for range s.guests {
+	for range len(s.guests) + len(s.beyond) {
 		if a := <-answers; a.Values != nil {
 			s.readings = append(s.readings, a)
 		}
@@ -202,6 +229,20 @@ func (r *source) sample(at int64) reading {
 	ended := clock.Now()
 	return reading{asked: began, received: ended, Sample: bench.Sample{
 		At: at, Late: began - at, Took: ended - began, CPU: clock.ThreadCPU() - cpu,
+		Level: r.Level(), Actor: r.actor, Meter: r.Meter(), Values: named(r.columns, r.values),
+	}}
+}
+
+// ask reads a source in an outer guest. What it costs there is part of that
+// guest's own figures; here it costs nothing but waiting.
+func (r *source) ask(at int64) reading {
+	began := clock.Now()
+	if err := r.Read(r.values); err != nil {
+		return reading{}
+	}
+	ended := clock.Now()
+	return reading{asked: began, received: ended, Sample: bench.Sample{
+		At: at, Late: began - at, Took: ended - began,
 		Level: r.Level(), Actor: r.actor, Meter: r.Meter(), Values: named(r.columns, r.values),
 	}}
 }

@@ -9,7 +9,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/bench"
-	"tare/internal/platform/nest/wire"
+	"tare/internal/nested/wire"
 )
 
 // control asks the half in the outer guest, one question at a time.

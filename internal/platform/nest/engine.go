@@ -14,8 +14,7 @@ import (
 	"tare/internal/agent"
 	"tare/internal/bench"
 	"tare/internal/clock"
-	"tare/internal/nested"
-	"tare/internal/platform/nest/wire"
+	"tare/internal/nested/wire"
 )
 
 // engine starts nested instances: each in an outer guest of its own.
@@ -170,13 +169,12 @@ func (e *engine) launches(l bench.Launch) (wire.Start, bench.Launch) {
 	return inner, outer
 }
 
-// begin mounts what the outer guest needs and becomes tare. The disks are told
-// apart by their labels, whatever bus they are on.
+// begin mounts what the outer guest needs and becomes tare.
 const begin = "set -e\n" +
-	"mount -o ro LABEL=" + toolsLabel + " " + nested.Tools + "\n" +
-	"mount -o ro LABEL=tare " + nested.Golden + "\n" +
-	"mount --bind " + nested.Tools + "/modules /lib/modules\n" +
-	"exec " + nested.Tools + "/tare nested 2>&1"
+	"mount -o ro LABEL=" + wire.ToolsLabel + " " + wire.Tools + "\n" +
+	"mount -o ro LABEL=" + wire.GoldenLabel + " " + wire.Golden + "\n" +
+	"mount --bind " + wire.Tools + "/modules /lib/modules\n" +
+	"exec " + wire.Tools + "/tare nested 2>&1"
 
 // serve starts the other half, which lasts as long as the instance.
 func (i *instance) serve(ctx context.Context) error {

@@ -12,8 +12,8 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/bench"
+	"tare/internal/nested/wire"
 	"tare/internal/platform/launch"
-	"tare/internal/platform/nest/wire"
 )
 
 // answerWithin bounds a small question to an outer guest. Under emulation on a

@@ -8,7 +8,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/bench"
-	"tare/internal/platform/nest/wire"
+	"tare/internal/nested/wire"
 )
 
 // sampleWithin bounds a reading in the outer guest: a tick of the sampler.

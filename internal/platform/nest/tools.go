@@ -13,11 +13,9 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/nested/wire"
 	"tare/internal/platform/launch"
 )
-
-// toolsLabel is the volume label of the disk the outer guest finds tare on.
-const toolsLabel = "tare-tools"
 
 // makeTools makes a raw ext4 image with tare, its agent, and the golden image's
 // kernel and modules.
@@ -45,7 +43,7 @@ func makeTools(ctx context.Context, dir, program, agent, kernel, modules string)
 		return fail(fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, bench.Hint("apt-get install e2fsprogs")))
 	}
 	kib := (size+size/8)>>10 + 16<<10 // and what the file system itself needs
-	out, err := exec.CommandContext(ctx, mkfs, "-q", "-F", "-O", "^has_journal", "-L", toolsLabel, "-d", tree,
+	out, err := exec.CommandContext(ctx, mkfs, "-q", "-F", "-O", "^has_journal", "-L", wire.ToolsLabel, "-d", tree,
 		path, strconv.FormatInt(kib, 10)+"k").CombinedOutput()
 	if err != nil {
 		return fail(fmt.Errorf("mkfs.ext4: %w: %s", err, strings.TrimSpace(string(out))))

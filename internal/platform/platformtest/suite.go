@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -115,7 +116,7 @@ type suite struct {
 
 // newRun returns a run id that is unique on the host.
 func newRun(p bench.Platform) string {
-	return fmt.Sprintf("pt-%s-%d", p.Name(), os.Getpid())
+	return fmt.Sprintf("pt-%s-%d", strings.ReplaceAll(p.Name(), "@", "-"), os.Getpid())
 }
 
 // open makes the run and opens the platform; all is closed when the test ends,

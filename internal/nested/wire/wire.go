@@ -23,6 +23,16 @@ const (
 	Stream  = "tare.inner"
 )
 
+// Where the outer guest has the two disks that are not its own, read-only: the
+// golden image, and Tare itself with the golden image's kernel. They are known
+// by their volume labels, whatever bus they are on.
+const (
+	Golden      = "/mnt/golden"
+	GoldenLabel = "tare"
+	Tools       = "/mnt/tools"
+	ToolsLabel  = "tare-tools"
+)
+
 // What a request asks for.
 const (
 	OpStart  = "start"  // check, open and start the inner platform: [Start], [Started]
