@@ -51,7 +51,7 @@ var allowed = map[string][]string{
 	"platform/fake":   {"agent", "bench", "clock"},
 
 	"nested/wire":           {"bench"},
-	"nested":                {"bench", "clock", "guest", "lab", "ledger", "meter", "nested/wire"},
+	"nested":                {"bench", "cgroup", "clock", "guest", "lab", "ledger", "meter", "nested/wire"},
 	"platform/platformtest": {"agent", "bench", "cgroup", "clock", "image", "lab", "ledger"},
 	"store/storetest":       {"bench", "host", "store"},
 	"spec/spectest":         {"bench", "spec"},

@@ -13,9 +13,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/cgroup"
 	"tare/internal/clock"
 	"tare/internal/guest"
 	"tare/internal/lab"
@@ -92,7 +95,7 @@ func (s *server) do(ctx context.Context, r wire.Request) (any, error) {
 	}
 	switch r.Op {
 	case wire.OpScope:
-		return s.instance.Scope()
+		return s.scope()
 	case wire.OpAddr:
 		return s.publish(ctx)
 	case wire.OpMeters:
@@ -186,6 +189,17 @@ func (s *server) join(in io.ReadWriter) {
 	}
 	go copyTo(s.stream, in)
 	go copyTo(in, s.stream)
+}
+
+// scope is the instance's, with the memory limit that only a look at the files
+// of this guest's cgroups tells.
+func (s *server) scope() (wire.Scope, error) {
+	scope, err := s.instance.Scope()
+	if err != nil || scope.OwnKernel {
+		return wire.Scope{Scope: scope}, err
+	}
+	limit, _ := os.ReadFile(filepath.Join(scope.Cgroups[cgroup.Unified], "memory.max")) // unknown is ""
+	return wire.Scope{Scope: scope, MemoryLimit: strings.TrimSpace(string(limit))}, nil
 }
 
 // publish makes the instance reachable by the outer guest's address.

@@ -225,20 +225,22 @@ func (s *share) sharedKernel(a *bench.ActorOutcome, u *instance, rss float64) {
 
 // ownKernel: the guest is what its own kernel accounts for, but no more than its
 // vCPU threads ran: a guest that is not told of time taken from it (steal)
-// takes that for its own. The vCPU threads' time and the VMM's memory beyond that are the layer's.
+// takes that for its own. Of a nesting the same goes for the outer guest. The vCPU threads' time and the VMM's memory beyond that are the layer's.
 func (s *share) ownKernel(a *bench.ActorOutcome, u *instance, rss float64) {
-	src := source{bench.Guest, a.Actor, "agent"}
+	src := counter(a)
 	var ok bool
 	u.guest, ok = s.rate(src, bench.ColCPUBusy)
 	u.lackCPU = !ok
 	if vcpu, known := u.parts["vcpu"]; known && ok {
-		if u.guest > vcpu {
-			if u.guest-vcpu > 0.02+0.02*vcpu {
-				s.note("%s: the guest took %.2f cores for busy in which its vCPU threads ran %.2f only; it is charged with those", a.Actor, u.guest, vcpu)
+		ran := s.inside(a, u, vcpu)
+		if ran > vcpu {
+			if ran-vcpu > 0.02+0.02*vcpu {
+				s.note("%s: the guest took %.2f cores for busy in which its vCPU threads ran %.2f only; it is charged with those", a.Actor, ran, vcpu)
 			}
-			u.guest = vcpu
+			ran = vcpu
+			u.guest = min(u.guest, vcpu)
 		}
-		u.parts["vcpu"] = vcpu - u.guest
+		u.parts["vcpu"] = vcpu - ran
 	} else {
 		u.lackLayer = true
 		if !known {

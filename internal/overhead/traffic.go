@@ -68,7 +68,7 @@ func (s *share) diskOf(a *bench.ActorOutcome, column string) (float64, bool) {
 	case a.Scope == nil:
 		return 0, false // noted with its CPU time
 	case a.Scope.OwnKernel:
-		return s.rate(source{bench.Guest, a.Actor, "agent"}, column)
+		return s.rate(counter(a), column)
 	}
 	return s.rate(source{bench.Layer, a.Actor, "cgroup"}, column)
 }

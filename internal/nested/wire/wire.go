@@ -36,7 +36,7 @@ const (
 // What a request asks for.
 const (
 	OpStart  = "start"  // check, open and start the inner platform: [Start], [Started]
-	OpScope  = "scope"  // where in the outer guest its cost is paid: [bench.Scope]
+	OpScope  = "scope"  // where in the outer guest its cost is paid: [Scope]
 	OpAddr   = "addr"   // its address there, published on the outer guest's own: a text
 	OpMeters = "meters" // open the meters of that scope: a list of [Meter]
 	OpSample = "sample" // read them: a list of [Values], in the list's order
@@ -80,6 +80,14 @@ type Started struct {
 	Programs   map[string]string `json:"programs,omitempty"`
 	// Opened is how long the platform's opening took there (a daemon, an image), in nanoseconds.
 	Opened int64 `json:"opened"`
+}
+
+// Scope is where in the outer guest the inner instance's cost is paid.
+type Scope struct {
+	bench.Scope
+	// MemoryLimit is what its cgroup there is limited to: bytes, or "max". It is
+	// "" of an instance with a kernel of its own.
+	MemoryLimit string `json:"memory_limit,omitempty"`
 }
 
 // Meter is a reader in the outer guest.

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"tare/internal/agent"
@@ -209,19 +207,4 @@ func (i *instance) place(ctx context.Context) error {
 	best := slices.MinFunc(probes, func(a, b bench.ClockProbe) int { return int(a.Uncertainty - b.Uncertainty) })
 	i.launched, i.uncertain = i.started.Launched-best.Offset, best.Uncertainty
 	return nil
-}
-
-// facts are what is known of the way to the inner launch.
-func (i *instance) facts() map[string]string {
-	f := map[string]string{
-		"outer_boot_ms":      fmt.Sprintf("%.1f", float64(i.boot)/1e6),
-		"inner_open_ms":      fmt.Sprintf("%.1f", float64(i.started.Opened)/1e6),
-		"inner_version":      i.started.Version,
-		"launch_known_to_ms": fmt.Sprintf("%.3f", float64(i.uncertain)/1e6),
-		"outer_kernel":       i.agent.Hello().Kernel,
-	}
-	for _, name := range slices.Sorted(maps.Keys(i.started.Programs)) {
-		f["inner_programs"] = strings.TrimSpace(f["inner_programs"] + " " + name + " " + i.started.Programs[name])
-	}
-	return f
 }

@@ -52,8 +52,22 @@ func (i *instance) Command() []string { return slices.Clone(i.started.Command) }
 // Unenforced implements [bench.Instance].
 func (i *instance) Unenforced() []string { return slices.Clone(i.started.Unenforced) }
 
-// Facts implements [bench.Described].
-func (i *instance) Facts() map[string]string { return i.facts() }
+// Facts implements [bench.Described]: what is known of the way to the inner
+// launch, and the limit that holds in the outer guest.
+func (i *instance) Facts() map[string]string {
+	f := map[string]string{
+		"outer_kernel":       i.agent.Hello().Kernel,
+		"outer_boot_ms":      fmt.Sprintf("%.1f", float64(i.boot)/1e6),
+		"inner_open_ms":      fmt.Sprintf("%.1f", float64(i.started.Opened)/1e6),
+		"inner_version":      i.started.Version,
+		"launch_known_to_ms": fmt.Sprintf("%.3f", float64(i.uncertain)/1e6),
+	}
+	var inner wire.Scope
+	if err := i.ask(wire.OpScope, &inner); err == nil && inner.MemoryLimit != "" {
+		f[bench.FactHostMemoryLimit] = inner.MemoryLimit
+	}
+	return f
+}
 
 // ask asks the outer guest a small question.
 func (i *instance) ask(op string, result any) error {
@@ -69,10 +83,11 @@ func (i *instance) Scope() (bench.Scope, error) {
 	if err != nil {
 		return bench.Scope{}, err
 	}
-	s.Inner = &bench.Scope{}
-	if err := i.ask(wire.OpScope, s.Inner); err != nil {
+	var inner wire.Scope
+	if err := i.ask(wire.OpScope, &inner); err != nil {
 		return bench.Scope{}, fmt.Errorf("scope in the outer guest: %w", err)
 	}
+	s.Inner = &inner.Scope
 	return s, nil
 }
 

@@ -96,12 +96,13 @@ func (m machine) argv() []string {
 }
 
 // hosting is what a machine that another platform runs in has beyond the rest.
-// Its disks come after the root and the scratch disk.
+// Its disks come after the root and the scratch disk. They never change, so nobody
+// who opens them needs to be kept out.
 func (m machine) hosting() []string {
 	var args []string
 	for i, file := range m.host.Disks {
 		id := "more" + strconv.Itoa(i)
-		args = append(args, "-drive", "if=none,id="+id+",format=raw,readonly=on,file="+escape(file),
+		args = append(args, "-drive", "if=none,id="+id+",format=raw,readonly=on,file.locking=off,file="+escape(file),
 			"-device", "virtio-blk-pci,drive="+id+",iothread=io0,serial="+id)
 	}
 	for i, name := range m.host.Ports {

@@ -1,0 +1,51 @@
+package overhead
+
+import "tare/internal/bench"
+
+// The parts of a nested instance's layer that lie in its outer guest. What
+// serves the inner instance there is named with the prefix, the rest of that
+// guest (its kernel, the outer agent) as a whole.
+const (
+	innerPrefix = "inner "
+	outerGuest  = "outer guest"
+)
+
+// counter is where the CPU time and memory of the instance itself are read: by
+// its own kernel, through its agent, or of an instance nested as processes of the
+// outer guest, from its cgroup there.
+func counter(a *bench.ActorOutcome) source {
+	if in := a.Scope.Inner; in != nil && !in.OwnKernel {
+		return source{bench.Inner, a.Actor, "layer"}
+	}
+	return source{bench.Guest, a.Actor, "agent"}
+}
+
+// inside is what the vCPU threads ran for: the guest, or of a nesting the whole
+// outer guest, whose share beyond the inner instance is added to the layer's parts.
+// No part gets more than the vCPU threads ran, the instance before what serves it.
+func (s *share) inside(a *bench.ActorOutcome, u *instance, vcpu float64) float64 {
+	in := a.Scope.Inner
+	if in == nil {
+		return u.guest
+	}
+	ran, ok := s.rate(source{bench.Outer, a.Actor, "agent"}, bench.ColCPUBusy)
+	if !ok {
+		u.lackLayer = true
+		return u.guest
+	}
+	left := min(ran, vcpu)
+	u.guest = min(u.guest, left)
+	left -= u.guest
+	for _, p := range partsOf(append(append([]bench.Process{}, in.Helpers...), in.Shared...)) {
+		v, ok := s.rate(source{bench.Inner, a.Actor, "layer"}, bench.CPUOf(p))
+		u.lackLayer = u.lackLayer || !ok
+		if p == "vcpu" { // of an inner virtual machine: what it ran for its guest is that guest's
+			v -= u.guest
+		}
+		v = min(max(0, v), left)
+		u.parts[innerPrefix+p] = v
+		left -= v
+	}
+	u.parts[outerGuest] = left
+	return ran
+}
