@@ -112,7 +112,7 @@ type planned struct {
 
 // plan works a request out. trial, if not nil, lets platforms try what their
 // check cannot decide.
-func (a *app) plan(ctx context.Context, r *request, trial func() error) (*planned, error) {
+func (a *app) plan(ctx context.Context, r *request, trial func(*spec.Experiment) error) (*planned, error) {
 	file, text, err := r.read()
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (a *app) plan(ctx context.Context, r *request, trial func() error) (*planne
 		return nil, err
 	}
 	if trial != nil {
-		if err := trial(); err != nil {
+		if err := trial(e); err != nil {
 			return nil, err
 		}
 	}

@@ -22,6 +22,7 @@ type Estimator interface {
 // estimate depends on them.
 const (
 	emulatedCost = 20 * time.Second
+	nestedCost   = 40 * time.Second
 	unknownCost  = time.Second
 	trialCost    = 300 * time.Millisecond // directories, clocks, outcomes
 	openCost     = 2 * time.Second        // once for each platform: a daemon, an image
@@ -40,6 +41,8 @@ func (m *maker) trialCost(s bench.Scene) time.Duration {
 	for _, a := range s.Actors {
 		cost, known := launchCost[a.Platform.Driver()]
 		switch {
+		case a.Platform.On != nil:
+			cost = nestedCost
 		case m.Available[a.Platform.Driver()].Label != "":
 			cost = emulatedCost
 		case !known:

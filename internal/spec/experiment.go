@@ -8,6 +8,7 @@
 package spec
 
 import (
+	"slices"
 	"time"
 
 	"tare/internal/bench"
@@ -75,6 +76,25 @@ type Experiment struct {
 	// Inject are slowdowns put on subjects on purpose.
 	Inject []Inject
 	Places Places
+}
+
+// Nests reports whether any platform of the experiment is a nesting.
+func (e *Experiment) Nests() bool {
+	nested := func(r bench.PlatformRef) bool { return r.On != nil }
+	if slices.ContainsFunc(e.Platforms.Named, nested) {
+		return true
+	}
+	for _, s := range e.Scenes {
+		if slices.ContainsFunc(s.Platforms.Named, nested) {
+			return true
+		}
+		for _, a := range s.Actors {
+			if a.Platform != nil && nested(*a.Platform) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Inject is a slowdown of the subjects on one platform.
