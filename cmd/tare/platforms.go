@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"tare/internal/audit"
 	"tare/internal/bench"
 	"tare/internal/platform/all"
 	"tare/internal/spec"
@@ -24,7 +25,7 @@ func (a *app) nestings() []bench.Platform { return all.Nestings(a.state) }
 
 // vocabulary is every word a specification may use.
 func (a *app) vocabulary() spec.Vocabulary {
-	v := spec.Vocabulary{Workloads: workload.All(), Fill: workload.Fill}
+	v := spec.Vocabulary{Workloads: workload.All(), Fill: workload.Fill, Checks: audit.Names()}
 	for _, p := range a.platforms() {
 		v.Platforms = append(v.Platforms, spec.PlatformWord{Name: p.Name(), Options: p.Options(), On: a.outersOf(p.Name())})
 	}

@@ -4,6 +4,8 @@
 // makes the comparison invalid.
 package audit
 
+import "slices"
+
 // State is the finding of one check.
 type State string
 
@@ -28,6 +30,16 @@ type Check struct {
 // Audit is every check of one pair, in a fixed order.
 type Audit struct {
 	Checks []Check `json:"checks"`
+}
+
+// Study takes differences in the named checks as the question itself: they are
+// said and forbid no comparison.
+func (a *Audit) Study(names []string) {
+	for i := range a.Checks {
+		if c := &a.Checks[i]; c.State == Invalid && slices.Contains(names, c.Name) {
+			c.State, c.Why = Differs, "this difference is what is studied; otherwise: "+c.Why
+		}
+	}
 }
 
 // Invalid returns the checks that forbid the comparison.

@@ -47,6 +47,15 @@ var checks = []struct {
 	{"emulation", emulation},
 }
 
+// Names are the checks' names, in the order they are shown.
+func Names() []string {
+	names := make([]string, len(checks))
+	for i, c := range checks {
+		names[i] = c.name
+	}
+	return names
+}
+
 // Compare looks at everything that must be alike between a platform and the
 // baseline for their ratio to be about isolation. It reads nothing but its
 // arguments.

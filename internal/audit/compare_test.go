@@ -258,3 +258,23 @@ func TestStartupIsNotSampled(t *testing.T) {
 		t.Errorf("unknown: %q, want %q; invalid: %v", unknown, want, a.Invalid())
 	}
 }
+
+// A difference that is the question forbids nothing, is said, and excuses no other.
+func TestStudy(t *testing.T) {
+	subject, baseline := clean("kvm"), clean("native")
+	fact("o_direct", "ignored")(&subject)
+	subject.Image = "sha256:0000"
+	a := Compare(subject, baseline)
+	a.Study([]string{"O_DIRECT", "swap"})
+	if found := a.Invalid(); len(found) != 1 || found[0].Name != "image" {
+		t.Errorf("invalid: %+v, want the image alone", found)
+	}
+	for _, c := range a.Checks {
+		switch {
+		case c.Name == "O_DIRECT" && (c.State != Differs || !strings.Contains(c.Why, "what is studied")):
+			t.Errorf("%+v", c)
+		case c.Name == "swap" && c.State != Same:
+			t.Errorf("a check that found nothing changed: %+v", c)
+		}
+	}
+}

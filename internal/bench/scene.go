@@ -93,10 +93,13 @@ type Plan struct {
 	Baseline   string  `json:"baseline"` // platform reference compared against
 	Margin     float64 `json:"margin"`   // of equivalence, such as 0.03
 	// Until, if set, lets cases end before Blocks, which is then its Max.
-	Until    *Until   `json:"until,omitempty"`
-	Scenes   []Scene  `json:"scenes"`
-	Trials   []Trial  `json:"trials"`
-	Skipped  []Skip   `json:"skipped,omitempty"`
+	Until   *Until  `json:"until,omitempty"`
+	Scenes  []Scene `json:"scenes"`
+	Trials  []Trial `json:"trials"`
+	Skipped []Skip  `json:"skipped,omitempty"`
+	// Studies are checks of the fairness audit whose difference between platforms
+	// is what the experiment asks about, so that it makes no comparison invalid.
+	Studies  []string `json:"studies,omitempty"`
 	Warnings []string `json:"warnings,omitempty"` // such as CPUs that could not be kept apart
 	// Metrics by case, so that results can be read without the workloads.
 	Metrics map[string][]Metric `json:"metrics"`

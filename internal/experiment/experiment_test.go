@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/audit"
 	"tare/internal/bench"
 	"tare/internal/experiment"
 	"tare/internal/plan"
@@ -15,7 +16,7 @@ import (
 )
 
 func words() spec.Vocabulary {
-	v := spec.Vocabulary{Workloads: workload.All(), Fill: workload.Fill}
+	v := spec.Vocabulary{Workloads: workload.All(), Fill: workload.Fill, Checks: audit.Names()}
 	for _, name := range []string{"native", "docker", "lxc", "kvm", "qemu-tcg"} {
 		w := spec.PlatformWord{Name: name}
 		if name == "docker" {

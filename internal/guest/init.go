@@ -60,7 +60,13 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	if err := enterImage(); err != nil {
+	disk := parseScratch(string(cmdline))
+	if disk.bus != "" {
+		if err := loadModules("/modules-" + disk.bus + ".list"); err != nil {
+			return fmt.Errorf("the kernel's drivers for the bus %s: %w", disk.bus, err)
+		}
+	}
+	if err := enterImage(disk.device); err != nil {
 		return err
 	}
 	if network != nil {
@@ -105,17 +111,37 @@ func loadModules(list string) error {
 	return nil
 }
 
-// enterImage makes the first disk the root file system and mounts the second,
-// if there is one, as scratch space.
-func enterImage() error {
+// scratch is what the kernel command line says of the scratch disk.
+type scratch struct{ device, bus string }
+
+// parseScratch reads tare.scratch=DEVICE, without which there is none, and
+// tare.bus=NAME of the bus whose drivers it needs, if those are not loaded anyhow.
+func parseScratch(cmdline string) (s scratch) {
+	for _, word := range strings.Fields(cmdline) {
+		switch key, value, _ := strings.Cut(word, "="); key {
+		case "tare.scratch":
+			s.device = value
+		case "tare.bus":
+			s.bus = value
+		}
+	}
+	return s
+}
+
+// enterImage makes the first disk the root file system and mounts the scratch
+// disk, if one is named, in it.
+func enterImage(disk string) error {
 	if err := await("/dev/vda"); err != nil {
 		return err
 	}
 	if err := mount("/dev/vda", "ext4", newRoot, 0, ""); err != nil {
 		return err
 	}
-	if _, err := os.Stat("/dev/vdb"); err == nil {
-		if err := mount("/dev/vdb", "ext4", filepath.Join(newRoot, bench.ScratchDir), 0, ""); err != nil {
+	if disk != "" {
+		if err := await(disk); err != nil {
+			return err
+		}
+		if err := mount(disk, "ext4", filepath.Join(newRoot, bench.ScratchDir), 0, ""); err != nil {
 			return err
 		}
 	}

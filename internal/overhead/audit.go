@@ -51,6 +51,7 @@ func (s *study) audit(subject, baseline *bench.Scene, resource string, observed 
 		return nil
 	}
 	a := audit.Compare(s.side(subject, resource, observed), s.side(baseline, resource, observed))
+	a.Study(s.plan.Studies)
 	return &a
 }
 

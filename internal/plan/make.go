@@ -51,7 +51,7 @@ func Make(e *spec.Experiment, in Inputs) (*bench.Plan, error) {
 		Experiment: e.Name, Title: e.Title, Question: e.Question,
 		Seed: in.Seed, Blocks: e.Blocks, Baseline: e.Baseline.String(), Margin: e.Margin,
 		Metrics:  map[string][]bench.Metric{},
-		Warnings: slices.Clone(e.Warnings),
+		Warnings: slices.Clone(e.Warnings), Studies: e.Studies,
 	}
 	if e.Until != nil {
 		u := *e.Until

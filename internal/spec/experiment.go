@@ -22,6 +22,8 @@ type Vocabulary struct {
 	// value its canonical form. An error that has the method ParamName() string
 	// is reported where that parameter was written.
 	Fill func(w bench.Workload, p bench.Params) (bench.Params, error)
+	// Checks are the names of the fairness audit's checks.
+	Checks []string
 }
 
 // PlatformWord is a platform as it can be named.
@@ -75,7 +77,9 @@ type Experiment struct {
 	Warnings []string
 	// Inject are slowdowns put on subjects on purpose.
 	Inject []Inject
-	Places Places
+	// Studies are checks of the fairness audit whose difference is the question.
+	Studies []string
+	Places  Places
 }
 
 // Nests reports whether any platform of the experiment is a nesting.

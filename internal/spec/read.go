@@ -10,7 +10,7 @@ import (
 )
 
 var experimentKeys = []string{"name", "title", "question", "platforms", "baseline", "shape", "timing",
-	"blocks", "until", "seed", "margin", "max_time", "conditions", "inject", "scenes"}
+	"blocks", "until", "seed", "margin", "max_time", "conditions", "inject", "studies", "scenes"}
 
 // experiment reads the whole tree.
 func (d *decoder) experiment(n *node) *Experiment {
@@ -38,6 +38,11 @@ func (d *decoder) experiment(n *node) *Experiment {
 	d.conditions(f["conditions"])
 	e.Baseline = d.baseline(f["baseline"], e)
 	d.inject(f["inject"], e)
+	for _, item := range d.list(f["studies"]) {
+		var check string
+		d.word(item, "check of the fairness audit", d.words.Checks, &check)
+		e.Studies = append(e.Studies, check)
+	}
 
 	base := Scene{
 		Platforms: e.Platforms,

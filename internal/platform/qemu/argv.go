@@ -3,10 +3,10 @@ package qemu
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 	"strconv"
 
 	"tare/internal/bench"
+	"tare/internal/platform/vm"
 )
 
 // program is QEMU's system emulator for the machines this driver knows.
@@ -56,75 +56,135 @@ type machine struct {
 // directory: the path of a socket must be short.
 const (
 	fileScratch = "scratch.raw"
+	fileQcow2   = "scratch.qcow2"
 	fileConsole = "console.log"
 	fileAgent   = "agent.sock"
 	fileMonitor = "qmp.sock"
 )
 
-// argv is the command line, to be run in the instance's directory. The agent's
-// and the monitor's sockets must be listening there: since QEMU is the one to
-// connect, the agent's port is open before the guest runs its first instruction.
+// argv is the command line, to be run in the instance's directory. The root is
+// the golden image, which nobody writes to: it is not locked, since another
+// platform's lock on it (User-mode Linux takes one) would keep QEMU from reading.
+// The agent's and the monitor's sockets must be listening in the directory: since
+// QEMU is the one to connect, the agent's port is open before the guest runs its
+// first instruction.
 func (m machine) argv() []string {
-	cpu := m.accel.cpu
-	if m.host.Virtualization {
-		cpu = m.accel.hostCPU
-	}
-	disk := "cache=" + m.options[optCache] + ",aio=" + m.options[optAIO]
-	return slices.Concat([]string{program,
+	argv := []string{program,
 		"-name", m.id + ",debug-threads=on",
 		"-accel", m.accel.arg,
-		"-cpu", cpu,
-		"-machine", machineArg[m.options[optMachine]],
+		"-cpu", m.cpu(),
+	}
+	argv = append(argv, m.board()...)
+	argv = append(argv,
 		"-smp", fmt.Sprintf("cpus=%d,sockets=1,cores=%d,threads=1", m.cpus, m.cpus),
-		"-m", "size=" + strconv.FormatInt(int64(m.memory/bench.KiB), 10) + "K",
+		"-m", "size="+m.memoryK(),
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-		"-chardev", "file,id=console,path=" + fileConsole, "-serial", "chardev:console",
-		"-chardev", "socket,id=monitor,path=" + fileMonitor, "-mon", "chardev=monitor,mode=control",
+		"-chardev", "file,id=console,path="+fileConsole, "-serial", "chardev:console",
+		"-chardev", "socket,id=monitor,path="+fileMonitor, "-mon", "chardev=monitor,mode=control",
 		"-object", "iothread,id=io0",
-		"-drive", "if=none,id=root,format=raw,snapshot=on,file=" + escape(m.root),
-		"-device", "virtio-blk-pci,drive=root,iothread=io0,serial=root",
-		"-drive", "if=none,id=scratch,format=raw,file=" + fileScratch + "," + disk,
-		"-device", "virtio-blk-pci,drive=scratch,iothread=io0,serial=scratch",
-		"-netdev", "tap,id=net,ifname=" + m.tap + ",script=no,downscript=no,vhost=" + onOff(m.vhost),
-		"-device", "virtio-net-pci,netdev=net,romfile=,mac=" + m.mac,
-		"-chardev", "socket,id=agent,path=" + fileAgent,
-		"-device", "virtio-serial-pci", "-device", "virtserialport,chardev=agent,name=" + portName,
+		"-drive", "if=none,id=root,format=raw,snapshot=on,file.locking=off,file="+escape(m.root),
+		"-device", "virtio-blk-pci,drive=root,iothread=io0,serial=root")
+	argv = append(argv, m.scratch()...)
+	argv = append(argv, m.network()...)
+	argv = append(argv,
+		"-chardev", "socket,id=agent,path="+fileAgent,
+		"-device", "virtio-serial-pci", "-device", "virtserialport,chardev=agent,name="+vm.PortName,
 		"-kernel", m.kernel,
 		"-initrd", m.initrd,
-		"-append", "console=ttyS0 quiet panic=-1 tare.ip=" + m.addr.String() + " tare.gw=" + m.gateway.String(),
-	}, m.hosting())
+		"-append", "console=ttyS0 quiet panic=-1 "+m.guest().Args())
+	return append(argv, m.hosting()...)
 }
 
-// hosting is what a machine that another platform runs in has beyond the rest.
-// Its disks come after the root and the scratch disk. They never change, so nobody
-// who opens them needs to be kept out.
-func (m machine) hosting() []string {
-	var args []string
-	for i, file := range m.host.Disks {
-		id := "more" + strconv.Itoa(i)
-		args = append(args, "-drive", "if=none,id="+id+",format=raw,readonly=on,file.locking=off,file="+escape(file),
-			"-device", "virtio-blk-pci,drive="+id+",iothread=io0,serial="+id)
+func (m machine) memoryK() string { return strconv.FormatInt(int64(m.memory/bench.KiB), 10) + "K" }
+
+// board is the machine with its memory.
+func (m machine) board() []string {
+	board := machineArg[m.options[optMachine]]
+	if ksm := m.options[optKSM]; ksm != "auto" {
+		board += ",mem-merge=" + ksm
 	}
-	for i, name := range m.host.Ports {
-		id := "port" + strconv.Itoa(i)
-		args = append(args, "-chardev", "socket,id="+id+",path="+filePort(i),
-			"-device", "virtserialport,chardev="+id+",name="+name)
+	if m.options[optPages] != pagesHuge {
+		return []string{"-machine", board}
 	}
-	return args
+	return []string{"-object", "memory-backend-memfd,id=memory,hugetlb=on,size=" + m.memoryK(), "-machine", board + ",memory-backend=memory"}
 }
 
-// filePort is the socket of a further port, in the instance's directory.
-func filePort(i int) string { return "port" + strconv.Itoa(i) + ".sock" }
+// scratch is the disk under test with its device.
+func (m machine) scratch() []string {
+	file, cache, aio := fileScratch, m.options[optCache], m.options[optAIO]
+	if m.options[optDisk] == diskQcow2 {
+		file = fileQcow2
+	}
+	if aio == "auto" {
+		aio = "threads"
+		if aroundCache(cache) {
+			aio = aioNative
+		}
+	}
+	argv := []string{"-drive", fmt.Sprintf("if=none,id=scratch,format=%s,file=%s,cache=%s,aio=%s", m.options[optDisk], file, cache, aio)}
+	switch m.options[optBus] {
+	case vm.BusSCSI:
+		return append(argv, "-device", "virtio-scsi-pci,id=scsi,iothread=io0", "-device", "scsi-hd,drive=scratch,bus=scsi.0,serial=scratch")
+	case vm.BusIDE:
+		if m.options[optMachine] == "pc" {
+			return append(argv, "-device", "ide-hd,drive=scratch,bus=ide.0,unit=0,serial=scratch")
+		}
+		return append(argv, "-device", "ide-hd,drive=scratch,bus=ide.0,serial=scratch")
+	case vm.BusNVMe:
+		return append(argv, "-device", "nvme,drive=scratch,serial=scratch")
+	}
+	return append(argv, "-device", "virtio-blk-pci,drive=scratch,iothread=io0,serial=scratch")
+}
 
-// portName is the virtio-serial port the agent serves on.
-const portName = "tare"
+// scratchDevice is what the guest's kernel calls the scratch disk.
+var scratchDevice = map[string]string{
+	busVirtio: "/dev/vdb", vm.BusSCSI: "/dev/sda", vm.BusIDE: "/dev/sda", vm.BusNVMe: "/dev/nvme0n1",
+}
+
+func (m machine) network() []string {
+	const device = "virtio-net-pci,netdev=net,romfile=,mac="
+	if m.options[optNet] == netUser {
+		return []string{"-netdev", "user,id=net", "-device", device + m.mac}
+	}
+	return []string{
+		"-netdev", "tap,id=net,ifname=" + m.tap + ",script=no,downscript=no,vhost=" + onOff(m.vhost),
+		"-device", device + m.mac}
+}
+
+// guest is what the agent in the guest is told.
+func (m machine) guest() vm.Guest {
+	g := vm.Guest{Addr: m.addr, Gateway: m.gateway, Scratch: scratchDevice[m.options[optBus]]}
+	if m.options[optNet] == netUser {
+		g.Addr, g.Gateway = userAddr, userGateway
+	}
+	if bus := m.options[optBus]; bus != busVirtio {
+		g.Bus = bus
+	}
+	return g
+}
+
+// The guest's end of QEMU's own network and QEMU's end (qemu(1), -netdev user).
+var (
+	userAddr    = netip.MustParsePrefix("10.0.2.15/24")
+	userGateway = netip.MustParseAddr("10.0.2.2")
+)
 
 // machineArg is -machine by the word of the option. A microvm with PCI Express
 // has the same devices as q35; its virtio-mmio ones can have no iothread under
 // emulation. Without ACPI it does not boot.
 var machineArg = map[string]string{
 	"q35":     "q35",
+	"pc":      "pc",
 	"microvm": "microvm,acpi=on,pcie=on",
+}
+
+// trialArgv is the command line of a trial boot with the accelerator.
+func trialArgv(a accel) func(e bench.Env, id, kernel, initrd string) ([]string, error) {
+	return func(_ bench.Env, id, kernel, initrd string) ([]string, error) {
+		return []string{program, "-name", id, "-accel", a.arg, "-cpu", a.cpu,
+			"-machine", machineArg["q35"], "-m", "256M", "-nodefaults", "-no-user-config", "-display", "none",
+			"-no-reboot", "-serial", "stdio", "-kernel", kernel, "-initrd", initrd, "-append", "console=ttyS0 panic=-1"}, nil
+	}
 }
 
 // escape writes a value in QEMU's option syntax, where a comma separates.

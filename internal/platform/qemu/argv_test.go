@@ -61,7 +61,7 @@ func TestCommandLineOfKVM(t *testing.T) {
 -chardev|file,id=console,path=console.log|-serial|chardev:console
 -chardev|socket,id=monitor,path=qmp.sock|-mon|chardev=monitor,mode=control
 -object|iothread,id=io0
--drive|if=none,id=root,format=raw,snapshot=on,file=/img/disk,,1.raw
+-drive|if=none,id=root,format=raw,snapshot=on,file.locking=off,file=/img/disk,,1.raw
 -device|virtio-blk-pci,drive=root,iothread=io0,serial=root
 -drive|if=none,id=scratch,format=raw,file=scratch.raw,cache=none,aio=native
 -device|virtio-blk-pci,drive=scratch,iothread=io0,serial=scratch
@@ -71,7 +71,7 @@ func TestCommandLineOfKVM(t *testing.T) {
 -device|virtio-serial-pci|-device|virtserialport,chardev=agent,name=tare
 -kernel|/img/vmlinuz
 -initrd|/run/initramfs.cpio
--append|console=ttyS0 quiet panic=-1 tare.ip=10.99.0.5/24 tare.gw=10.99.0.1`, "\n")
+-append|console=ttyS0 quiet panic=-1 tare.ip=10.99.0.5/24 tare.gw=10.99.0.1 tare.scratch=/dev/vdb`, "\n")
 	want = strings.Split(strings.Join(want, "|"), "|")
 	if d := cmp.Diff(want, aMachine().argv()); d != "" {
 		t.Error(d)
@@ -85,8 +85,21 @@ func TestCommandLineVariants(t *testing.T) {
 	}{
 		{func(m *machine) { m.accel = accelTCG }, []string{"tcg,thread=multi,tb-size=256", "max,-cx16"}},
 		{func(m *machine) { m.options["machine"] = "microvm" }, []string{"microvm,acpi=on,pcie=on"}},
-		{func(m *machine) { m.options["cache"], m.options["aio"] = "writeback", "threads" },
+		{func(m *machine) { m.options["cache"] = "writeback" },
 			[]string{"if=none,id=scratch,format=raw,file=scratch.raw,cache=writeback,aio=threads"}},
+		{func(m *machine) { m.options["disk"], m.options["cache"] = "qcow2", "directsync" },
+			[]string{"if=none,id=scratch,format=qcow2,file=scratch.qcow2,cache=directsync,aio=native"}},
+		{func(m *machine) { m.options["bus"] = "nvme" }, []string{"nvme,drive=scratch,serial=scratch",
+			"console=ttyS0 quiet panic=-1 tare.ip=10.99.0.5/24 tare.gw=10.99.0.1 tare.bus=nvme tare.scratch=/dev/nvme0n1"}},
+		{func(m *machine) { m.options["bus"] = "scsi" },
+			[]string{"virtio-scsi-pci,id=scsi,iothread=io0", "scsi-hd,drive=scratch,bus=scsi.0,serial=scratch"}},
+		{func(m *machine) { m.options["machine"], m.options["bus"] = "pc", "ide" },
+			[]string{"pc", "ide-hd,drive=scratch,bus=ide.0,unit=0,serial=scratch"}},
+		{func(m *machine) { m.options["net"] = "user" }, []string{"user,id=net", "virtio-net-pci,netdev=net,romfile=,mac=02:00:00:00:00:05",
+			"console=ttyS0 quiet panic=-1 tare.ip=10.0.2.15/24 tare.gw=10.0.2.2 tare.scratch=/dev/vdb"}},
+		{func(m *machine) { m.options["ksm"] = "off" }, []string{"q35,mem-merge=off"}},
+		{func(m *machine) { m.options["pages"] = "huge" },
+			[]string{"memory-backend-memfd,id=memory,hugetlb=on,size=524288K", "q35,memory-backend=memory"}},
 		{func(m *machine) { m.vhost = true }, []string{"tap,id=net,ifname=tap0123456789,script=no,downscript=no,vhost=on"}},
 		{func(m *machine) { m.cpus, m.memory = 1, bench.GiB+bench.KiB },
 			[]string{"cpus=1,sockets=1,cores=1,threads=1", "size=1048577K"}},
@@ -123,10 +136,13 @@ func TestCheckLaunch(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, change := range map[string]func(*bench.Launch){
-		"machine":              func(l *bench.Launch) { l.Options["machine"] = "pc" },
+		"machine":              func(l *bench.Launch) { l.Options["machine"] = "amiga" },
 		`cache=""`:             func(l *bench.Launch) { delete(l.Options, "cache") },
 		"colour":               func(l *bench.Launch) { l.Options["colour"] = "red" },
-		"aio=native with":      func(l *bench.Launch) { l.Options["cache"] = "writeback" },
+		"aio=native with":      func(l *bench.Launch) { l.Options["aio"], l.Options["cache"] = "native", "writeback" },
+		"bus=ide with":         func(l *bench.Launch) { l.Options["bus"], l.Options["machine"] = "ide", "microvm" },
+		"vhost=on with":        func(l *bench.Launch) { l.Options["vhost"], l.Options["net"] = "on", "user" },
+		"ksm=on with":          func(l *bench.Launch) { l.Options["ksm"], l.Options["pages"] = "on", "huge" },
 		"0 CPUs":               func(l *bench.Launch) { l.Shape.CPUs = 0 },
 		"memory 64 MiB":        func(l *bench.Launch) { l.Shape.Memory = 64 * bench.MiB },
 		"disk 1 MiB":           func(l *bench.Launch) { l.Shape.Disk = bench.MiB },

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,12 +13,15 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"tare/internal/agent"
 	"tare/internal/bench"
 	"tare/internal/clock"
 	"tare/internal/lab"
 	"tare/internal/ledger"
 	"tare/internal/platform/platformtest"
+	"tare/internal/platform/vm"
 )
 
 // lend is the environment of a run without a lab.
@@ -105,11 +109,11 @@ func TestThreadPartAgreesWithTheMonitor(t *testing.T) {
 	if err := i.monitor.SetDeadline(time.Now().Add(slow * 10 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	q, err := openQMP(i.monitor)
-	if err != nil {
+	q := i.monitor
+	if err := q.agree(); err != nil {
 		t.Fatal(err)
 	}
-	var cpus []cpuInfo
+	var cpus []vcpu
 	if err := q.Execute("query-cpus-fast", &cpus); err != nil {
 		t.Fatal(err)
 	}
@@ -175,6 +179,70 @@ func TestRootIsNeverWritten(t *testing.T) {
 	client.Close()
 }
 
+// Every bus, format and network boots, has its scratch disk where it should be
+// and writes to it; pinned virtual CPUs are bound.
+func TestVariants(t *testing.T) {
+	g := run(t, "qemu-variants")
+	for n, c := range []struct {
+		options map[string]string
+		device  string
+		addr    string // the guest's, "" for the lab's
+	}{
+		{map[string]string{optMachine: "pc", optBus: vm.BusIDE, optDisk: diskQcow2, optCache: "writeback"}, "/dev/sda", ""},
+		{map[string]string{optBus: vm.BusIDE, optCache: "directsync"}, "/dev/sda", ""},
+		{map[string]string{optBus: vm.BusSCSI, optPin: "on", optKSM: "off", optAIO: "io_uring"}, "/dev/sda", ""},
+		{map[string]string{optBus: vm.BusNVMe, optNet: netUser, optCache: "unsafe"}, "/dev/nvme0n1", "10.0.2.15"},
+	} {
+		l := aLaunch(t, g, fmt.Sprint("v", n))
+		l.Shape.CPUs = 1
+		maps.Copy(l.Options, c.options)
+		i, client := greet(t, g, l)
+		const script = `set -e; while read dev dir rest; do [ $dir != /scratch ] || echo $dev; done </proc/mounts
+dd if=/dev/zero of=/scratch/x bs=64k count=4 oflag=direct status=none; sync; ip -4 -o addr show up scope global`
+		out, err := client.Exec(t.Context(), bench.Command{Argv: []string{"sh", "-c", script}, Timeout: slow * 30 * time.Second})
+		if err != nil || out.Exit != 0 {
+			t.Fatalf("%v: %v, %s", c.options, err, out.Stderr)
+		}
+		want := c.addr
+		if want == "" {
+			want = i.Addr().String()
+		} else if i.Addr().IsValid() {
+			t.Errorf("%v: an address nobody can reach: %v", c.options, i.Addr())
+		}
+		if got := string(out.Stdout); !strings.HasPrefix(got, c.device+"\n") || !strings.Contains(got, " "+want+"/") {
+			t.Errorf("%v: want %s and %s, got %q", c.options, c.device, want, got)
+		}
+		if c.options[optPin] == "on" {
+			checkPinned(t, i, l.CPUSet)
+		}
+		client.Close()
+		if err := i.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := os.ReadDir(l.Dir); err != nil || len(left) > 0 {
+			t.Errorf("%v: left in the launch's directory: %v, %v", c.options, left, err)
+		}
+	}
+}
+
+// checkPinned asks the kernel where the virtual CPUs' threads may run.
+func checkPinned(t *testing.T, i *instance, cpus []int) {
+	t.Helper()
+	if err := i.monitor.SetDeadline(time.Now().Add(slow * 10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	var list []vcpu
+	if err := i.monitor.Execute("query-cpus-fast", &list); err != nil || len(list) == 0 {
+		t.Fatalf("%v, %v", list, err)
+	}
+	for _, v := range list {
+		var set unix.CPUSet
+		if err := unix.SchedGetaffinity(v.Thread, &set); err != nil || set.Count() != 1 || !set.IsSet(cpus[v.Index]) {
+			t.Errorf("virtual CPU %d: %d CPUs, %v", v.Index, set.Count(), err)
+		}
+	}
+}
+
 // A machine that cannot boot ends the stream, and the log says why.
 func TestEarlyDeath(t *testing.T) {
 	g := run(t, "qemu-death")
@@ -224,15 +292,14 @@ func TestEarlyDeath(t *testing.T) {
 // The way a trial tells a living guest from a dead one, tried where guests live.
 func TestTrialBoot(t *testing.T) {
 	env := lend(t, "qemu-trial")
-	failure, err := tryBoot(t.Context(), env, accelTCG)
-	if err != nil || failure != "" {
-		t.Errorf("with emulation: %q, %v", failure, err)
-	}
-	nosuch := accelTCG
-	nosuch.cpu = "nosuch"
-	failure, err = tryBoot(t.Context(), env, nosuch)
-	if err != nil || !strings.Contains(failure, "nosuch") {
-		t.Errorf("with a CPU that QEMU does not know: %q, %v", failure, err)
+	for _, c := range []struct{ cpu, says string }{{accelTCG.cpu, ""}, {"nosuch", "nosuch"}} {
+		a := accelTCG
+		a.cpu = c.cpu
+		trial := vm.Trial{Monitor: "qemu", State: t.TempDir(), Argv: trialArgv(a)}
+		failure, err := trial.TryBoot(t.Context(), env)
+		if err != nil || !strings.Contains(failure, c.says) || (failure == "") != (c.says == "") {
+			t.Errorf("with the CPU %s: %q, %v", c.cpu, failure, err)
+		}
 	}
 }
 
@@ -245,7 +312,7 @@ func TestProbeKVM(t *testing.T) {
 	probed := p.Probe(t.Context(), env)
 	_, after := p.Check(t.Context())
 	t.Logf("before: %v\nprobe: %v\nafter: %v (hint: %s)", before, probed, after, bench.HintOf(after))
-	if !errors.Is(before, bench.ErrUnavailable) || errors.Is(after, errNotTried) {
+	if !errors.Is(before, bench.ErrUnavailable) || errors.Is(after, vm.ErrNotTried) {
 		t.Error("there is a verdict before the trial, or none after it")
 	}
 	if (probed == nil) != (after == nil) {

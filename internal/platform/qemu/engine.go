@@ -24,6 +24,7 @@ type engine struct {
 	options []bench.Option
 	env     bench.Env
 	cgroups *cgroup.FS
+	host    hostFiles
 	kernel  string
 	initrd  string
 	root    string
@@ -34,7 +35,7 @@ func (g *engine) Close(context.Context) error { return nil }
 
 // Start implements [bench.Engine].
 func (g *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
-	i := &instance{dir: l.Dir, ports: map[string]net.Conn{}}
+	i := &instance{dir: l.Dir}
 	err := checkLaunch(g.options, l)
 	if err == nil {
 		err = g.start(ctx, l, i)
@@ -64,31 +65,44 @@ func (g *engine) start(ctx context.Context, l bench.Launch, i *instance) error {
 
 // provide makes what the machine is plugged into: its scratch disk and tap.
 func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (machine, error) {
-	i.undo.Add(i.removeFiles)
-	if err := makeScratch(ctx, filepath.Join(l.Dir, fileScratch), l.Shape.Disk); err != nil {
+	if err := g.host.allows(l.Options, l.Shape.Memory); err != nil {
 		return machine{}, err
 	}
+	i.undo.Add(i.removeFiles)
+	if err := makeScratch(ctx, l.Dir, l.Options[optDisk], l.Shape.Disk); err != nil {
+		return machine{}, err
+	}
+	m := machine{
+		id: l.ID, accel: g.accel, options: l.Options, cpus: l.Shape.CPUs, memory: l.Shape.Memory,
+		kernel: g.kernel, initrd: g.initrd, root: g.root,
+	}
+	if l.Host != nil {
+		m.host = *l.Host
+	}
+	err := g.plug(l, i, &m)
+	return m, err
+}
+
+// plug joins the machine to the bridge by a tap. With net=user there is nothing
+// to join: the machine has no address that others could reach.
+func (g *engine) plug(l bench.Launch, i *instance, m *machine) error {
 	lease, err := g.env.Lab.Allocate()
 	if err != nil {
-		return machine{}, fmt.Errorf("address: %w", err)
+		return fmt.Errorf("address: %w", err)
 	}
-	i.addr = lease.Addr.Addr()
+	m.mac = lease.MAC
+	if l.Options[optNet] == netUser {
+		return nil
+	}
+	i.addr, m.addr, m.gateway = lease.Addr.Addr(), lease.Addr, lease.Gateway
 	i.tap = tapName(l.ID)
+	m.tap = i.tap
 	if err := g.env.Lab.Tap(i.tap); err != nil { // the ledger knows the lab it is in
-		return machine{}, err
+		return err
 	}
 	i.undo.Add(func(context.Context) error { return g.env.Lab.RemoveTap(i.tap) })
-	var host bench.Hosting
-	if l.Host != nil {
-		host = *l.Host
-	}
-	vhost, err := useVhost(l.Options[optVhost])
-	return machine{
-		host: host,
-		id:   l.ID, accel: g.accel, options: l.Options, cpus: l.Shape.CPUs, memory: l.Shape.Memory,
-		kernel: g.kernel, initrd: g.initrd, root: g.root,
-		tap: i.tap, mac: lease.MAC, vhost: vhost, addr: lease.Addr, gateway: lease.Gateway,
-	}, err
+	m.vhost, err = useVhost(l.Options[optVhost])
+	return err
 }
 
 // confine makes the control group of the launch.
@@ -138,13 +152,8 @@ func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *insta
 		return err
 	}
 	defer monitor.Close()
-	ports := make([]*net.UnixListener, len(m.host.Ports))
-	for n := range ports {
-		i.sockets++
-		if ports[n], err = listen(l.Dir, filePort(n)); err != nil {
-			return err
-		}
-		defer ports[n].Close()
+	if err := i.ports.make(l.Dir, m.host.Ports); err != nil {
+		return err
 	}
 	messages, err := os.Create(filepath.Join(l.Dir, fileMessages))
 	if err != nil {
@@ -178,18 +187,19 @@ func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *insta
 	if err := i.group.Add(cmd.Process.Pid); err != nil {
 		return err
 	}
-	if i.monitor, err = i.accept(ctx, monitor); err != nil {
+	conn, err := i.accept(ctx, monitor)
+	if err != nil {
 		return fmt.Errorf("wait for the monitor: %w", err)
 	}
+	i.monitor = newQMP(conn)
 	if i.stream, err = i.accept(ctx, agent); err != nil {
 		return fmt.Errorf("wait for the agent's port: %w", err)
 	}
-	for n, name := range m.host.Ports {
-		port, err := i.accept(ctx, ports[n])
-		if err != nil {
-			return fmt.Errorf("wait for port %s: %w", name, err)
-		}
-		i.ports[name] = port
+	if err := i.acceptPorts(ctx, m.host.Ports); err != nil {
+		return err
+	}
+	if l.Options[optPin] == "on" {
+		return i.pin(ctx, l.CPUSet)
 	}
 	return nil
 }

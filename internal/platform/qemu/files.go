@@ -1,55 +1,33 @@
 package qemu
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
+	"tare/internal/platform/vm"
 )
 
-// makeScratch makes a sparse file with an empty ext4. Since every block of it
-// reads as zero, neither inode tables nor journal are written out, and the
-// guest's kernel has nothing left to initialize in the background
-// (mke2fs(8), -E lazy_journal_init and discard).
-func makeScratch(ctx context.Context, path string, size bench.Bytes) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
+// makeScratch makes the scratch disk in dir, as a sparse file or in QEMU's own format.
+func makeScratch(ctx context.Context, dir, format string, size bench.Bytes) error {
+	raw := filepath.Join(dir, fileScratch)
+	if err := vm.Scratch(ctx, raw, size); err != nil || format == diskRaw {
+		return err
+	}
+	if _, err := launch.Output(ctx, "qemu-img", "convert", "-f", diskRaw, "-O", format, raw, filepath.Join(dir, fileQcow2)); err != nil {
 		return fmt.Errorf("scratch disk: %w", err)
 	}
-	if err := errors.Join(f.Truncate(int64(size)), f.Close()); err != nil {
-		return fmt.Errorf("scratch disk: %w", err)
-	}
-	if _, err := output(ctx, "mkfs.ext4", "-q", "-F", "-L", "scratch", "-E", "lazy_journal_init=1", path); err != nil {
+	if err := os.Remove(raw); err != nil {
 		return fmt.Errorf("scratch disk: %w", err)
 	}
 	return nil
-}
-
-// output runs a program and returns what it prints; what it complains about is
-// part of the error.
-func output(ctx context.Context, name string, args ...string) ([]byte, error) {
-	path, err := launch.Program(name)
-	if err != nil {
-		return nil, err
-	}
-	out, err := exec.CommandContext(ctx, path, args...).Output()
-	var failed *exec.ExitError
-	if errors.As(err, &failed) {
-		return nil, fmt.Errorf("%s: %w: %s", name, err, bytes.TrimSpace(failed.Stderr))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return out, nil
 }
 
 // removeFiles removes those of the files in dir that are there.

@@ -38,9 +38,8 @@ type instance struct {
 	unenforced []string
 	launched   int64
 	stream     net.Conn
-	monitor    net.Conn
-	ports      map[string]net.Conn // further ones, by name
-	sockets    int                 // how many of those were made
+	monitor    *qmp
+	ports      ports
 
 	cmd    *exec.Cmd
 	exited chan struct{} // closed once QEMU is gone and status is set
@@ -101,14 +100,6 @@ func (i *instance) accept(ctx context.Context, ln *net.UnixListener) (net.Conn, 
 // Stream implements [bench.Instance]. It ends when QEMU does.
 func (i *instance) Stream() io.ReadWriteCloser { return i.stream }
 
-// Port implements [bench.Ported].
-func (i *instance) Port(name string) (io.ReadWriteCloser, error) {
-	if port := i.ports[name]; port != nil {
-		return port, nil
-	}
-	return nil, fmt.Errorf("port %q: the machine was started without: %w", name, bench.ErrInvalid)
-}
-
 // Launched implements [bench.Instance].
 func (i *instance) Launched() int64 { return i.launched }
 
@@ -138,7 +129,11 @@ func (i *instance) Scope() (bench.Scope, error) {
 	for _, pid := range vhost {
 		helpers = append(helpers, bench.Process{PID: pid, Part: "vhost"})
 	}
-	return bench.Scope{OwnKernel: true, Cgroups: i.group.Dirs(), Helpers: helpers, NetDevs: []string{i.tap}}, nil
+	scope := bench.Scope{OwnKernel: true, Cgroups: i.group.Dirs(), Helpers: helpers}
+	if i.tap != "" {
+		scope.NetDevs = []string{i.tap}
+	}
+	return scope, nil
 }
 
 // Log implements [bench.Instance]: how QEMU ended, its messages and the end of
@@ -171,11 +166,8 @@ func (i *instance) Close(ctx context.Context) error {
 // keeps the end.
 func (i *instance) removeFiles(context.Context) error {
 	i.last = i.Log()
-	names := []string{fileScratch, fileAgent, fileMonitor, fileMessages, fileConsole}
-	for n := range i.sockets {
-		names = append(names, filePort(n))
-	}
-	return removeFiles(i.dir, names...)
+	i.ports.close()
+	return removeFiles(i.dir, append(i.ports.files(), fileScratch, fileQcow2, fileAgent, fileMonitor, fileMessages, fileConsole)...)
 }
 
 // stop ends QEMU: politely if there is time, by force if not. Nothing the guest
@@ -186,9 +178,6 @@ func (i *instance) stop(ctx context.Context) error {
 	}
 	if i.stream != nil {
 		i.stream.Close()
-	}
-	for _, port := range i.ports {
-		port.Close()
 	}
 	if i.monitor != nil {
 		i.quit(ctx)
@@ -220,7 +209,7 @@ func (i *instance) quit(ctx context.Context) {
 		return
 	}
 	// A monitor that does not answer is killed next, so its error adds nothing.
-	if q, err := openQMP(i.monitor); err != nil || q.Execute("quit", nil) != nil {
+	if i.monitor.agree() != nil || i.monitor.Execute("quit", nil) != nil {
 		return
 	}
 	select {

@@ -6,33 +6,59 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/platform/vm"
 )
 
 // The names of the options.
 const (
 	optMachine = "machine"
+	optBus     = "bus"
 	optDisk    = "disk"
 	optCache   = "cache"
 	optAIO     = "aio"
+	optNet     = "net"
 	optVhost   = "vhost"
+	optPages   = "pages"
+	optKSM     = "ksm"
+	optPin     = "pin"
 )
 
 // options are the variant switches. Both platforms have the same but for the
-// machines that run.
+// machines that run. Disks are the scratch disk, the one under test: the root
+// is always a virtio disk, so that variants of a disk boot alike.
 func options(machines ...string) []bench.Option {
+	option := func(name, doc string, values ...string) bench.Option {
+		return bench.Option{Name: name, Values: values, Default: values[0], Doc: doc}
+	}
 	return []bench.Option{
-		{Name: optMachine, Values: machines, Default: machines[0],
-			Doc: "the machine: q35 is a PC with PCI Express, as users have it; microvm (kvm only) leaves out its legacy"},
-		{Name: optDisk, Values: []string{"virtio"}, Default: "virtio",
-			Doc: "the bus of the disks"},
-		{Name: optCache, Values: []string{"none", "writeback"}, Default: "none",
-			Doc: "the scratch disk and the host's page cache: none goes around it, writeback through it"},
-		{Name: optAIO, Values: []string{"native", "threads", "io_uring"}, Default: "native",
-			Doc: "how QEMU does the scratch disk's I/O on the host; native needs cache=none"},
-		{Name: optVhost, Values: []string{"auto", "on", "off"}, Default: "auto",
-			Doc: "move packets in the host's kernel; auto does where the host has /dev/vhost-net"},
+		option(optMachine, "the machine: q35 is a PC with PCI Express, pc the older one; microvm (kvm only) leaves out their legacy", machines...),
+		option(optBus, "how the scratch disk is attached", busVirtio, vm.BusSCSI, vm.BusIDE, vm.BusNVMe),
+		option(optDisk, "the format of the scratch disk's file", diskRaw, diskQcow2),
+		option(optCache, "the scratch disk and the host's page cache: none and directsync go around it; writethrough and directsync make every "+
+			"write durable; unsafe ignores the guest's flushes", "none", "writethrough", "writeback", "directsync", "unsafe"),
+		option(optAIO, "how QEMU does the scratch disk's I/O on the host; auto is native around the page cache and threads through it",
+			"auto", aioNative, "threads", "io_uring"),
+		option(optNet, "tap is on the bridge; user is translated by QEMU itself and cannot be connected to", netTap, netUser),
+		option(optVhost, "move packets in the host's kernel; auto does where the host has /dev/vhost-net", "auto", "on", "off"),
+		option(optPages, "the guest's memory: pages of the usual size, or huge ones set aside on the host", "normal", pagesHuge),
+		option(optKSM, "let the host merge equal pages of guests; auto is QEMU's own default, on needs a host that does", "auto", "on", "off"),
+		option(optPin, "bind each virtual CPU to one CPU of the instance, in order", "off", "on"),
 	}
 }
+
+// Values of options that others refer to.
+const (
+	busVirtio = "virtio"
+	diskRaw   = "raw"
+	diskQcow2 = "qcow2"
+	aioNative = "native"
+	netTap    = "tap"
+	netUser   = "user"
+	pagesHuge = "huge"
+)
+
+// aroundCache says whether a cache mode opens the file with O_DIRECT.
+func aroundCache(mode string) bool { return mode == "none" || mode == "directsync" }
 
 // checkLaunch refuses what QEMU could not run, or could only run as something else.
 func checkLaunch(known []bench.Option, l bench.Launch) error {
@@ -47,10 +73,10 @@ func checkLaunch(known []bench.Option, l bench.Launch) error {
 			return fmt.Errorf("option %q: not one of this platform: %w", name, bench.ErrInvalid)
 		}
 	}
+	if err := checkTogether(l.Options); err != nil {
+		return err
+	}
 	switch {
-	case l.Options[optAIO] == "native" && l.Options[optCache] != "none":
-		return fmt.Errorf("aio=native with cache=%s: %w%w", l.Options[optCache], bench.ErrInvalid,
-			bench.Hint("the kernel's native I/O works around the page cache only: use aio=threads"))
 	case l.Shape.CPUs < 1:
 		return fmt.Errorf("%d CPUs: %w", l.Shape.CPUs, bench.ErrInvalid)
 	case l.Shape.Memory < minMemory:
@@ -61,6 +87,25 @@ func checkLaunch(known []bench.Option, l bench.Launch) error {
 		return fmt.Errorf("no host CPU to run on: %w", bench.ErrInvalid)
 	case l.NetNS != "":
 		return fmt.Errorf("network namespace %s: a virtual machine can only be in the lab's: %w", l.NetNS, bench.ErrInvalid)
+	}
+	return nil
+}
+
+// checkTogether refuses options that exclude each other.
+func checkTogether(o map[string]string) error {
+	for _, pair := range []struct {
+		bad        bool
+		what, hint string
+	}{
+		{o[optAIO] == aioNative && !aroundCache(o[optCache]), "aio=native with cache=" + o[optCache],
+			"the kernel's native I/O works around the page cache only: use aio=threads"},
+		{o[optMachine] == "microvm" && o[optBus] == vm.BusIDE, "bus=ide with machine=microvm", "a microvm has no IDE: use machine=pc or q35"},
+		{o[optNet] == netUser && o[optVhost] == "on", "vhost=on with net=user", "vhost moves the packets of a tap: use net=tap"},
+		{o[optPages] == pagesHuge && o[optKSM] == "on", "ksm=on with pages=huge", "huge pages are never merged"},
+	} {
+		if pair.bad {
+			return fmt.Errorf("%s: %w%w", pair.what, bench.ErrInvalid, bench.Hint(pair.hint))
+		}
 	}
 	return nil
 }

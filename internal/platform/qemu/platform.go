@@ -2,7 +2,6 @@ package qemu
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"tare/internal/bench"
 	"tare/internal/cgroup"
 	"tare/internal/platform/launch"
+	"tare/internal/platform/vm"
 )
 
 // Platform is QEMU with one of its accelerators.
@@ -20,14 +20,14 @@ type Platform struct {
 	label   string
 	accel   accel
 	options []bench.Option
-	trial   *trial // what decides whether the accelerator works; nil if it always does
+	trial   *vm.Trial // what decides whether the accelerator works; nil if it always does
 }
 
 // KVM is virtual machines with the host's virtualization. What the trial boot
 // found out is kept in the directory state.
 func KVM(state string) *Platform {
 	return &Platform{name: "kvm", summary: "virtual machine: QEMU with KVM, virtio disk and network",
-		accel: accelKVM, options: options("q35", "microvm"), trial: &trial{state: state, host: "/"}}
+		accel: accelKVM, options: options("q35", "pc", "microvm"), trial: &vm.Trial{Monitor: "qemu", State: state, Argv: trialArgv(accelKVM)}}
 }
 
 // TCG is the same virtual machines without virtualization: every figure is
@@ -37,7 +37,7 @@ func KVM(state string) *Platform {
 // hang there.
 func TCG() *Platform {
 	return &Platform{name: "qemu-tcg", summary: "virtual machine emulated by QEMU, for hosts without KVM",
-		label: "emulated (tcg)", accel: accelTCG, options: options("q35")}
+		label: "emulated (tcg)", accel: accelTCG, options: options("q35", "pc")}
 }
 
 // Name implements [bench.Platform].
@@ -54,7 +54,7 @@ func (p *Platform) Options() []bench.Option { return p.options }
 func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	version, err := p.programs(ctx)
 	if err == nil && p.trial != nil {
-		err = p.trial.check(version)
+		err = p.trial.Check(version)
 	}
 	if err != nil {
 		return bench.Availability{}, fmt.Errorf("%s: %w", p.name, err)
@@ -64,14 +64,12 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 
 // Probe finds out by a trial boot whether the platform works, where that is
 // not known yet, and remembers it until the host boots again. It takes a second
-// or two where it works and at most [TrialLimit] where it does not. It returns
+// or two where it works and at most [vm.TrialLimit] where it does not. It returns
 // nil, an error that wraps [bench.ErrUnavailable], or what kept it from trying.
 func (p *Platform) Probe(ctx context.Context, e bench.Env) error {
 	version, err := p.programs(ctx)
 	if err == nil && p.trial != nil {
-		if err = p.trial.check(version); errors.Is(err, errNotTried) {
-			err = p.trial.run(ctx, e, p.accel, version)
-		}
+		err = p.trial.Probe(ctx, e, version)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.name, err)
@@ -92,7 +90,7 @@ func (p *Platform) programs(ctx context.Context) (version string, err error) {
 	if _, err := os.Stat("/dev/net/tun"); err != nil {
 		return "", fmt.Errorf("no tap devices: %w: %w%w", err, bench.ErrUnavailable, bench.Hint("modprobe tun"))
 	}
-	out, err := output(ctx, program, "--version")
+	out, err := launch.Output(ctx, program, "--version")
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", err, bench.ErrUnavailable)
 	}
@@ -119,7 +117,7 @@ func (p *Platform) Open(ctx context.Context, e bench.Env) (bench.Engine, error) 
 	if err := p.Probe(ctx, e); err != nil {
 		return nil, err
 	}
-	g := &engine{name: p.name, accel: p.accel, options: p.options, env: e}
+	g := &engine{name: p.name, accel: p.accel, options: p.options, env: e, host: "/"}
 	if err := g.prepare(ctx); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.name, err)
 	}
@@ -138,22 +136,6 @@ func (g *engine) prepare(ctx context.Context) (err error) {
 	if g.root, err = filepath.Abs(disk); err != nil {
 		return err
 	}
-	g.kernel, g.initrd, err = bootFiles(ctx, g.env)
+	g.kernel, g.initrd, err = vm.Boot(ctx, g.env)
 	return err
-}
-
-// bootFiles returns the guest's kernel and initramfs as absolute paths.
-func bootFiles(ctx context.Context, e bench.Env) (kernel, initrd string, err error) {
-	kernel, modules, err := e.Image.Kernel(ctx)
-	if err != nil {
-		return "", "", fmt.Errorf("kernel of the image: %w", err)
-	}
-	if kernel, err = filepath.Abs(kernel); err != nil {
-		return "", "", err
-	}
-	if initrd, err = initramfs(ctx, e.Dir, e.AgentPath, modules); err != nil {
-		return "", "", err
-	}
-	initrd, err = filepath.Abs(initrd)
-	return kernel, initrd, err
 }

@@ -11,8 +11,9 @@ import (
 // qmp speaks the QEMU Machine Protocol (docs/interop/qmp-spec.txt), one
 // command at a time. Events are passed over.
 type qmp struct {
-	conn net.Conn
-	in   *bufio.Reader
+	conn   net.Conn
+	in     *bufio.Reader
+	agreed bool // the greeting is read and negotiation mode left
 }
 
 // maxQMP bounds one message of QEMU's, in bytes.
@@ -26,18 +27,23 @@ type qmpMessage struct {
 	Error    *struct{ Class, Desc string }
 }
 
-// openQMP reads the greeting and leaves negotiation mode. Deadlines are the
+func newQMP(conn net.Conn) *qmp { return &qmp{conn: conn, in: bufio.NewReader(conn)} }
+
+// agree reads the greeting and leaves negotiation mode, once. Deadlines are the
 // connection's.
-func openQMP(conn net.Conn) (*qmp, error) {
-	q := &qmp{conn: conn, in: bufio.NewReader(conn)}
+func (q *qmp) agree() error {
+	if q.agreed {
+		return nil
+	}
 	m, err := q.read()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if m.Greeting == nil {
-		return nil, fmt.Errorf("qmp: no greeting")
+		return fmt.Errorf("qmp: no greeting")
 	}
-	return q, q.Execute("qmp_capabilities", nil)
+	q.agreed = true
+	return q.Execute("qmp_capabilities", nil)
 }
 
 // Execute runs a command without arguments and stores what it returns in

@@ -41,22 +41,16 @@ func captured(t testing.TB) []string {
 	return slices.Collect(strings.Lines(string(text)))
 }
 
-// cpuInfo is what query-cpus-fast returns for each vCPU.
-type cpuInfo struct {
-	Index  int `json:"cpu-index"`
-	Thread int `json:"thread-id"`
-}
-
 func TestQMPSession(t *testing.T) {
-	q, err := openQMP(replay(t, captured(t)))
-	if err != nil {
+	q := newQMP(replay(t, captured(t)))
+	if err := q.agree(); err != nil {
 		t.Fatal(err)
 	}
-	var cpus []cpuInfo
+	var cpus []vcpu
 	if err := q.Execute("query-cpus-fast", &cpus); err != nil {
 		t.Fatal(err)
 	}
-	if len(cpus) != 2 || cpus[0] != (cpuInfo{0, 22952}) || cpus[1] != (cpuInfo{1, 22953}) {
+	if len(cpus) != 2 || cpus[0] != (vcpu{0, 22952}) || cpus[1] != (vcpu{1, 22953}) {
 		t.Errorf("cpus %v", cpus)
 	}
 	if err := q.Execute("nonsense", nil); err == nil || !strings.Contains(err.Error(), "CommandNotFound") {
@@ -77,15 +71,15 @@ func TestQMPRefuses(t *testing.T) {
 		"nothing at all":  "\n",
 		"unknown message": `{"hello": 1}` + "\n",
 	} {
-		if _, err := openQMP(replay(t, []string{first})); err == nil {
+		if err := newQMP(replay(t, []string{first})).agree(); err == nil {
 			t.Errorf("%s: was taken", what)
 		}
 	}
-	q, err := openQMP(replay(t, []string{`{"QMP": {}}` + "\n", `{"return": {}}` + "\n", `{"return": 7}` + "\n"}))
-	if err != nil {
+	q := newQMP(replay(t, []string{`{"QMP": {}}` + "\n", `{"return": {}}` + "\n", `{"return": 7}` + "\n"}))
+	if err := q.agree(); err != nil {
 		t.Fatal(err)
 	}
-	if err := q.Execute("query-cpus-fast", &[]cpuInfo{}); err == nil || !strings.Contains(err.Error(), "7") {
+	if err := q.Execute("query-cpus-fast", &[]vcpu{}); err == nil || !strings.Contains(err.Error(), "7") {
 		t.Errorf("result of another type: error %v does not quote it", err)
 	}
 }

@@ -41,7 +41,8 @@ func Vocabulary() spec.Vocabulary {
 				{Name: "wait", Kind: bench.KindDuration, Default: "0s"},
 			}},
 		},
-		Fill: Fill,
+		Fill:   Fill,
+		Checks: []string{"image", "O_DIRECT"},
 	}
 }
 

@@ -1,4 +1,4 @@
-package qemu
+package vm
 
 import (
 	"bytes"
@@ -7,11 +7,14 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/platform/launch"
 )
 
 // initramfs returns the path of the initial RAM file system for the agent and
@@ -46,7 +49,7 @@ func initramfs(ctx context.Context, dir, agent, modules string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	files, err := set.Order(guestModules[:]...)
+	lists, err := set.lists()
 	if err != nil {
 		return "", err
 	}
@@ -56,7 +59,7 @@ func initramfs(ctx context.Context, dir, agent, modules string) (string, error) 
 		return "", fmt.Errorf("make initramfs: %w", err)
 	}
 	defer os.Remove(f.Name())
-	err = writeInitramfs(ctx, f, init, modules, files)
+	err = writeInitramfs(ctx, f, init, modules, lists)
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
@@ -70,25 +73,32 @@ func initramfs(ctx context.Context, dir, agent, modules string) (string, error) 
 }
 
 // writeInitramfs writes /init (the agent), the modules' files uncompressed in
-// /modules, and their paths in the order to load them in /modules.list.
-func writeInitramfs(ctx context.Context, w io.Writer, init []byte, modules string, files []string) error {
+// /modules, and their paths in the order to load them in the lists.
+func writeInitramfs(ctx context.Context, w io.Writer, init []byte, modules string, lists map[string][]string) error {
 	c := &cpioWriter{w: w}
 	for _, dir := range []string{"dev", "proc", "sys", "modules"} {
 		c.Dir(dir)
 	}
 	c.CharDev("dev/console", 0o600, 5, 1) // opened by the kernel for init's standard files
 	c.File("init", 0o755, init)
-	var list strings.Builder
-	for _, file := range files {
-		data, err := readModule(ctx, filepath.Join(modules, file))
-		if err != nil {
-			return err
+	packed := map[string]bool{}
+	for _, list := range slices.Sorted(maps.Keys(lists)) {
+		var text strings.Builder
+		for _, file := range lists[list] {
+			name, _ := moduleName(file)
+			fmt.Fprintf(&text, "/modules/%s.ko\n", name)
+			if packed[name] {
+				continue
+			}
+			data, err := readModule(ctx, filepath.Join(modules, file))
+			if err != nil {
+				return err
+			}
+			c.File("modules/"+name+".ko", 0o644, data)
+			packed[name] = true
 		}
-		name, _ := moduleName(file)
-		c.File("modules/"+name+".ko", 0o644, data)
-		fmt.Fprintf(&list, "/modules/%s.ko\n", name)
+		c.File(list, 0o644, []byte(text.String()))
 	}
-	c.File("modules.list", 0o644, []byte(list.String()))
 	return c.Close()
 }
 
@@ -99,7 +109,7 @@ func readModule(ctx context.Context, file string) ([]byte, error) {
 	case strings.HasSuffix(file, ".ko"):
 		return os.ReadFile(file)
 	case strings.HasSuffix(file, ".ko.xz"):
-		data, err := output(ctx, "xz", "--decompress", "--stdout", "--", file)
+		data, err := launch.Output(ctx, "xz", "--decompress", "--stdout", "--", file)
 		if err != nil {
 			return nil, fmt.Errorf("unpack module %s: %w", file, err)
 		}

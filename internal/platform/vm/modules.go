@@ -1,4 +1,4 @@
-package qemu
+package vm
 
 import (
 	"bufio"
@@ -11,6 +11,13 @@ import (
 // guestModules are what the agent needs before it can mount the root, bring up
 // the network and be spoken to. What the kernel has built in is left out.
 var guestModules = [...]string{"virtio_pci", "virtio_blk", "virtio_net", "virtio_console", "ext4"}
+
+// busModules are what the scratch disk needs on a bus other than the root's.
+var busModules = map[string][]string{
+	BusSCSI: {"virtio_scsi", "sd_mod"},
+	BusIDE:  {"ahci", "ata_piix", "sd_mod"},
+	BusNVMe: {"nvme"},
+}
 
 // moduleSet is what a kernel's modules directory says about its modules.
 // Names are in the kernel's own spelling, with "_" for "-".
@@ -52,6 +59,23 @@ func readModules(dep, builtin io.Reader) (*moduleSet, error) {
 		return nil
 	})
 	return s, err
+}
+
+// lists are the modules' files to load, in order, by the name of the list in the
+// initial RAM file system: modules.list is loaded at every boot, modules-BUS.list
+// for a scratch disk on that bus. A bus the kernel has no drivers for has no list.
+func (s *moduleSet) lists() (map[string][]string, error) {
+	always, err := s.Order(guestModules[:]...)
+	if err != nil {
+		return nil, err
+	}
+	lists := map[string][]string{"modules.list": always}
+	for bus, modules := range busModules {
+		if files, err := s.Order(modules...); err == nil {
+			lists["modules-"+bus+".list"] = files
+		}
+	}
+	return lists, nil
 }
 
 // Order returns the files to load, in order, so that the wanted modules work:

@@ -1,4 +1,4 @@
-package qemu
+package vm
 
 import (
 	"errors"
@@ -92,10 +92,10 @@ func FuzzCPU(f *testing.F) {
 
 func TestVerdict(t *testing.T) {
 	root := hostTree(t, "cpuinfo-pvm", "dev/kvm", "sys/module/kvm_pvm/parameters/force")
-	tr := &trial{state: filepath.Join(t.TempDir(), "state"), host: root}
+	tr := &Trial{Monitor: "qemu", State: filepath.Join(t.TempDir(), "state"), host: root}
 
-	err := tr.check("7.2.22")
-	if !errors.Is(err, errNotTried) || !errors.Is(err, bench.ErrUnavailable) ||
+	err := tr.Check("7.2.22")
+	if !errors.Is(err, ErrNotTried) || !errors.Is(err, bench.ErrUnavailable) ||
 		!strings.Contains(err.Error(), "paravirtual") || bench.HintOf(err) == "" {
 		t.Errorf("before a trial: %v (hint %q)", err, bench.HintOf(err))
 	}
@@ -106,36 +106,36 @@ func TestVerdict(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	keep(verdict{Boot: "boot-1", QEMU: "7.2.22", Works: true})
-	if err := tr.check("7.2.22"); err != nil {
+	keep(verdict{Boot: "boot-1", Version: "7.2.22", Works: true})
+	if err := tr.Check("7.2.22"); err != nil {
 		t.Errorf("after a good trial: %v", err)
 	}
 	for what, v := range map[string]verdict{
-		"another boot":    {Boot: "boot-0", QEMU: "7.2.22", Works: true},
-		"another version": {Boot: "boot-1", QEMU: "7.2.21", Works: true},
+		"another boot":    {Boot: "boot-0", Version: "7.2.22", Works: true},
+		"another version": {Boot: "boot-1", Version: "7.2.21", Works: true},
 	} {
 		keep(v)
-		if err := tr.check("7.2.22"); !errors.Is(err, errNotTried) {
+		if err := tr.Check("7.2.22"); !errors.Is(err, ErrNotTried) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	keep(verdict{Boot: "boot-1", QEMU: "7.2.22", Reason: "no program ran in the guest within 20s"})
-	err = tr.check("7.2.22")
-	if errors.Is(err, errNotTried) || !errors.Is(err, bench.ErrUnavailable) ||
+	keep(verdict{Boot: "boot-1", Version: "7.2.22", Reason: "no program ran in the guest within 20s"})
+	err = tr.Check("7.2.22")
+	if errors.Is(err, ErrNotTried) || !errors.Is(err, bench.ErrUnavailable) ||
 		!strings.Contains(err.Error(), "no program ran") || !strings.Contains(err.Error(), "paravirtual") ||
 		!strings.Contains(bench.HintOf(err), tr.file()) {
 		t.Errorf("after a bad trial: %v (hint %q)", err, bench.HintOf(err))
 	}
 	write(t, tr.file(), `{"boot": "bo`)
-	if err := tr.check("7.2.22"); !errors.Is(err, errNotTried) {
+	if err := tr.Check("7.2.22"); !errors.Is(err, ErrNotTried) {
 		t.Errorf("a verdict cut short: %v", err)
 	}
 }
 
 func TestConsole(t *testing.T) {
 	seen := 0
-	c := &console{seen: func() { seen++ }}
-	if w := c.lastWords(); w != "said nothing" {
+	c := NewConsole(func() { seen++ })
+	if w := c.LastWords(); w != "said nothing" {
 		t.Errorf("silent: %q", w)
 	}
 	for _, p := range []string{"booting\r\n", "tare-", "agent: no disk\r\n"} {
@@ -143,10 +143,10 @@ func TestConsole(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if !c.shows() || seen == 0 {
+	if !c.Shows() || seen == 0 {
 		t.Error("the agent was not noticed")
 	}
-	if w := c.lastWords(); w != `last said "tare-agent: no disk"` {
+	if w := c.LastWords(); w != `last said "tare-agent: no disk"` {
 		t.Errorf("last words %q", w)
 	}
 }

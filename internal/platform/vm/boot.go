@@ -1,0 +1,59 @@
+// Package vm is what the drivers of virtual machines share: how the guest boots
+// from the image's kernel with the agent as its first process, its scratch disk,
+// and the words by which it is told what it has been given. Package guest is
+// the other end.
+package vm
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+
+	"tare/internal/bench"
+)
+
+// PortName is the virtio-serial port the agent serves on.
+const PortName = "tare"
+
+// Boot returns the guest's kernel and the initial RAM file system with the
+// agent, which is made at first use in the run's directory, as absolute paths.
+func Boot(ctx context.Context, e bench.Env) (kernel, initrd string, err error) {
+	kernel, modules, err := e.Image.Kernel(ctx)
+	if err != nil {
+		return "", "", fmt.Errorf("kernel of the image: %w", err)
+	}
+	if kernel, err = filepath.Abs(kernel); err != nil {
+		return "", "", err
+	}
+	if initrd, err = initramfs(ctx, e.Dir, e.AgentPath, modules); err != nil {
+		return "", "", err
+	}
+	initrd, err = filepath.Abs(initrd)
+	return kernel, initrd, err
+}
+
+// Guest is what the agent in a guest is told on the kernel's command line.
+type Guest struct {
+	Addr    netip.Prefix
+	Gateway netip.Addr
+	Scratch string // the device of the scratch disk, such as /dev/vdb
+	Bus     string // of the scratch disk, if its drivers are not loaded anyhow: scsi, ide, nvme
+}
+
+// Args are the words for the kernel's command line.
+func (g Guest) Args() string {
+	args := "tare.ip=" + g.Addr.String() + " tare.gw=" + g.Gateway.String()
+	if g.Bus != "" {
+		args += " tare.bus=" + g.Bus
+	}
+	return args + " tare.scratch=" + g.Scratch
+}
+
+// Buses other than that of virtio disks for which the initial RAM file system
+// has drivers.
+const (
+	BusSCSI = "scsi"
+	BusIDE  = "ide"
+	BusNVMe = "nvme"
+)

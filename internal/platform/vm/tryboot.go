@@ -1,0 +1,61 @@
+package vm
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/platform/launch"
+)
+
+// trialEnds is how long a monitor whose trial is over may take to end.
+const trialEnds = 20 * time.Second
+
+// TryBoot boots the guest's kernel with the agent as init, without disks or
+// network, until the agent shows, for at most TrialLimit. It returns why it did
+// not, or "".
+func (t *Trial) TryBoot(ctx context.Context, e bench.Env) (failure string, err error) {
+	kernel, initrd, err := Boot(ctx, e)
+	if err != nil {
+		return "", err
+	}
+	id := e.Run + "-trial"
+	argv, err := t.Argv(e, id, kernel, initrd)
+	if err != nil {
+		return "", err
+	}
+	path, err := launch.Program(argv[0])
+	if err != nil {
+		return "", err
+	}
+	if err := e.Ledger.Register(bench.KindProcess, id); err != nil {
+		return "", err
+	}
+	limit, cancel := context.WithTimeout(ctx, TrialLimit)
+	defer cancel()
+	console := NewConsole(cancel)
+	cmd := exec.CommandContext(limit, path, argv[1:]...)
+	cmd.Env = []string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), bench.ProcessMark + "=" + id}
+	cmd.Stdout, cmd.Stderr = console, console
+	cmd.WaitDelay = trialEnds
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	ended := cmd.Run()
+	if err := e.Ledger.Release(bench.KindProcess, id); err != nil {
+		return "", err
+	}
+	switch {
+	case console.Shows():
+		return "", nil
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case limit.Err() != nil:
+		return fmt.Sprintf("no program ran in the guest within %v; it %s", TrialLimit, console.LastWords()), nil
+	case ended != nil:
+		return fmt.Sprintf("%s ended with %v; it %s", t.Monitor, ended, console.LastWords()), nil
+	}
+	return "the guest ended by itself; it " + console.LastWords(), nil
+}
