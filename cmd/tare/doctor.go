@@ -28,6 +28,7 @@ type platformState struct {
 	Version   string            `json:"version,omitempty"`
 	Label     string            `json:"label,omitempty"`
 	Programs  map[string]string `json:"programs,omitempty"`
+	Caveats   []string          `json:"caveats,omitempty"`
 	Reason    string            `json:"reason,omitempty"`
 	Hint      string            `json:"hint,omitempty"`
 }
@@ -57,6 +58,9 @@ that matter to a measurement. Changes nothing.`,
 			for _, p := range a.checkAll(c.Context()) {
 				s := platformState{Name: p.Name(), Available: p.err == nil,
 					Version: p.Version, Label: p.Label, Programs: p.Availability.Programs}
+				for _, c := range p.Availability.Caveats {
+					s.Caveats = append(s.Caveats, c.String())
+				}
 				if p.err != nil {
 					s.Reason, s.Hint = p.err.Error(), bench.HintOf(p.err)
 				}
@@ -99,6 +103,9 @@ func (a *app) printDiagnosis(d diagnosis) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, state, p.Version)
 		if p.Reason != "" {
 			fmt.Fprintf(w, "  %s\n", p.Reason)
+		}
+		for _, c := range p.Caveats {
+			fmt.Fprintf(w, "  %s\n", c)
 		}
 		if p.Hint != "" {
 			fmt.Fprintf(w, "  hint: %s\n", p.Hint)

@@ -51,6 +51,11 @@ var allowed = map[string][]string{
 	"platform/qemu":   {"agent", "bench", "cgroup", "clock", "platform/launch", "platform/vm"},
 	"platform/fake":   {"agent", "bench", "clock"},
 
+	"platform/oci":    {"bench", "cgroup", "platform/launch"},
+	"platform/runc":   {"bench", "platform/oci"},
+	"platform/crun":   {"bench", "platform/oci"},
+	"platform/gvisor": {"bench", "platform/oci"},
+
 	"nested/wire":           {"bench"},
 	"nested":                {"bench", "cgroup", "clock", "guest", "lab", "ledger", "meter", "nested/wire"},
 	"platform/platformtest": {"agent", "bench", "cgroup", "clock", "image", "lab", "ledger"},
@@ -75,6 +80,7 @@ var outside = map[string][]string{
 	"ledger":          {"github.com/vishvananda/netlink"},
 	"platform/launch": {"github.com/vishvananda/"},
 	"platform/docker": {"github.com/moby/", "github.com/containerd/errdefs"},
+	"platform/oci":    {"github.com/opencontainers/runtime-spec/"},
 	"platform/qemu":   {"github.com/ulikunitz/xz"},
 }
 
@@ -136,7 +142,7 @@ func permits(may []string, to string) bool {
 }
 
 // sharedByDrivers are the packages below platform/ that are no drivers.
-var sharedByDrivers = []string{"platform/launch", "platform/vm"}
+var sharedByDrivers = []string{"platform/launch", "platform/oci", "platform/vm"}
 
 // A driver never imports another driver.
 func TestDriversKeepApart(t *testing.T) {

@@ -271,13 +271,21 @@ func readiness(p *pair) Check {
 	return p.fact(bench.FactReady, Invalid, "the launches ended at different events: start-up times are not of the same thing")
 }
 
-// emulation: a label says that a side was not measured as a user would run it.
+// emulation: a label or a caveat says that a side was not measured as a user
+// would take it to be.
 func emulation(p *pair) Check {
 	label := func(s *Side) string {
-		if labels := s.of(func(a *bench.ActorOutcome) string { return a.Label }); len(labels) > 0 {
+		labels := s.of(func(a *bench.ActorOutcome) string { return a.Label })
+		labels = append(labels, s.of(func(a *bench.ActorOutcome) string { return strings.Join(a.Caveats, "; ") })...)
+		if len(labels) > 0 {
 			return join(labels)
 		}
 		return "none"
 	}
-	return alike(label(p.subject), label(p.baseline), Differs, "an emulated machine is no finding about virtual machines")
+	subject, baseline := label(p.subject), label(p.baseline)
+	why := "what the driver says of one side alone is part of the difference"
+	if strings.Contains(subject+baseline, "emulated") {
+		why = "an emulated machine is no finding about virtual machines"
+	}
+	return alike(subject, baseline, Differs, why)
 }

@@ -47,6 +47,19 @@ func TestPlatformRefString(t *testing.T) {
 	}
 }
 
+func TestCaveats(t *testing.T) {
+	a := Availability{Caveats: []Caveat{{Text: "always"}, {Text: "sometimes", With: map[string]string{"user": "rootless"}}}}
+	if got := a.CaveatsOf(map[string]string{"user": "rootless", "net": "host"}); len(got) != 2 {
+		t.Errorf("got %q", got)
+	}
+	if got := a.CaveatsOf(map[string]string{"user": "root"}); len(got) != 1 || got[0] != "always" {
+		t.Errorf("got %q", got)
+	}
+	if got := a.Caveats[1].String(); got != "user=rootless: sometimes" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestHint(t *testing.T) {
 	err := fmt.Errorf("start docker: %w%w", ErrUnavailable, Hint("install docker.io"))
 	if got := err.Error(); got != "start docker: unavailable" {

@@ -51,7 +51,9 @@ type ActorOutcome struct {
 	Platform PlatformRef `json:"platform"`
 	Version  string      `json:"version"`
 	Label    string      `json:"label,omitempty"` // "emulated (tcg)"
-	CPUSet   []int       `json:"cpuset"`
+	// Caveats are what the driver knows to be unlike a plain measurement: "O_DIRECT not honoured".
+	Caveats []string `json:"caveats,omitempty"`
+	CPUSet  []int    `json:"cpuset"`
 	// CPUsSeen is the number of CPUs the agent found usable inside.
 	CPUsSeen   int      `json:"cpus_seen,omitempty"`
 	Kernel     string   `json:"kernel,omitempty"`

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"net/netip"
+	"strings"
+	"time"
 )
 
 // Option is a variant switch of a platform.
@@ -23,6 +25,40 @@ type Availability struct {
 	Label string
 	// Programs are the versions of everything taking part, such as dockerd, containerd, runc.
 	Programs map[string]string
+	// Caveats are what else the driver knows to be unlike a plain measurement.
+	Caveats []Caveat
+}
+
+// Caveat is a property of a platform, or of a variant of it, that whoever reads
+// its figures has to know, such as "O_DIRECT not honoured".
+type Caveat struct {
+	Text string
+	// With are the options under which it holds; none: always.
+	With map[string]string
+}
+
+// String says it with the options under which it holds.
+func (c Caveat) String() string {
+	if len(c.With) == 0 {
+		return c.Text
+	}
+	return strings.Trim(PlatformRef{Options: c.With}.String(), "[]") + ": " + c.Text
+}
+
+// CaveatsOf returns the texts that hold for the variant with the options,
+// defaults filled in.
+func (a Availability) CaveatsOf(options map[string]string) []string {
+	var texts []string
+	for _, c := range a.Caveats {
+		holds := true
+		for k, v := range c.With {
+			holds = holds && options[k] == v
+		}
+		if holds {
+			texts = append(texts, c.Text)
+		}
+	}
+	return texts
 }
 
 // A Platform is a way to run instances.
@@ -63,6 +99,14 @@ type Env struct {
 	Dir string
 	// AgentPath is the static agent binary on the host.
 	AgentPath string
+	// Slow is how many times longer than on an ordinary host things may take
+	// here; 0 is 1. An emulated guest that is a nesting's host says 10.
+	Slow float64
+}
+
+// Patience stretches a deadline for a slow host.
+func (e Env) Patience(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * max(1, e.Slow))
 }
 
 // Image is the golden image in the form each platform takes. A form is built
@@ -93,6 +137,10 @@ type Lab interface {
 	Bridge() string
 	// Allocate reserves an address on the bridge for an instance.
 	Allocate() (Lease, error)
+	// Plug makes a network namespace whose eth0 is on the bridge.
+	Plug(ctx context.Context) (Port, error)
+	// Unplug removes its device and its path.
+	Unplug(p Port) error
 	// Tap creates a tap device on the bridge.
 	Tap(name string) error
 	// RemoveTap deletes it.
@@ -108,6 +156,13 @@ type Lease struct {
 	Addr    netip.Prefix // address with the prefix length of the bridge's network
 	Gateway netip.Addr   // the bridge's own address
 	MAC     string       // a locally administered address, unique in the lab
+}
+
+// Port is a network namespace with an address on the lab's bridge.
+type Port struct {
+	NetNS  string // its path
+	Device string // the host end of its cable, in the lab
+	Lease  Lease
 }
 
 // Ledger remembers what was made on the host, so that a run killed at any
@@ -238,8 +293,10 @@ type Scope struct {
 }
 
 // Process is a process on the host with the part it plays: "shim", "monitor",
-// "daemon", "containerd", "vmm".
+// "daemon", "containerd", "vmm", "runtime", "sandbox", "gofer".
 type Process struct {
 	PID  int    `json:"pid"`
 	Part string `json:"part"`
+	// Inside: it is in one of the scope's cgroups, whose figures count it too.
+	Inside bool `json:"inside,omitempty"`
 }

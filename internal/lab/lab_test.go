@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -54,57 +53,21 @@ func newLab(t *testing.T) *Lab {
 	return l
 }
 
-// instance joins a namespace to the bridge by a veth pair, as a container is,
-// and returns its path.
-func instance(t *testing.T, l *Lab, name string) (string, bench.Lease) {
+// instance plugs one in until the test ends.
+func instance(t *testing.T, l *Lab) bench.Port {
 	t.Helper()
-	path := filepath.Join(l.dir, name)
-	if err := l.bind(path); err != nil {
-		t.Fatal(err)
-	}
+	p, err := l.Plug(t.Context())
+	must(t, err)
 	t.Cleanup(func() {
-		if err := l.unbind(path); err != nil {
-			t.Error(err)
-		}
+		must(t, l.Unplug(p))
+		must(t, l.Do(func() error {
+			if _, err := net.InterfaceByName(p.Device); err == nil {
+				t.Errorf("the device %s is left behind", p.Device)
+			}
+			return nil
+		}))
 	})
-	lease, err := l.Allocate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	mac, err := net.ParseMAC(lease.MAC)
-	if err != nil {
-		t.Fatal(err)
-	}
-	there, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer there.Close()
-	must(t, l.Do(func() error {
-		bridge, err := netlink.LinkByName(l.Bridge())
-		if err != nil {
-			return err
-		}
-		veth := &netlink.Veth{
-			LinkAttrs: netlink.LinkAttrs{Name: name, MasterIndex: bridge.Attrs().Index},
-			PeerName:  "eth0", PeerHardwareAddr: mac, PeerNamespace: netlink.NsFd(int(there.Fd())),
-		}
-		if err := netlink.LinkAdd(veth); err != nil {
-			return err
-		}
-		return up(name)
-	}))
-	must(t, Inside(path, func() error {
-		ip := lease.Addr.Addr().As4()
-		if err := address("eth0", net.IPNet{IP: ip[:], Mask: net.CIDRMask(lease.Addr.Bits(), 32)}); err != nil {
-			return err
-		}
-		if err := up("eth0"); err != nil {
-			return err
-		}
-		return netlink.RouteAdd(&netlink.Route{Gw: lease.Gateway.AsSlice()})
-	}))
-	return path, lease
+	return p
 }
 
 // reach sends bytes over TCP from one namespace to an address in another.
@@ -145,8 +108,9 @@ func must(t *testing.T, err error) {
 
 func TestEveryoneReachesEveryone(t *testing.T) {
 	l := newLab(t)
-	one, lease1 := instance(t, l, "one")
-	two, lease2 := instance(t, l, "two")
+	a, b := instance(t, l), instance(t, l)
+	one, lease1 := a.NetNS, a.Lease
+	two, lease2 := b.NetNS, b.Lease
 	peer, addr, err := l.Peer(t.Context(), "peer")
 	must(t, err)
 	other, otherAddr, err := l.Peer(t.Context(), "peer-2")
@@ -182,8 +146,9 @@ func TestSettle(t *testing.T) {
 		t.Skip(err)
 	}
 	l := newLab(t)
-	one, lease := instance(t, l, "one")
-	two, lease2 := instance(t, l, "two")
+	a, b := instance(t, l), instance(t, l)
+	one, lease := a.NetNS, a.Lease
+	two, lease2 := b.NetNS, b.Lease
 	peer, addr, err := l.Peer(t.Context(), "peer")
 	must(t, err)
 	must(t, l.iptables(t.Context(), []string{"-P", "FORWARD", "DROP"}))

@@ -178,7 +178,7 @@ func (s *server) env(ctx context.Context, r wire.Start) (bench.Env, error) {
 	if _, err := s.lab.Adopt(ctx, device); err != nil {
 		return bench.Env{}, err
 	}
-	return bench.Env{Run: r.Run, Image: golden{r.Digest}, Lab: s.lab, Ledger: led, Dir: runDir, AgentPath: agentPath}, nil
+	return bench.Env{Run: r.Run, Image: golden{r.Digest}, Lab: s.lab, Ledger: led, Dir: runDir, AgentPath: agentPath, Slow: r.Slow}, nil
 }
 
 // join splices the inner agent's stream with the host's, until either ends.

@@ -221,7 +221,7 @@ func (s *study) platforms() {
 				if p.Version != "" && p.Version != a.Version {
 					s.warn("%s changed from version %s to %s during the run: its figures mix the two", name, p.Version, a.Version)
 				}
-				p.Version, p.Label = a.Version, a.Label
+				p.Version, p.Label, p.Caveats = a.Version, a.Label, a.Caveats
 				if a.Kernel != "" {
 					p.Kernel = a.Kernel
 				}

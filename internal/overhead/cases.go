@@ -159,6 +159,9 @@ func (s *study) rowWarnings(sc *bench.Scene, row *Row) []string {
 			add("%s", w)
 		}
 		for _, a := range o.Actors {
+			for _, c := range a.Caveats {
+				add("%s", c)
+			}
 			if len(a.Unenforced) > 0 {
 				add("%s: not enforced: %s", a.Actor, strings.Join(a.Unenforced, "; "))
 			}

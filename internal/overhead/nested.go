@@ -1,6 +1,10 @@
 package overhead
 
-import "tare/internal/bench"
+import (
+	"slices"
+
+	"tare/internal/bench"
+)
 
 // The parts of a nested instance's layer that lie in its outer guest. What
 // serves the inner instance there is named with the prefix, the rest of that
@@ -20,6 +24,11 @@ func counter(a *bench.ActorOutcome) source {
 	return source{bench.Guest, a.Actor, "agent"}
 }
 
+// inCgroup are the parts of helpers that the instance's own cgroup counts too.
+func inCgroup(list []bench.Process) []string {
+	return partsOf(slices.DeleteFunc(slices.Clone(list), func(p bench.Process) bool { return !p.Inside }))
+}
+
 // inside is what the vCPU threads ran for: the guest, or of a nesting the whole
 // outer guest, whose share beyond the inner instance is added to the layer's parts.
 // No part gets more than the vCPU threads ran, the instance before what serves it.
@@ -33,11 +42,18 @@ func (s *share) inside(a *bench.ActorOutcome, u *instance, vcpu float64) float64
 		u.lackLayer = true
 		return u.guest
 	}
+	src := source{bench.Inner, a.Actor, "layer"}
+	if !in.OwnKernel {
+		for _, p := range inCgroup(in.Helpers) {
+			v, _ := s.rate(src, bench.CPUOf(p))
+			u.guest = max(0, u.guest-v)
+		}
+	}
 	left := min(ran, vcpu)
 	u.guest = min(u.guest, left)
 	left -= u.guest
-	for _, p := range partsOf(append(append([]bench.Process{}, in.Helpers...), in.Shared...)) {
-		v, ok := s.rate(source{bench.Inner, a.Actor, "layer"}, bench.CPUOf(p))
+	for _, p := range partsOf(slices.Concat(in.Helpers, in.Shared)) {
+		v, ok := s.rate(src, bench.CPUOf(p))
 		u.lackLayer = u.lackLayer || !ok
 		if p == "vcpu" { // of an inner virtual machine: what it ran for its guest is that guest's
 			v -= u.guest

@@ -79,6 +79,8 @@ type Platform struct {
 	Version string `json:"version"`
 	Label   string `json:"label,omitempty"` // "emulated (tcg)": shown wherever the name is
 	Kernel  string `json:"kernel,omitempty"`
+	// Caveats are what its driver says of every figure: "O_DIRECT not honoured".
+	Caveats []string `json:"caveats,omitempty"`
 }
 
 // Case is a set of scenes that differ in the platform only.

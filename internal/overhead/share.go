@@ -211,14 +211,25 @@ func partsOf(processes []bench.Process) []string {
 	return out
 }
 
-// sharedKernel: the guest is what the kernel charges to the instance's cgroup.
+// sharedKernel: the guest is what the kernel charges to the instance's cgroup,
+// less the CPU time of helpers that are inside. Their memory holds the guest's
+// own (gVisor's sandbox maps it), so it stays with the guest.
 func (s *share) sharedKernel(a *bench.ActorOutcome, u *instance, rss float64) {
 	src := source{bench.Layer, a.Actor, "cgroup"}
 	var ok bool
 	u.guest, ok = s.rate(src, bench.ColCPUBusy)
 	u.lackCPU = !ok
+	inside := slices.DeleteFunc(slices.Clone(a.Scope.Helpers), func(p bench.Process) bool { return !p.Inside })
+	for _, part := range partsOf(inside) {
+		u.guest -= u.parts[part]
+	}
+	u.guest = max(0, u.guest) // the two are not read at the same instant
 	u.guestMem, ok = s.level(src, bench.ColMemUsed)
 	u.lackMem = !ok
+	if len(inside) > 0 {
+		theirs, lack := s.memoryOf(source{bench.Layer, a.Actor, "helpers"}, inside)
+		rss, u.lackLMem = max(0, rss-theirs), u.lackLMem || lack
+	}
 	u.layerMem = rss
 	u.held = u.guestMem + rss
 }

@@ -77,6 +77,7 @@ func (x *trial) launchActor(ctx context.Context, a *actor) error {
 		options[o.Name] = o.Default
 	}
 	maps.Copy(options, a.Platform.DriverOptions())
+	a.outcome.Caveats = e.CaveatsOf(options)
 	var err error
 	a.instance, err = e.Start(ctx, bench.Launch{
 		ID: a.id, Shape: a.Shape, CPUSet: a.CPUSet, Options: options, Dir: a.dir, NetNS: a.netns,

@@ -67,6 +67,7 @@ type Start struct {
 	Shape    bench.Shape       `json:"shape"`
 	CPUs     []int             `json:"cpus"` // the outer guest's, by its own numbers
 	Digest   string            `json:"digest"`
+	Slow     float64           `json:"slow"` // as in [bench.Env]
 }
 
 // Started is the inner instance.

@@ -3,10 +3,13 @@ package all
 
 import (
 	"tare/internal/bench"
+	"tare/internal/platform/crun"
 	"tare/internal/platform/docker"
+	"tare/internal/platform/gvisor"
 	"tare/internal/platform/lxc"
 	"tare/internal/platform/native"
 	"tare/internal/platform/qemu"
+	"tare/internal/platform/runc"
 )
 
 // Platforms returns every driver in the order people expect: the baseline
@@ -15,8 +18,11 @@ import (
 func Platforms(state string) []bench.Platform {
 	return []bench.Platform{
 		native.New(),
+		crun.New(),
+		runc.New(),
 		lxc.New(),
 		docker.New(state),
+		gvisor.New(),
 		qemu.KVM(state),
 		qemu.TCG(),
 	}

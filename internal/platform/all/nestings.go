@@ -6,11 +6,13 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/image"
+	"tare/internal/platform/crun"
 	"tare/internal/platform/docker"
 	"tare/internal/platform/lxc"
 	"tare/internal/platform/native"
 	"tare/internal/platform/nest"
 	"tare/internal/platform/qemu"
+	"tare/internal/platform/runc"
 )
 
 // Nestings returns every platform that runs inside another, by the outer
@@ -24,7 +26,9 @@ func Nestings(state string) []bench.Platform {
 	}
 	var list []bench.Platform
 	for _, outer := range []bench.Platform{qemu.KVM(state), qemu.TCG()} {
-		for _, inner := range []bench.Platform{native.New(), lxc.New(), docker.New(state), qemu.KVM(state)} {
+		for _, inner := range []bench.Platform{
+			native.New(), crun.New(), runc.New(), lxc.New(), docker.New(state), qemu.KVM(state),
+		} {
 			list = append(list, nest.New(inner, outer, setup))
 		}
 	}

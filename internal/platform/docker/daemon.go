@@ -17,10 +17,9 @@ import (
 )
 
 // How long the daemon may take to answer after its start, and to end after
-// SIGTERM. On an idle machine it takes one and two seconds, in an emulated one
-// on a busy host a minute. One that dies is noticed at once.
+// SIGTERM. On an idle machine it takes one and two seconds.
 const (
-	upWithin   = 150 * time.Second
+	upWithin   = 60 * time.Second
 	downWithin = 15 * time.Second
 )
 
@@ -81,8 +80,8 @@ func (d *daemon) start(mark, netns string, lock *os.File) error {
 	return nil
 }
 
-func (d *daemon) awaitUp(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, upWithin)
+func (d *daemon) awaitUp(ctx context.Context, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	for {
 		_, err := d.api.Ping(ctx, client.PingOptions{})

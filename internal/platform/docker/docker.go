@@ -8,8 +8,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"regexp"
 	"sync"
 
 	"tare/internal/bench"
@@ -56,7 +54,7 @@ func (*Platform) Check(ctx context.Context) (bench.Availability, error) {
 	versions, errs := make([]string, len(programs)), make([]error, len(programs))
 	var all sync.WaitGroup
 	for i, name := range programs {
-		all.Go(func() { versions[i], errs[i] = version(ctx, name) })
+		all.Go(func() { versions[i], errs[i] = launch.Version(ctx, name) })
 	}
 	all.Wait()
 	for i, name := range programs {
@@ -67,28 +65,4 @@ func (*Platform) Check(ctx context.Context) (bench.Availability, error) {
 	}
 	a.Version = a.Programs["dockerd"]
 	return a, nil
-}
-
-func version(ctx context.Context, name string) (string, error) {
-	path, err := launch.Program(name)
-	if err != nil {
-		return "", err
-	}
-	out, err := exec.CommandContext(ctx, path, "--version").Output()
-	if err != nil {
-		return "", fmt.Errorf("%s --version: %w", name, err)
-	}
-	return parseVersion(string(out))
-}
-
-var versionWord = regexp.MustCompile(`\bv?([0-9]+\.[0-9]+[0-9A-Za-z.+~:-]*)`)
-
-// parseVersion finds the version in what one of the programs prints for
-// --version.
-func parseVersion(text string) (string, error) {
-	m := versionWord.FindStringSubmatch(text)
-	if m == nil {
-		return "", fmt.Errorf("no version in %q", text)
-	}
-	return m[1], nil
 }

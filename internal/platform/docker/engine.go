@@ -111,7 +111,7 @@ func (e *engine) startDaemon(ctx context.Context, p paths, held *os.File) error 
 	if err := g.Add(e.daemon.cmd.Process.Pid); err != nil {
 		return err
 	}
-	return e.daemon.awaitUp(ctx)
+	return e.daemon.awaitUp(ctx, e.env.Patience(upWithin))
 }
 
 // unenforced are the limits this daemon cannot set on this kernel.

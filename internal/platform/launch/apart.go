@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -58,6 +59,22 @@ func Hide(dir string) error {
 	}
 	if err := unix.Mount("tare", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
 		return fmt.Errorf("hide %s: %w", dir, err)
+	}
+	return nil
+}
+
+// CoverControllers lets programs see no controllers in the v2 hierarchy of a
+// host where v1 does the limiting, mode "hybrid" of package cgroup. The ones
+// that v1 has left there, such as hugetlb, keep crun from starting. For use inside
+// [Apart].
+func CoverControllers(mode string) error {
+	const list = "/sys/fs/cgroup/unified/cgroup.controllers"
+	if mode != "hybrid" {
+		return nil
+	}
+	err := unix.Mount("/dev/null", list, "", unix.MS_BIND, "")
+	if err != nil && !errors.Is(err, unix.ENOENT) { // the v2 hierarchy is mounted elsewhere
+		return fmt.Errorf("cover %s: %w", list, err)
 	}
 	return nil
 }

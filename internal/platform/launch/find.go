@@ -15,6 +15,7 @@ import (
 	"github.com/vishvananda/netns"
 
 	"tare/internal/bench"
+	"tare/internal/cgroup"
 )
 
 // Child is a process with the name of its program, at most 15 bytes.
@@ -191,4 +192,28 @@ func BridgeAddr(lab bench.Lab) (addr netip.Addr, err error) {
 		return netip.Addr{}, fmt.Errorf("address of bridge %s: %w", lab.Bridge(), err)
 	}
 	return addr, nil
+}
+
+// Parts finds the processes in the group, or below it, whose command line
+// begins with one of the words, as those that play the word's part.
+func Parts(g *cgroup.Group, byWord map[string]string) ([]bench.Process, error) {
+	if len(byWord) == 0 {
+		return nil, nil
+	}
+	pids, err := g.Procs()
+	if err != nil {
+		return nil, err
+	}
+	var list []bench.Process
+	for _, pid := range pids {
+		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if err != nil {
+			continue // it ended meanwhile
+		}
+		word, _, _ := strings.Cut(string(line), "\x00")
+		if part := byWord[word]; part != "" {
+			list = append(list, bench.Process{PID: pid, Part: part, Inside: true})
+		}
+	}
+	return list, nil
 }

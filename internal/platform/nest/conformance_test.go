@@ -6,12 +6,14 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/image"
+	"tare/internal/platform/crun"
 	"tare/internal/platform/docker"
 	"tare/internal/platform/lxc"
 	"tare/internal/platform/native"
 	"tare/internal/platform/nest"
 	"tare/internal/platform/platformtest"
 	"tare/internal/platform/qemu"
+	"tare/internal/platform/runc"
 )
 
 // slow is how much longer things may take in an emulated guest than on a host.
@@ -38,6 +40,10 @@ func setup(t *testing.T) nest.Setup {
 }
 
 func TestNativeInEmulated(t *testing.T) { conform(t, native.New()) }
+
+func TestRuncInEmulated(t *testing.T) { conform(t, runc.New()) }
+
+func TestCrunInEmulated(t *testing.T) { conform(t, crun.New()) }
 
 func TestLXCInEmulated(t *testing.T) { conform(t, lxc.New()) }
 

@@ -23,6 +23,7 @@ type engine struct {
 	golden string // the golden image as a disk
 	tools  string // the disk with tare
 	outer  bench.Engine
+	slow   float64 // as in [bench.Env], of outer guests
 }
 
 // Open implements [bench.Platform].
@@ -62,9 +63,19 @@ func (e *engine) open(ctx context.Context) (err error) {
 	}
 	env := e.env
 	env.Image = bootImage{e.hosts, e.env.Image}
-	e.outer, err = e.p.outer.Open(ctx, env)
+	if e.outer, err = e.p.outer.Open(ctx, env); err != nil {
+		return err
+	}
+	found, err := e.p.outer.Check(ctx) // decided by now
+	if found.Label != "" {
+		e.slow = emulatedSlow
+	}
 	return err
 }
+
+// emulatedSlow is how many times longer things may take in a guest that is not
+// run for real.
+const emulatedSlow = 10
 
 // bootImage is what an outer guest boots from: the hosts' image with the golden
 // image's kernel, so that one kernel is under every platform.
@@ -145,7 +156,7 @@ func (e *engine) start(ctx context.Context, l bench.Launch, i *instance) error {
 // the CPUs, and room beyond the inner one's memory and disk.
 func (e *engine) launches(l bench.Launch) (wire.Start, bench.Launch) {
 	name := e.p.inner.Name()
-	inner := wire.Start{Run: "nested", ID: "inner", Platform: name, Options: map[string]string{}, Shape: l.Shape, Digest: e.env.Image.Digest()}
+	inner := wire.Start{Run: "nested", ID: "inner", Platform: name, Options: map[string]string{}, Shape: l.Shape, Digest: e.env.Image.Digest(), Slow: e.slow}
 	for cpu := range l.Shape.CPUs {
 		inner.CPUs = append(inner.CPUs, cpu)
 	}

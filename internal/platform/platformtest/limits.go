@@ -13,8 +13,8 @@ import (
 	"tare/internal/cgroup"
 )
 
-// testCPUs asks inside how many CPUs there are, and on the host where what
-// shares the host's kernel may run.
+// testCPUs asks inside how many CPUs there are, and on the host where the
+// instance's processes may run.
 func testCPUs(t *testing.T, s *suite) {
 	all := hostCPUs(t)
 	for _, cpus := range [][]int{all[:1], all[len(all)-1:], all[:min(2, len(all))]} {
@@ -28,14 +28,33 @@ func testCPUs(t *testing.T, s *suite) {
 		if n := len(b.agent.Hello().CPUs); n != len(cpus) {
 			t.Errorf("on CPUs %v: the agent sees %d", cpus, n)
 		}
-		if scope := s.scope(t, b); !scope.OwnKernel {
-			list := strings.Fields(s.succeed(t, b, "grep", "Cpus_allowed_list", "/proc/self/status"))
-			if got, err := cgroup.ParseCPUList(list[len(list)-1]); err != nil || fmt.Sprint(got) != fmt.Sprint(cpus) {
-				t.Errorf("on CPUs %v: allowed on %v, %v", cpus, list, err)
+		for pid, list := range allowed(t, s.scope(t, b)) {
+			if got, err := cgroup.ParseCPUList(list); err != nil || fmt.Sprint(got) != fmt.Sprint(cpus) {
+				t.Errorf("on CPUs %v: process %d may run on %s, %v", cpus, pid, list, err)
 			}
 		}
 		s.close(t, b)
 	}
+}
+
+// allowed is where the processes in the instance's cgroup may run, as the host says.
+func allowed(t *testing.T, scope bench.Scope) map[int]string {
+	t.Helper()
+	lists := map[int]string{}
+	pids, err := victims(bench.Scope{Cgroups: scope.Cgroups}, "no mark")
+	if err != nil || len(pids) == 0 {
+		t.Fatalf("no process in the instance's cgroups, %v", err)
+	}
+	for _, pid := range pids {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		if err != nil {
+			continue // it ended
+		}
+		_, list, _ := strings.Cut(string(status), "Cpus_allowed_list:")
+		list, _, _ = strings.Cut(list, "\n")
+		lists[pid] = strings.TrimSpace(list)
+	}
+	return lists
 }
 
 // testCPUQuota spins for two seconds with half a CPU. The bounds are wide, for

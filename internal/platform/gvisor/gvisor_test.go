@@ -1,0 +1,26 @@
+package gvisor
+
+import (
+	"testing"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/platform/launch/launchtest"
+	"tare/internal/platform/platformtest"
+)
+
+func TestConformance(t *testing.T) {
+	platformtest.Run(t, New(), platformtest.Options{Lacks: map[string]string{
+		"memory limit": "the sandbox is killed as a whole",
+	}})
+}
+
+func TestCrash(t *testing.T) {
+	if _, err := New().Check(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	launchtest.Crash(t, "gvisorcrash", func(string) bench.Platform { return New() }, []launchtest.Moment{
+		{Step: "start"}, {Step: "start", After: 10 * time.Millisecond}, {Step: "start", After: 20 * time.Millisecond},
+		{Step: "greeted"}, {Step: "close"}, {Step: "close", After: 10 * time.Millisecond},
+	})
+}

@@ -1,0 +1,187 @@
+package oci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/cgroup"
+	"tare/internal/platform/launch"
+)
+
+// instance is one container and the runtime in its foreground. The container's
+// cgroup, which the runtime makes, is in one of the instance's, which holds
+// weight and soft limit, for that is where instances of all platforms are siblings.
+type instance struct {
+	engine     *engine
+	launch     bench.Launch
+	outer      *cgroup.Group
+	group      *cgroup.Group // the container's
+	port       bench.Port
+	addr       netip.Addr
+	process    *launch.Process
+	argv       []string
+	unenforced []string
+	undo       launch.Undo
+}
+
+func (i *instance) words() string  { return filepath.Join(i.launch.Dir, "words") }
+func (i *instance) bundle() bundle { return bundle{dir: i.launch.Dir, image: i.engine.image} }
+
+// prepare makes all that the runtime needs.
+func (i *instance) prepare(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	e, l := i.engine, i.launch
+	remove := func(ctx context.Context) error { return cgroup.Remove(ctx, i.outer.Name()) }
+	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.outer.Name(), remove); err != nil {
+		return err
+	}
+	_, missing, err := e.cgroups.Create(i.outer.Name(), cgroup.Limits{
+		CPUSet: l.CPUSet, Weight: l.Shape.CPUWeight, MemorySoft: l.Shape.MemorySoft,
+	})
+	if err != nil {
+		return err
+	}
+	if err := i.connect(ctx); err != nil {
+		return err
+	}
+	c := container{launch: l, agent: e.env.AgentPath, group: i.group.Name(), netns: i.port.NetNS}
+	if err := os.Mkdir(c.scratch(), 0o755); err != nil {
+		return err
+	}
+	s, unenforced := c.spec(i.controls, e.Uncounted)
+	i.unenforced = slices.Concat(missing, unenforced, []string{"disk size"})
+	return i.bundle().write(s)
+}
+
+// connect settles the container's network.
+func (i *instance) connect(ctx context.Context) (err error) {
+	switch i.launch.Options["net"] {
+	case "veth":
+		if i.port, err = i.engine.env.Lab.Plug(ctx); err != nil {
+			return err
+		}
+		i.addr = i.port.Lease.Addr.Addr()
+		i.undo.Add(func(context.Context) error { return i.engine.env.Lab.Unplug(i.port) })
+	case "none":
+		i.addr = netip.Addr{}
+	}
+	return nil
+}
+
+// controls reports whether the host has the controller's control file, under
+// its name in v1 or v2.
+func (i *instance) controls(controller, v1, v2 string) bool {
+	dirs := i.outer.Dirs()
+	dir, file := dirs[controller], v1
+	if dir == "" {
+		dir, file = dirs[cgroup.Unified], v2
+	}
+	_, err := os.Stat(filepath.Join(dir, file))
+	return err == nil
+}
+
+// start issues the runtime's run.
+func (i *instance) start() error {
+	e, l := i.engine, i.launch
+	gone := func(context.Context) error { return nil } // stopped by then
+	if err := i.undo.Register(e.env.Ledger, bench.KindProcess, l.ID, gone); err != nil {
+		return err
+	}
+	args := e.args(l.Options, "run", "--bundle", l.Dir, l.ID)
+	i.argv = append([]string{e.Program}, args...)
+	cmd := e.command(l.ID, args)
+	err := launch.Apart(e.env.Lab.NetNS(), func() (err error) {
+		if err = i.bundle().mount(); err != nil {
+			return err
+		}
+		if err = launch.CoverControllers(e.cgroups.Mode()); err != nil {
+			return err
+		}
+		i.process, err = launch.Start(cmd, i.words())
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	i.undo.Add(i.end)
+	return nil
+}
+
+func (i *instance) Stream() io.ReadWriteCloser { return i.process.Stream() }
+func (i *instance) Launched() int64            { return i.process.Launched() }
+func (i *instance) Command() []string          { return slices.Clone(i.argv) }
+func (i *instance) Unenforced() []string       { return slices.Clone(i.unenforced) }
+func (i *instance) Addr() netip.Addr           { return i.addr }
+
+// Scope is the container's cgroups, where the runtime has made one, and the
+// runtime's own processes.
+func (i *instance) Scope() (bench.Scope, error) {
+	s := bench.Scope{Cgroups: i.group.Dirs(), NetNS: i.port.NetNS}
+	for controller, dir := range s.Cgroups {
+		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+			delete(s.Cgroups, controller)
+		}
+	}
+	if i.port.Device != "" {
+		s.NetDevs = []string{i.port.Device}
+	}
+	s.Helpers = []bench.Process{{PID: i.process.PID(), Part: "runtime"}}
+	parts, err := launch.Parts(i.group, i.engine.Parts)
+	if err != nil || !i.process.Running() || len(s.Cgroups) == 0 {
+		return bench.Scope{}, errors.Join(fmt.Errorf("scope of container %s: %s is %s", i.launch.ID, i.engine.Program, i.process.State()), err)
+	}
+	s.Helpers = append(s.Helpers, parts...)
+	return s, nil
+}
+
+// Log is the last the runtime has printed.
+func (i *instance) Log() string {
+	var b strings.Builder
+	if !i.process.Running() {
+		fmt.Fprintf(&b, "%s ended: %s\n", i.engine.Program, i.process.State())
+	}
+	b.WriteString(launch.Tail(i.words()))
+	return b.String()
+}
+
+// Close ends the container.
+func (i *instance) Close(ctx context.Context) error {
+	if err := i.undo.Run(ctx); err != nil {
+		return fmt.Errorf("close container %s: %w", i.launch.ID, err)
+	}
+	return nil
+}
+
+// grace is how long the runtime may take to clean up after its container.
+const grace = 3 * time.Second
+
+// end kills the container and waits for the runtime; what it leaves of its
+// notes when it is killed itself is deleted by the runtime's own verb.
+func (i *instance) end(ctx context.Context) error {
+	err := errors.Join(i.outer.Kill(ctx), i.process.Stop(ctx, grace))
+	if i.noted() {
+		cmd := i.engine.command(i.launch.ID, i.engine.args(i.launch.Options, "delete", "--force", i.launch.ID))
+		if out, deleted := cmd.CombinedOutput(); deleted != nil && i.noted() {
+			err = errors.Join(err, fmt.Errorf("%s delete: %w: %s", i.engine.Program, deleted, strings.TrimSpace(string(out))))
+		}
+	}
+	return err
+}
+
+// noted reports whether the runtime's notes still know the container.
+func (i *instance) noted() bool {
+	at, _ := filepath.Glob(filepath.Join(i.engine.state, i.launch.ID+"*"))
+	return len(at) > 0
+}

@@ -1,0 +1,95 @@
+package oci
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/bench"
+)
+
+func example() container {
+	return container{
+		agent: "/opt/tare-agent", group: "r1/a/container", netns: "/run/tare/r1/port0.2",
+		launch: bench.Launch{
+			ID: "r1-a", CPUSet: []int{0, 3}, Dir: "/d", Options: map[string]string{"net": "veth", "storage": "bind"},
+			Shape: bench.Shape{CPUs: 2, CPUQuota: 1.5, Memory: 512 * bench.MiB, Pids: 64},
+		},
+	}
+}
+
+func all(string, string, string) bool { return true }
+
+func TestResources(t *testing.T) {
+	for name, c := range map[string]struct {
+		shape bench.Shape
+		has   func(controller, v1, v2 string) bool
+		skip  []string
+		want  string
+		lacks []string
+	}{
+		"every limit": {example().launch.Shape, all, nil,
+			`"memory":{"limit":536870912,"swap":536870912},"cpu":{"quota":150000,"period":100000,"cpus":"0,3"},"pids":{"limit":64}`, nil},
+		"few": {bench.Shape{CPUs: 1, Memory: bench.MiB}, all, nil,
+			`"memory":{"limit":1048576,"swap":1048576},"cpu":{"cpus":"0,3"}`, nil},
+		"no swap accounting": {bench.Shape{CPUs: 1, Memory: bench.MiB},
+			func(_, v1, _ string) bool { return !strings.Contains(v1, "memsw") }, nil,
+			`"memory":{"limit":1048576},"cpu":{"cpus":"0,3"}`, []string{"swap limit"}},
+		"not for this runtime": {example().launch.Shape, all, []string{"pids limit"},
+			`"memory":{"limit":536870912,"swap":536870912},"cpu":{"quota":150000,"period":100000,"cpus":"0,3"}`, []string{"pids limit"}},
+		"nothing": {example().launch.Shape, func(string, string, string) bool { return false }, nil,
+			`"cpu":{}`, []string{"cpu set", "cpu quota", "memory limit", "swap limit", "pids limit"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := example()
+			e.launch.Shape = c.shape
+			s, lacks := e.spec(c.has, c.skip)
+			text, err := json.Marshal(s.Linux.Resources)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := `{"devices":[{"allow":false,"access":"rwm"}],` + c.want + "}"
+			if diff := cmp.Diff(want, string(text)); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(c.lacks, lacks); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestNamespacesAndMounts(t *testing.T) {
+	for _, c := range []struct {
+		net, netns, storage string
+		wantNet             string // the network namespace's path; "-" for none in the specification
+		wantScratch         string
+	}{
+		{"veth", "/run/ns", "bind", "/run/ns", "/d/scratch"},
+		{"host", "", "rootfs", "-", ""},
+		{"none", "", "bind", "", "/d/scratch"},
+	} {
+		e := example()
+		e.netns, e.launch.Options = c.netns, map[string]string{"net": c.net, "storage": c.storage}
+		s, _ := e.spec(all, nil)
+		net, scratch := "-", ""
+		for _, n := range s.Linux.Namespaces {
+			if n.Type == "network" {
+				net = n.Path
+			}
+		}
+		for _, m := range s.Mounts {
+			if m.Destination == bench.ScratchDir {
+				scratch = m.Source
+			}
+		}
+		if net != c.wantNet || scratch != c.wantScratch {
+			t.Errorf("net=%s, storage=%s: network namespace %q, scratch %q", c.net, c.storage, net, scratch)
+		}
+		if s.Linux.CgroupsPath != "/tare/r1/a/container" || s.Process.Args[0] != agentInside {
+			t.Errorf("cgroup %q, process %q", s.Linux.CgroupsPath, s.Process.Args)
+		}
+	}
+}

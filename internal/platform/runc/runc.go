@@ -1,0 +1,18 @@
+// Package runc runs instances by runc, the runtime under Docker and containerd,
+// without either.
+package runc
+
+import (
+	"tare/internal/bench"
+	"tare/internal/platform/oci"
+)
+
+// New returns the platform.
+func New() bench.Platform {
+	return oci.New(oci.Runtime{
+		Name:    "runc",
+		Program: "runc",
+		Summary: "OCI bundles by runc: the containers of Docker without its daemons",
+		Install: "install runc, such as: apt-get install runc",
+	})
+}
