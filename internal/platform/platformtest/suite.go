@@ -35,6 +35,20 @@ type Options struct {
 	// "missing image" is given none. Limits it does not enforce are not listed here: they are found
 	// in what its instances call unenforced.
 	Lacks map[string]string
+	// Only, if not empty, are the cases to run: a reduced set, for what is slow
+	// and shares its driver with a platform that passes all of them.
+	Only []string
+}
+
+// skips says why a case is not run, "" if it is.
+func (o Options) skips(name string) string {
+	if reason, lacks := o.Lacks[name]; lacks {
+		return "it is not claimed: " + reason
+	}
+	if len(o.Only) > 0 && !slices.Contains(o.Only, name) {
+		return "the set is reduced to " + strings.Join(o.Only, ", ")
+	}
+	return ""
 }
 
 type testCase struct {
@@ -78,15 +92,15 @@ func Run(t *testing.T, p bench.Platform, o Options) {
 		t.Skipf("%s is unavailable here: %v", p.Name(), err)
 	}
 	t.Run("check", func(t *testing.T) { testCheck(t, p) })
-	if reason, lacks := o.Lacks["killed run"]; lacks {
-		t.Logf("killed run is not claimed: %s", reason)
+	if reason := o.skips("killed run"); reason != "" {
+		t.Logf("killed run is left out: %s", reason)
 	} else {
 		t.Run("killed run", func(t *testing.T) { testKilledRun(t, p, o) })
 	}
 	s := open(t, p, o, newRun(p), stateDir(t))
 	for _, c := range cases {
-		if reason, lacks := o.Lacks[c.name]; lacks {
-			t.Logf("%s is not claimed: %s", c.name, reason)
+		if reason := o.skips(c.name); reason != "" {
+			t.Logf("%s is left out: %s", c.name, reason)
 			continue
 		}
 		ok := t.Run(c.name, func(t *testing.T) { c.f(t, s) })
