@@ -31,7 +31,7 @@ const (
 var errUsage = errors.New("want serve [--port PATH] [--own-kernel], cage SPEC or version")
 
 func main() {
-	runtime.GOMAXPROCS(2)
+	runtime.GOMAXPROCS(1) // with more, the runtime watches idle ones at a cost above that of a sample
 	// The kernel starts /init of the initial RAM file system without arguments.
 	if os.Getpid() == 1 && os.Args[0] == "/init" {
 		guest.Init()

@@ -52,6 +52,8 @@ func usageError(format string, args ...any) error {
 type app struct {
 	stdout, stderr io.Writer
 	state          string // the state directory
+	// repeat is the command that repeats what is under way, where that is not the command line.
+	repeat []string
 }
 
 func main() { os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr)) }

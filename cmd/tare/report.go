@@ -38,6 +38,7 @@ func (a *app) reportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			a.cite(result, r)
 			if err := render(a.stdout, result); err != nil {
 				return err
 			}

@@ -63,6 +63,8 @@ type manner struct {
 	allowUnfair bool
 	// end is what a run ends with, finished or stopped; nil for the report.
 	end func(*store.Run) error
+	// beside starts what is to run beside a trial; nil for nothing. See run.Runner.
+	beside func(*session, context.Context, *bench.Scene) ([]bench.Process, func(), error)
 	// again goes on with a stopped run; empty for tare resume.
 	again string
 }
@@ -186,7 +188,7 @@ func (a *app) carryOut(ctx context.Context, r *store.Run, found []checked, img *
 	if err != nil {
 		return err
 	}
-	err = a.measure(ctx, s, r, finished, m.verbose)
+	err = a.measure(ctx, s, r, finished, m)
 	cerr := s.close()
 	if err != nil && ctx.Err() == nil {
 		return errors.Join(err, cerr)
@@ -220,6 +222,7 @@ func (a *app) publish(r *store.Run, m manner) error {
 	if err != nil {
 		return err
 	}
+	a.cite(result, r)
 	path := filepath.Join(r.Dir(), "report.html")
 	if err := writeReport(path, result); err != nil {
 		return err
@@ -231,8 +234,8 @@ func (a *app) publish(r *store.Run, m manner) error {
 		return err
 	}
 	fmt.Fprintln(a.stdout)
-	if err := a.cite(r); err != nil {
-		return err
+	if result.SelfTest == nil {
+		fmt.Fprintln(a.stdout, "no self-test on this host: run tare selftest")
 	}
 	_, err = fmt.Fprintf(a.stdout, "report: %s\n", path)
 	return err

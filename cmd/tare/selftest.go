@@ -5,172 +5,235 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"tare/internal/bench"
+	"tare/internal/host"
+	"tare/internal/overhead"
 	"tare/internal/selftest"
 	"tare/internal/store"
 )
 
+// selftestPart is one part of the self-test: a verb of its own, with the flags
+// --max-time and --json, and how long it takes if nothing limits it.
+type selftestPart struct {
+	command *cobra.Command
+	takes   time.Duration
+}
+
+// selftestParts are the parts in the order in which they are run.
+func (a *app) selftestParts() []selftestPart {
+	return []selftestPart{
+		{a.selftestAACommand(), 45 * time.Minute},
+		{a.selftestInjectCommand(), 60 * time.Minute},
+		{a.selftestCostCommand(), 25 * time.Minute},
+		{a.selftestClockCommand(), 10 * time.Minute},
+	}
+}
+
 func (a *app) selftestCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use:   "selftest",
-		Short: "Test on this host whether the numbers can be trusted",
-		Long: `Tests this program on this host. Each part is a run of its own and writes its
-findings into the certificate, STATE/selftest/certificate.json and .html, which
-tare run and tare resume cite on this host.`,
-		Example: "  tare selftest aa\n  tare selftest aa --platforms native,docker --max-time 10m",
-		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	parts := a.selftestParts()
+	c := a.selftestAllCommand("selftest", parts)
+	c.AddCommand(a.selftestAllCommand("all", a.selftestParts()))
+	for _, p := range parts {
+		c.AddCommand(p.command)
 	}
-	c.AddCommand(a.selftestAACommand())
 	return c
 }
 
-// trialSet is what the parts of the self-test have in common.
-type trialSet struct {
-	platforms []string
-	cases     []string
-	group     int
-	out       string
-	m         manner
+// keeping is how a part's finding is printed and kept.
+type keeping struct{ force, asJSON bool }
+
+func (k *keeping) forceFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&k.force, "force", false, "put a smaller finding in the place of a larger one in the certificate")
 }
 
-func (t *trialSet) flags(c *cobra.Command, platforms, cases []string, group int) {
-	f := c.Flags()
-	f.StringSliceVar(&t.platforms, "platforms", platforms, "the platforms to test")
-	f.StringSliceVar(&t.cases, "cases", cases, "the cases: "+strings.Join(selftest.Cases(), ", "))
-	f.IntVar(&t.group, "blocks", group, "blocks of each comparison, at least 3")
-	f.StringVarP(&t.out, "output", "o", "", "directory of the run (default results/ID); one that is there is gone on with")
-	t.m.flags(c)
-}
-
-func (t *trialSet) check() error {
-	t.platforms = joinOptions(t.platforms)
-	if t.group < 3 {
-		return usageError("--blocks %d: an interval needs at least 3", t.group)
+// keep prints a part's finding and puts it into the certificate. The error says
+// which claims surely do not hold.
+func (a *app) keep(f *selftest.Finding, o selftest.Origin, h host.Facts, k keeping) error {
+	if a.repeat != nil {
+		o.Command = a.repeat
 	}
-	for _, p := range t.platforms {
-		if strings.Contains(p, bench.AliasOption+"=") {
-			return usageError("--platforms %s: the self-test gives the second name itself", p)
-		}
-	}
-	for _, n := range t.cases {
-		if !slices.Contains(selftest.Cases(), n) {
-			return usageError("--cases %q: it is one of %s", n, strings.Join(selftest.Cases(), ", "))
-		}
-	}
-	return t.m.check()
-}
-
-// trials begins the experiment, or goes on with it where its directory is there.
-func (a *app) trials(ctx context.Context, name string, text []byte, t *trialSet, end func(*store.Run) error) error {
-	t.m.end = end
-	if t.out == "" {
-		t.out = filepath.Join("results", newID(time.Now()))
-	}
-	t.m.again = "the same command with -o " + t.out
-	if _, err := os.Stat(filepath.Join(t.out, "run.json")); err == nil {
-		return a.resume(ctx, t.out, t.m)
-	}
-	r := &request{name: name, text: text}
-	return a.run(ctx, r, t.out, t.m)
-}
-
-func (a *app) selftestAACommand() *cobra.Command {
-	var t trialSet
-	var comparisons int
-	c := &cobra.Command{
-		Use:   "aa",
-		Short: "Compare platforms with themselves: how often are they called different?",
-		Long: `Measures each platform under two names, in blocks. Every so many consecutive
-blocks are one comparison, decided just as a report decides. Nothing differs, so
-each "differs" is a mistake; the share of mistakes is given with its exact
-binomial interval. Intervals that exclude 1 are counted apart: 5 % of them are to
-be expected.
-
-Exit status 4 if the mistakes are surely more than 5 %.`,
-		Example: "  tare selftest aa\n  tare selftest aa --comparisons 60 --cases startup,cpu -o aa --max-time 5m",
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := t.check(); err != nil {
-				return err
-			}
-			if comparisons < 1 {
-				return usageError("--comparisons %d: must be positive", comparisons)
-			}
-			blocks := selftest.AABlocks(comparisons, t.group, len(t.platforms), len(t.cases))
-			text, err := selftest.AASpec(t.platforms, t.cases, blocks)
-			if err != nil {
-				return err
-			}
-			return a.trials(c.Context(), "selftest-aa", text, &t, func(r *store.Run) error { return a.endAA(r, t) })
-		},
-	}
-	t.flags(c, []string{"native", "lxc", "docker"}, selftest.Cases(), 5)
-	c.Flags().IntVar(&comparisons, "comparisons", 200, "comparisons to make, at least")
-	return c
-}
-
-// tolerated is the share of false alarms the program promises to stay below.
-const tolerated = 0.05
-
-func (a *app) endAA(r *store.Run, t trialSet) error {
-	aa, err := selftest.EvaluateAA(r.Plan(), r.Outcomes(), t.group)
+	old, err := selftest.Read(a.certificateDir())
 	if err != nil {
 		return err
 	}
-	h := r.Header()
-	c := selftest.Certificate{
-		Date: h.Started, Tare: h.Tare, Command: h.Command, Run: h.Run, Versions: map[string]string{}, Host: *r.Host(), AA: aa,
-	}
-	for name, p := range h.Platforms {
-		c.Versions[name] = p.Version
+	c, kept, err := old.Keep(f, o, h, k.force)
+	if err != nil {
+		return err
 	}
 	if err := c.Write(a.certificateDir()); err != nil {
 		return err
 	}
-	if t.m.asJSON {
-		err = writeJSON(a.stdout, aa)
+	if k.asJSON {
+		err = writeJSON(a.stdout, f.Data)
 	} else {
-		err = printAA(a.stdout, aa)
+		err = printFinding(a.stdout, f)
 	}
-	if err == nil && aa.Different.Low > tolerated {
-		err = &statusError{exitHost, errors.New("identical platforms are called different in more than 5 % of the comparisons")}
+	if err != nil {
+		return err
 	}
-	return err
+	if kept != "" {
+		fmt.Fprintln(a.stderr, kept+"; --force replaces it")
+	}
+	var broken []string
+	for _, claim := range f.Claims {
+		if claim.Held == selftest.No {
+			broken = append(broken, claim.Claim+", but found "+claim.Found)
+		}
+	}
+	if len(broken) > 0 {
+		return &statusError{exitHost, errors.New(strings.Join(broken, "; "))}
+	}
+	return nil
+}
+
+// originOf is where a part comes from that was a run.
+func originOf(r *store.Run) selftest.Origin {
+	h := r.Header()
+	o := selftest.Origin{Date: h.Started, Tare: h.Tare, Command: h.Command, Run: h.Run, Versions: map[string]string{}}
+	for name, p := range h.Platforms {
+		o.Versions[name] = p.Version
+	}
+	return o
 }
 
 // certificateDir is where the self-test's findings are kept.
 func (a *app) certificateDir() string { return filepath.Join(a.state, "selftest") }
 
-// cite prints what the self-test found on the run's host.
-func (a *app) cite(r *store.Run) error {
+// cite puts what the self-test found on the run's host into the result. A
+// certificate that can't be read is said and otherwise none.
+func (a *app) cite(result *overhead.Result, r *store.Run) {
+	c, err := selftest.Read(a.certificateDir())
+	if err != nil {
+		fmt.Fprintf(a.stderr, "! %v\n", err)
+	}
+	result.SelfTest = c.Cited(r.Host())
+}
+
+func printFinding(w io.Writer, f *selftest.Finding) error {
+	for _, t := range f.Tables {
+		fmt.Fprintf(w, "%s\n", t.Title)
+		if t.Note != "" {
+			fmt.Fprintf(w, "%s\n", t.Note)
+		}
+		fmt.Fprintln(w)
+		if err := printTable(w, t.Head, t.Rows); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
+	return printClaims(w, []*selftest.Finding{f})
+}
+
+// printClaims prints what each part promises and what was found.
+func printClaims(w io.Writer, findings []*selftest.Finding) error {
+	var rows [][]string
+	for _, f := range findings {
+		for _, c := range f.Claims {
+			rows = append(rows, []string{string(f.Part), c.Claim, c.Found, string(c.Held)})
+		}
+	}
+	return printTable(w, []string{"part", "claim", "found", "holds"}, rows)
+}
+
+func printTable(w io.Writer, head []string, rows [][]string) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, strings.ToUpper(strings.Join(head, "\t")))
+	for _, row := range rows {
+		fmt.Fprintln(tw, strings.Join(row, "\t"))
+	}
+	return tw.Flush()
+}
+
+// selftestAllCommand runs every part, one after the other.
+func (a *app) selftestAllCommand(name string, parts []selftestPart) *cobra.Command {
+	var limit time.Duration
+	c := &cobra.Command{
+		Use:   name,
+		Short: "Test on this host whether the numbers can be trusted",
+		Long: `Tests this program on this host: every part, one after the other, or the one that
+is named. Each part writes its findings into the certificate,
+STATE/selftest/certificate.json and .html, which reports of runs on this host
+cite. It ends with the table of all that is promised and what was found.
+
+Each part gets its share of the time that is left; what does not fit is left out
+and says so. Exit status 4 if something promised surely does not hold.`,
+		Example: "  tare selftest aa\n  tare selftest\n  tare selftest all --max-time 1h",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if limit <= 0 {
+				return usageError("--max-time %v: must be positive", limit)
+			}
+			return a.selftestAll(c.Context(), parts, limit)
+		},
+	}
+	c.Flags().DurationVar(&limit, "max-time", 2*time.Hour, "time for all parts together")
+	return c
+}
+
+func (a *app) selftestAll(ctx context.Context, parts []selftestPart, limit time.Duration) error {
+	if err := needRoot("selftest"); err != nil {
+		return err
+	}
+	end := time.Now().Add(limit)
+	var broken error
+	for i, p := range parts {
+		var all time.Duration
+		for _, q := range parts[i:] {
+			all += q.takes
+		}
+		share := time.Duration(float64(time.Until(end)) * p.takes.Seconds() / all.Seconds())
+		if time.Until(end) <= 0 || ctx.Err() != nil {
+			fmt.Fprintf(a.stderr, "no time left for %s\n", p.command.Name())
+			continue
+		}
+		fmt.Fprintf(a.stderr, "self-test %s, at most %s\n", p.command.Name(), round(share))
+		if err := p.command.ParseFlags([]string{"--max-time", share.String()}); err != nil {
+			return err
+		}
+		a.repeat = []string{"tare", "selftest", p.command.Name(), "--max-time", share.Round(time.Second).String()}
+		p.command.SetContext(ctx)
+		err := p.command.RunE(p.command, nil)
+		fmt.Fprintln(a.stdout)
+		if err != nil && !errors.Is(err, errTimeUp) {
+			a.status(err)
+			broken = errors.Join(broken, fmt.Errorf("%s: %w", p.command.Name(), err))
+		}
+	}
 	c, err := selftest.Read(a.certificateDir())
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(a.stdout, c.Citation(r.Host()))
-	return err
+	if err := a.printCertificate(c); err != nil {
+		return err
+	}
+	if broken != nil {
+		return &statusError{exitHost, fmt.Errorf("not every part of the self-test passed")}
+	}
+	return ctx.Err()
 }
 
-func printAA(w io.Writer, aa *selftest.AA) error {
-	fmt.Fprintf(w, "platforms compared with themselves, %d blocks a comparison\n\n", aa.Group)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "PLATFORM\tCASE\tCOMPARISONS\tCALLED DIFFERENT\tINTERVALS WITHOUT 1")
-	for _, row := range aa.Rows {
-		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", row.Platform, row.Case, row.Different.N, row.Different, row.Excludes)
+// printCertificate prints every section's claims.
+func (a *app) printCertificate(c *selftest.Certificate) error {
+	var rows [][]string
+	for _, p := range selftest.Parts() {
+		s := c.Section(p)
+		if s == nil {
+			rows = append(rows, []string{string(p), "", "not measured on this host", "", "", ""})
+			continue
+		}
+		for _, claim := range s.Claims {
+			rows = append(rows, []string{string(p), claim.Claim, claim.Found, string(claim.Held), s.Rests(), fmt.Sprintf("%.10s", s.Date)})
+		}
 	}
-	fmt.Fprintf(tw, "all\t\t%d\t%s\t%s\n", aa.Different.N, aa.Different, aa.Excludes)
-	if aa.Refused > 0 {
-		fmt.Fprintf(tw, "\n%d comparisons had too few finished trials\n", aa.Refused)
+	if err := printTable(a.stdout, []string{"part", "claim", "found", "holds", "rests on", "date"}, rows); err != nil {
+		return err
 	}
-	return tw.Flush()
+	_, err := fmt.Fprintf(a.stdout, "\ncertificate: %s\n", filepath.Join(a.certificateDir(), "certificate.html"))
+	return err
 }

@@ -123,17 +123,22 @@ func (s *session) close() error {
 }
 
 // measure carries out what of the plan is not finished.
-func (a *app) measure(ctx context.Context, s *session, r *store.Run, finished map[string]bool, verbose bool) error {
+func (a *app) measure(ctx context.Context, s *session, r *store.Run, finished map[string]bool, m manner) error {
 	ws := map[string]bench.Workload{}
 	for _, w := range workload.All() {
 		ws[w.Name()] = w
 	}
-	g := newProgress(a.stderr, r.Plan(), len(finished), verbose)
+	g := newProgress(a.stderr, r.Plan(), len(finished), m.verbose)
 	defer g.close()
 	runner := &run.Runner{
 		ID: s.id, Plan: r.Plan(), Engines: s.engines, Workloads: ws, Lab: s.lab, Sink: r,
 		Dir: s.dir, LLC: r.Host().LLC, Observer: r.Header().ObserverCPUs,
 		Interval: time.Second, Notify: g.notify, Enough: enough(r),
+	}
+	if m.beside != nil {
+		runner.Beside = func(ctx context.Context, scene *bench.Scene) ([]bench.Process, func(), error) {
+			return m.beside(s, ctx, scene)
+		}
 	}
 	return runner.Run(ctx, finished)
 }

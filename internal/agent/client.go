@@ -27,6 +27,11 @@ type Client struct {
 	greeted int64
 	heard   atomic.Int64 // clock.Now when the last frame arrived
 
+	// wmu is held while something is written. asked says that a request was
+	// written past the queue and nothing was heard since.
+	wmu   sync.Mutex
+	asked atomic.Bool
+
 	out    chan outgoing
 	wake   chan struct{} // holds a token when window is not empty
 	broken chan struct{} // closed once err is set
@@ -140,6 +145,7 @@ func (c *Client) read(frames *frameReader, src *stampedReader) {
 
 func (c *Client) dispatch(f frame, at int64) error {
 	c.heard.Store(at)
+	c.asked.Store(false)
 	if f.id == 0 {
 		if f.kind == typeError {
 			return remoteError("the agent", f)
@@ -172,14 +178,40 @@ func (c *Client) write() {
 		case <-c.broken:
 			return
 		}
-		if o.sent != nil {
-			o.sent.Store(clock.Now())
-		}
-		if _, err := c.rw.Write(o.data); err != nil {
-			c.fail(fmt.Errorf("write to the agent: %w", err))
+		c.wmu.Lock()
+		err := c.writeOut(o)
+		c.wmu.Unlock()
+		if err != nil {
 			return
 		}
 	}
+}
+
+// writeOut writes; wmu is held.
+func (c *Client) writeOut(o outgoing) error {
+	if o.sent != nil {
+		o.sent.Store(clock.Now())
+	}
+	_, err := c.rw.Write(o.data)
+	if err != nil {
+		c.fail(fmt.Errorf("write to the agent: %w", err))
+	}
+	return err
+}
+
+// direct writes a small request past the queue, which spares two changes of
+// goroutines, if nothing else is being written and the agent has said something
+// since the last one: so it cannot block for longer than the agent takes to read.
+func (c *Client) direct(o outgoing) bool {
+	if !c.asked.CompareAndSwap(false, true) {
+		return false
+	}
+	if !c.wmu.TryLock() {
+		c.asked.Store(false)
+		return false
+	}
+	defer c.wmu.Unlock()
+	return c.writeOut(o) == nil
 }
 
 // fail records the first cause and fails every call.

@@ -10,18 +10,52 @@ import (
 // Columns are what [Client.Sample] fills, in order: those of package bench.
 func (c *Client) Columns() []string { return c.hello.Columns }
 
+// Sampling is a sample that was asked for.
+type Sampling struct {
+	c      *Client
+	call   *call
+	id     uint32
+	queued *outgoing // it could not be sent at once
+}
+
+// StartSample asks for a sample. It does not wait.
+func (c *Client) StartSample() *Sampling {
+	k := newCall("sample")
+	s := &Sampling{c: c, call: k, id: c.register(k)}
+	o := outgoing{data: appendFrame(nil, typeSample, s.id, nil), sent: &k.sent}
+	if !c.direct(o) {
+		s.queued = &o
+	}
+	return s
+}
+
+// Wait fills values as [Client.Sample] does, once. heard is when the answer
+// arrived, in nanoseconds of [clock.Now].
+func (s *Sampling) Wait(ctx context.Context, values []float64) (guestNow, heard int64, err error) {
+	if len(values) != len(s.c.hello.Columns) {
+		s.c.forget(s.id)
+		return 0, 0, fmt.Errorf("agent: sample into %d values: there are %d columns", len(values), len(s.c.hello.Columns))
+	}
+	if s.queued != nil {
+		if err := s.c.send(ctx, s.call.what, *s.queued); err != nil {
+			s.c.forget(s.id)
+			return 0, 0, err
+		}
+	}
+	r, err := s.c.await(ctx, s.call, s.id)
+	if err != nil {
+		return 0, 0, err
+	}
+	guestNow, err = parseSample(r.payload, values)
+	return guestNow, r.at, err
+}
+
 // Sample reads the instance's counters into values, one per column; what the
 // agent could not read is NaN. guestNow is the instance's CLOCK_MONOTONIC at
 // the reading, in nanoseconds.
 func (c *Client) Sample(ctx context.Context, values []float64) (guestNow int64, err error) {
-	if len(values) != len(c.hello.Columns) {
-		return 0, fmt.Errorf("agent: sample into %d values: there are %d columns", len(values), len(c.hello.Columns))
-	}
-	r, err := c.ask(ctx, newCall("sample"), typeSample, nil)
-	if err != nil {
-		return 0, err
-	}
-	return parseSample(r.payload, values)
+	guestNow, _, err = c.StartSample().Wait(ctx, values)
+	return guestNow, err
 }
 
 // A sample is the instance's time and the values, each 8 bytes; see PROTOCOL.md.
@@ -53,7 +87,11 @@ type Offset struct {
 // Probe measures the offset of the instance's clock by n round trips and keeps
 // the shortest, whose error is bounded best (the clock filter of RFC 5905,
 // section 10, over one burst).
-func (c *Client) Probe(ctx context.Context, n int) (Offset, error) {
+func (c *Client) Probe(ctx context.Context, n int) (Offset, error) { return c.ProbeUntil(ctx, n, 0) }
+
+// ProbeUntil makes no further round trip once one has an uncertainty of at most
+// enough, in nanoseconds.
+func (c *Client) ProbeUntil(ctx context.Context, n int, enough int64) (Offset, error) {
 	best := Offset{Uncertainty: math.MaxInt64}
 	for range max(n, 1) {
 		k := newCall("clock probe")
@@ -68,6 +106,9 @@ func (c *Client) Probe(ctx context.Context, n int) (Offset, error) {
 		answered := int64(binary.BigEndian.Uint64(r.payload[8:]))
 		if o := offset(k.sent.Load(), received, answered, r.at); o.Uncertainty < best.Uncertainty {
 			best = o
+		}
+		if best.Uncertainty <= enough {
+			break
 		}
 	}
 	return best, nil

@@ -236,3 +236,53 @@ func TestParseInt(t *testing.T) {
 		}
 	})
 }
+
+// A sample is asked for at once, and through the queue where something that was
+// asked for at once is not answered yet or something else is being written.
+func TestStartSample(t *testing.T) {
+	c := dialed(t)
+	values := make([]float64, len(c.Columns()))
+	wait := func(s *Sampling) {
+		t.Helper()
+		values[len(values)-1] = -1
+		now, heard, err := s.Wait(testContext(t), values)
+		if err != nil || now <= 0 || heard <= s.call.sent.Load() || !(values[len(values)-1] > 0) {
+			t.Errorf("at %d, heard %d: %v: %v", now, heard, values, err)
+		}
+	}
+	first := c.StartSample()
+	if first.queued != nil {
+		t.Error("nothing was in the way, and it was not sent at once")
+	}
+	wait(first)
+
+	c.asked.Store(true)
+	second := c.StartSample()
+	if second.queued == nil {
+		t.Error("it was sent although the one before is not answered")
+	}
+	wait(second)
+
+	c.wmu.Lock()
+	third := c.StartSample()
+	c.wmu.Unlock()
+	if third.queued == nil {
+		t.Error("it was sent into another write")
+	}
+	wait(third)
+	if fourth := c.StartSample(); fourth.queued != nil {
+		t.Error("an answer was heard, and it was not sent at once")
+	} else {
+		wait(fourth)
+	}
+
+	few := c.StartSample()
+	if _, _, err := few.Wait(testContext(t), values[1:]); err == nil {
+		t.Error("too few values were filled")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.calls[few.id] != nil {
+		t.Error("the call that was given up is left")
+	}
+}

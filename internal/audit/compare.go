@@ -27,6 +27,7 @@ var checks = []struct {
 	{"CPU placement", placement},
 	{"memory limit", memoryLimit},
 	{"enforcement", enforcement},
+	{"disk limit", diskLimit},
 	{"disk path", diskPath},
 	{"O_DIRECT", direct},
 	{"network path", network},

@@ -113,6 +113,7 @@ func TestSeededViolations(t *testing.T) {
 		"rebooted into another kernel":  {each(3, func(a *bench.ActorOutcome) { a.Kernel = "6.12.2" }), "kernel", ""},
 		"more CPUs given":               {func(s *Side) { s.Subjects[0].Shape.CPUs = 2 }, "CPUs given", ""},
 		"a quota on one side":           {func(s *Side) { s.Subjects[0].Shape.CPUQuota = 0.5 }, "CPUs given", ""},
+		"a disk rate on one side":       {func(s *Side) { s.Subjects[0].Shape.DiskIOPS = 500 }, "disk limit", ""},
 		"a CPU that is not usable":      {each(0, func(a *bench.ActorOutcome) { a.CPUsSeen = 2 }), "CPUs usable", ""},
 		"not pinned":                    {fact("cpus_usable", "0,1"), "CPU placement", ""},
 		"pinning not enforced":          {each(0, func(a *bench.ActorOutcome) { a.Unenforced = []string{"cpu set"} }), "CPU placement", "enforcement"},

@@ -79,6 +79,9 @@ func cpusGiven(p *pair) Check {
 			t := strconv.Itoa(a.Shape.CPUs)
 			if a.Shape.CPUQuota > 0 {
 				t += fmt.Sprintf(", at most %g cores", a.Shape.CPUQuota)
+				if a.Shape.CPUPeriod > 0 {
+					t += fmt.Sprintf(" by %s", a.Shape.CPUPeriod)
+				}
 			}
 			if a.Shape.CPUWeight > 0 {
 				t += fmt.Sprintf(", weight %d", a.Shape.CPUWeight)

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -17,6 +18,22 @@ const filesFloor = 1024
 
 // inMemory are the file systems that are on no disk.
 var inMemory = []string{"tmpfs", "ramfs"}
+
+// diskLimit: operations on the disk per second, as planned.
+func diskLimit(p *pair) Check {
+	text := func(s *Side) string {
+		return join(s.planned(func(a *bench.Actor) string {
+			switch {
+			case a.Shape.CPUs == 0: // planned nothing: a side without a plan
+				return ""
+			case a.Shape.DiskIOPS == 0:
+				return "none"
+			}
+			return fmt.Sprintf("%d operations/s", a.Shape.DiskIOPS)
+		}))
+	}
+	return alike(text(p.subject), text(p.baseline), Invalid, "the two were given different amounts of the disk")
+}
 
 func diskPath(p *pair) Check {
 	text := func(s *Side) string {

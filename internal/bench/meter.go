@@ -78,6 +78,10 @@ const (
 	ColPSIIO     = "psi_io_some_s"
 )
 
+// MeterBeside is the source of processes that run beside a trial for a purpose of
+// the run's own. Its columns are CPUOf and MemOf their parts.
+const MeterBeside = "beside"
+
 // CPUOf names the column of the CPU time of one kind of process or thread that
 // serves an instance from outside: CPUOf("shim") is "cpu_shim_s". A VMM is
 // split into "vcpu", "iothread" and "vmm" (its other threads).

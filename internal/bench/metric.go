@@ -1,5 +1,7 @@
 package bench
 
+import "fmt"
+
 // Direction says which way a metric is better.
 type Direction string
 
@@ -14,8 +16,11 @@ type Combine string
 const (
 	Sum  Combine = "sum"  // throughputs of instances that share the load
 	Mean Combine = "mean" // mean latencies
-	// Max is for percentiles of latency, which no mean of percentiles gives: that
-	// of all instances' requests together is at most the worst instance's.
+	// Merge is for percentiles of latency: that of all instances' requests
+	// together, from their histograms added up. No mean of percentiles gives it.
+	Merge Combine = "merge"
+	// Max is for percentiles of latency whose program gives no histogram: that
+	// of all requests together is at most the worst instance's.
 	Max Combine = "max"
 )
 
@@ -28,6 +33,25 @@ type Metric struct {
 	Doc     string    `json:"doc,omitempty"`
 	// Headline marks the metric that speaks for the workload in a one-sentence answer.
 	Headline bool `json:"headline,omitempty"`
+	// Histogram and Quantile, of a metric combined by Merge, name the histogram
+	// it is a percentile of, and which: 0.99 of "latency".
+	Histogram string  `json:"histogram,omitempty"`
+	Quantile  float64 `json:"quantile,omitempty"`
+}
+
+// FromNanoseconds writes a duration in the metric's unit.
+func (m Metric) FromNanoseconds(ns float64) (float64, error) {
+	switch m.Unit {
+	case "ns":
+		return ns, nil
+	case "us":
+		return ns / 1e3, nil
+	case "ms":
+		return ns / 1e6, nil
+	case "s":
+		return ns / 1e9, nil
+	}
+	return 0, fmt.Errorf("metric %s: %q is no unit of time", m.Name, m.Unit)
 }
 
 // Value is one measured quantity.

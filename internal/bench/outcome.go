@@ -35,6 +35,8 @@ type Outcome struct {
 	Phases  []Phase `json:"phases"`
 	// Window is the measured stretch, CLOCK_MONOTONIC nanoseconds.
 	Window [2]int64 `json:"window"`
+	// Unmetered: the trial has no samples, because nothing was to be read.
+	Unmetered bool `json:"unmetered,omitempty"`
 	// Values of the scene: the subjects' combined by each metric's rule.
 	Values []Value        `json:"values,omitempty"`
 	Actors []ActorOutcome `json:"actors"`
@@ -72,6 +74,8 @@ type ActorOutcome struct {
 	Clock            *ClockFit `json:"clock,omitempty"`
 	Scope            *Scope    `json:"scope,omitempty"`
 	Values           []Value   `json:"values,omitempty"`
-	Output           *Output   `json:"output,omitempty"` // of Main; its text is in output/TRIAL/
-	Log              string    `json:"log,omitempty"`    // the platform's last words, after a failure
+	// Histograms are of a subject's requests, where its program tells them.
+	Histograms []Histogram `json:"histograms,omitempty"`
+	Output     *Output     `json:"output,omitempty"` // of Main; its text is in output/TRIAL/
+	Log        string      `json:"log,omitempty"`    // the platform's last words, after a failure
 }

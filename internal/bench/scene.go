@@ -33,6 +33,9 @@ type Actor struct {
 type Injection struct {
 	// CPU is taken off the CPU time it may use; the plan has lowered Shape.CPUQuota by it.
 	CPU float64 `json:"cpu,omitempty"`
+	// Disk is taken off the reads and writes per second it may make; the plan
+	// has lowered Shape.DiskIOPS by it.
+	Disk float64 `json:"disk,omitempty"`
 	// Startup is added to the time of every launch, as a share of that time,
 	// before the clock of the first command is stopped.
 	Startup float64 `json:"startup,omitempty"`
@@ -65,6 +68,9 @@ type Scene struct {
 	// Conditions of the host, such as "thp": "never".
 	Conditions map[string]string `json:"conditions,omitempty"`
 	Timing     Timing            `json:"timing"`
+	// Unmetered: no meter is opened and no clock compared while it runs, to see
+	// what observing costs.
+	Unmetered bool `json:"unmetered,omitempty"`
 	// Estimate is how long a trial of the scene is expected to take, in seconds.
 	Estimate float64 `json:"estimate_s"`
 }

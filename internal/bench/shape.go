@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Bytes is an amount of memory or storage in bytes.
@@ -71,6 +72,8 @@ type Shape struct {
 	CPUs int `json:"cpus"`
 	// CPUQuota bounds the CPU time per second of wall time, in CPUs; 0 is unbounded.
 	CPUQuota float64 `json:"cpu_quota,omitempty"`
+	// CPUPeriod is how often the quota is given out; 0 is the kernel's default, 100 ms.
+	CPUPeriod time.Duration `json:"cpu_period,omitempty"`
 	// CPUWeight is the share under contention on cgroup v2's scale, 1 to 10000; 0 is the default (100).
 	CPUWeight int `json:"cpu_weight,omitempty"`
 	// Memory is the hard limit (a VM's RAM).
@@ -79,8 +82,21 @@ type Shape struct {
 	MemorySoft Bytes `json:"memory_soft,omitempty"`
 	// Disk is the size of the scratch space mounted at [ScratchDir].
 	Disk Bytes `json:"disk"`
+	// DiskIOPS bounds the reads, and the writes, per second on the disk of the
+	// scratch space; 0 is unbounded.
+	DiskIOPS int `json:"disk_iops,omitempty"`
 	// Pids bounds the number of tasks; 0 is unbounded.
 	Pids int `json:"pids,omitempty"`
+}
+
+// Bandwidth is the CPU quota as the kernel takes it, in microseconds of CPU
+// time per period of so many; the kernel's least quota is 1 ms.
+func (s Shape) Bandwidth() (quota, period int64) {
+	period = max(s.CPUPeriod, 0).Microseconds()
+	if period == 0 {
+		period = 100_000
+	}
+	return max(int64(s.CPUQuota*float64(period)+0.5), 1000), period
 }
 
 // ScratchDir is where every instance finds its writable scratch space, which

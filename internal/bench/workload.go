@@ -114,6 +114,12 @@ type Part struct {
 	OKExit []int
 }
 
+// A Histogrammer is a workload whose program tells how long every request took.
+type Histogrammer interface {
+	// Histograms reads them from an output that Parse accepts.
+	Histograms(p Params, s Setting, out Output) ([]Histogram, error)
+}
+
 // SubjectPart is the name of the part that is measured, in every workload.
 const SubjectPart = "main"
 

@@ -74,7 +74,7 @@ func (fs *FS) delegate(dir string) error {
 			continue
 		}
 		err := write(filepath.Join(dir, "cgroup.subtree_control"), "+"+c)
-		if err != nil && c != "io" { // io is only read from
+		if err != nil && c != "io" { // few limits need it
 			return fmt.Errorf("hand down the %s controller: %w%w", c, err, bench.Hint(
 				"a cgroup with processes of its own cannot hand down controllers; run tare outside of a container"))
 		}
@@ -104,11 +104,19 @@ func inheritCPUSet(parent, dir string) error {
 	return nil
 }
 
+// inV2 is what the controller is called there.
+func inV2(controller string) string {
+	if controller == "blkio" {
+		return "io"
+	}
+	return controller
+}
+
 // apply writes the limits and returns what there is no control file for.
 func (g *Group) apply(l Limits) (unenforced []string, err error) {
 	for _, k := range l.knobs() {
 		dir, settings := g.dirs[k.controller], k.v1
-		if dir == "" && g.fs.v2[k.controller] {
+		if dir == "" && g.fs.v2[inV2(k.controller)] {
 			dir, settings = g.dirs[Unified], k.v2
 		}
 		enforced := dir != ""

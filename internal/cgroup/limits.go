@@ -3,6 +3,7 @@ package cgroup
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"tare/internal/bench"
 )
@@ -10,24 +11,23 @@ import (
 // Limits are what a group is held to; zero values limit nothing.
 type Limits struct {
 	CPUSet     []int
-	Quota      float64 // CPUs' worth of time per second
-	Weight     int     // v2's scale, 1 to 10000
+	Quota      float64       // CPUs' worth of time per second
+	Period     time.Duration // how often the quota is given out; 0 is the kernel's default
+	Weight     int           // v2's scale, 1 to 10000
 	Memory     bench.Bytes
 	MemorySoft bench.Bytes
 	Pids       int
+	DiskIOPS   int  // reads, and writes, per second on Disk
+	Disk       Disk // as [DiskOf] finds it
 }
 
 // LimitsOf is the shape as limits of one group, on the given host CPUs.
 func LimitsOf(s bench.Shape, cpus []int) Limits {
 	return Limits{
-		CPUSet: cpus, Quota: s.CPUQuota, Weight: s.CPUWeight,
-		Memory: s.Memory, MemorySoft: s.MemorySoft, Pids: s.Pids,
+		CPUSet: cpus, Quota: s.CPUQuota, Period: s.CPUPeriod, Weight: s.CPUWeight,
+		Memory: s.Memory, MemorySoft: s.MemorySoft, Pids: s.Pids, DiskIOPS: s.DiskIOPS,
 	}
 }
-
-// period is the length of the CFS bandwidth period in microseconds, the
-// kernel's default.
-const period = 100_000
 
 // SharesOf converts a v2 weight to v1's cpu.shares so that the scheduler gives
 // both the same weight: the kernel turns a v2 weight w into w*1024/100
@@ -64,6 +64,9 @@ const (
 	swap       = "swap limit" // matters only on a host that has swap
 	memorySoft = "soft memory limit"
 	pids       = "pids limit"
+	// DiskRate is what a limit on the disk's operations is called when it is
+	// unenforced, also by drivers that set it themselves.
+	DiskRate = "disk rate limit"
 )
 
 // knobs returns the limits in the order they must be written. A soft limit
@@ -77,11 +80,11 @@ func (l Limits) knobs() []knob {
 		list = append(list, knob{cpuSet, "cpuset", cpus, cpus})
 	}
 	if l.Quota > 0 {
-		// The kernel's least quota is 1 ms.
-		quota := strconv.FormatInt(max(int64(l.Quota*period+0.5), 1000), 10)
+		q, p := bench.Shape{CPUQuota: l.Quota, CPUPeriod: l.Period}.Bandwidth()
+		quota, period := strconv.FormatInt(q, 10), strconv.FormatInt(p, 10)
 		list = append(list, knob{cpuQuota, "cpu",
-			[]setting{{"cpu.cfs_period_us", strconv.Itoa(period)}, {"cpu.cfs_quota_us", quota}},
-			[]setting{{"cpu.max", quota + " " + strconv.Itoa(period)}}})
+			[]setting{{"cpu.cfs_period_us", period}, {"cpu.cfs_quota_us", quota}},
+			[]setting{{"cpu.max", quota + " " + period}}})
 	}
 	if l.Weight > 0 {
 		list = append(list, knob{cpuWeight, "cpu",
@@ -102,6 +105,9 @@ func (l Limits) knobs() []knob {
 	if l.Pids > 0 {
 		most := []setting{{"pids.max", strconv.Itoa(l.Pids)}}
 		list = append(list, knob{pids, "pids", most, most})
+	}
+	if l.DiskIOPS > 0 {
+		list = append(list, l.Disk.knob(l.DiskIOPS))
 	}
 	return list
 }

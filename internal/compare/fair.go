@@ -85,6 +85,7 @@ func sceneChecks(a, b Run, scene string, k *overhead.Case, ra, rb *overhead.Row)
 	}
 	c.must("metric", definition(ra.Metric), definition(rb.Metric), "it is another quantity")
 	c.must("timing", timing(sa.Timing), timing(sb.Timing), "warm-up and measured window are part of what is measured")
+	c.must("meters", metered(sa), metered(sb), "observing costs something")
 	c.must("conditions", some(pairs(sa.Conditions)), some(pairs(sb.Conditions)), "the host was set otherwise")
 	c.must("actors", actors(sa), actors(sb), "other instances took part")
 	for i := range sa.Actors {
@@ -141,6 +142,13 @@ func definition(m bench.Metric) string {
 	return fmt.Sprintf("%s in %s, %s is better, %s over subjects", m.Name, m.Unit, m.Better, m.Combine)
 }
 
+func metered(s *bench.Scene) string {
+	if s.Unmetered {
+		return "off"
+	}
+	return "on"
+}
+
 func timing(t bench.Timing) string {
 	return fmt.Sprintf("warm up %s, measure %s, cool down %s", t.Warmup, t.Measure, t.Cooldown)
 }
@@ -154,8 +162,8 @@ func actors(s *bench.Scene) string {
 }
 
 func shape(s bench.Shape) string {
-	return fmt.Sprintf("%d CPUs, quota %g, weight %d, memory %s (soft %s), disk %s, %d tasks",
-		s.CPUs, s.CPUQuota, s.CPUWeight, s.Memory, s.MemorySoft, s.Disk, s.Pids)
+	return fmt.Sprintf("%d CPUs, quota %g (by %s), weight %d, memory %s (soft %s), disk %s (%d operations/s), %d tasks",
+		s.CPUs, s.CPUQuota, s.CPUPeriod, s.CPUWeight, s.Memory, s.MemorySoft, s.Disk, s.DiskIOPS, s.Pids)
 }
 
 func work(a *bench.Actor) string {

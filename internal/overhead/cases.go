@@ -94,6 +94,7 @@ func (s *study) rows(c *Case, scenes []*bench.Scene, observed *observed) {
 			c.Rows = append(c.Rows, row)
 		}
 	}
+	s.latencies(c, scenes, base, audits)
 }
 
 func (s *study) points(sc *bench.Scene, metric string) []Point {

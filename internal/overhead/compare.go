@@ -6,7 +6,13 @@ import "tare/internal/stats"
 // verdict at the margin: what the report says of an effect, for whoever checks
 // the report itself. The verdict is Refused where there is an error.
 func Compare(value, base map[int]float64, margin float64) (stats.Interval, Verdict, error) {
-	_, interval, v, err := compare(value, base, confidence, margin)
+	return CompareAt(value, base, confidence, margin)
+}
+
+// CompareAt does so at another level of confidence, such as that of a look of a
+// stopping rule.
+func CompareAt(value, base map[int]float64, level, margin float64) (stats.Interval, Verdict, error) {
+	_, interval, v, err := compare(value, base, level, margin)
 	return interval, v, err
 }
 

@@ -60,6 +60,25 @@ type Result struct {
 	Stops []Stop       `json:"stops,omitempty"`
 	// Clocks has a row per platform that was sampled inside.
 	Clocks []ClockRow `json:"clocks,omitempty"`
+	// SelfTest is what the program found when it tested itself on the run's
+	// host; nil if it did not. Whoever reports fills it in.
+	SelfTest *SelfTest `json:"self_test,omitempty"`
+}
+
+// SelfTest cites the certificate of the run's host.
+type SelfTest struct {
+	Claims []SelfTestClaim `json:"claims"`
+}
+
+// SelfTestClaim is one number the program promises, as found on the host.
+type SelfTestClaim struct {
+	Part  string `json:"part"`
+	Date  string `json:"date"`  // RFC 3339
+	Tare  string `json:"tare"`  // the version that was tested
+	Rests string `json:"rests"` // how much it rests on: "60 comparisons, fewer than 200"
+	Claim string `json:"claim"`
+	Found string `json:"found"`
+	Held  string `json:"held"` // yes, no or open
 }
 
 // Counts of trials by status.
@@ -96,6 +115,9 @@ type Case struct {
 	Rows   []Row  `json:"rows"`
 	// Usage is where the resources went, a row per platform.
 	Usage []Usage `json:"usage,omitempty"`
+	// Latency has a row per histogram and platform, where the program tells
+	// how long every request took.
+	Latency []Latency `json:"latency,omitempty"`
 }
 
 // Row is one metric of one platform in one case.

@@ -46,6 +46,8 @@ func (s *study) samples() *observed {
 			return nil
 		})
 		switch {
+		case out.Unmetered:
+			continue
 		case errors.Is(err, fs.ErrNotExist) && s.plan.Scene(t.Scene).Kind == bench.Startup:
 		case err != nil:
 			s.warn("the resource usage of trial %s is left out: %v", t.ID, err)

@@ -98,6 +98,7 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 			return err
 		}
 		inject(&built, e.Inject)
+		built.Unmetered = slices.ContainsFunc(e.Unmetered, func(r bench.PlatformRef) bool { return r.String() == ref.String() })
 		m.plan.Scenes = append(m.plan.Scenes, built)
 	}
 	name := caseOf(s)

@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/csv"
 	"io"
+	"slices"
 	"strconv"
 
 	"tare/internal/overhead"
@@ -23,7 +24,7 @@ func CSV(w io.Writer, r *overhead.Result) error {
 	}
 	f := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	for _, c := range r.Cases {
-		for _, row := range c.Rows {
+		for _, row := range slices.Concat(c.Rows, c.TailRows()) {
 			effect := make([]string, 12)
 			if e := row.Effect; e != nil {
 				effect[5] = string(e.Verdict)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,7 +61,7 @@ func TestGoBenchIsReadByBenchstat(t *testing.T) {
 	}
 	rows := 0
 	for _, c := range r.Cases {
-		for _, row := range c.Rows {
+		for _, row := range slices.Concat(c.Rows, c.TailRows()) {
 			if row.N == 0 {
 				continue
 			}

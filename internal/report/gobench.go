@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -47,7 +48,7 @@ func unitsOf(out io.Writer, r *overhead.Result) map[unitKey]string {
 	units := map[unitKey]string{}
 	better := map[string]bench.Direction{}
 	for _, c := range r.Cases {
-		for _, row := range c.Rows {
+		for _, row := range slices.Concat(c.Rows, c.TailRows()) {
 			key := unitKey{c.Name, row.Metric.Name}
 			if units[key] != "" {
 				continue
@@ -82,11 +83,11 @@ func launches(out io.Writer, c *overhead.Case, platform string, units map[unitKe
 	values := map[string]string{} // by trial
 	var trials []string
 	failed := 0
-	for _, row := range c.Rows {
+	for _, row := range slices.Concat(c.Rows, c.TailRows()) {
 		if row.Platform != platform {
 			continue
 		}
-		failed = row.Failed
+		failed = max(failed, row.Failed)
 		for _, p := range row.Points {
 			if _, ok := values[p.Trial]; !ok {
 				trials = append(trials, p.Trial)

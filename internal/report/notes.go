@@ -119,3 +119,9 @@ func headline(c overhead.Case) []overhead.Row {
 	}
 	return rows
 }
+
+// claimWords cites one number of the self-test of the run's host.
+func claimWords(c overhead.SelfTestClaim) string {
+	held := map[string]string{"yes": "holds", "no": "does NOT hold", "open": "undecided"}[c.Held]
+	return fmt.Sprintf("%s; %s; %s (%s; %.10s, tare %s)", c.Claim, c.Found, held, c.Rests, c.Date, c.Tare)
+}

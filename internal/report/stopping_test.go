@@ -39,6 +39,38 @@ func TestReportsSayWhyACaseEnded(t *testing.T) {
 	}
 }
 
+// What the self-test found on the host is cited in every form, what does not
+// hold so that it is seen.
+func TestReportsCiteTheSelfTest(t *testing.T) {
+	r := synthetic(t)
+	r.SelfTest = &overhead.SelfTest{Claims: []overhead.SelfTestClaim{
+		{Part: "aa", Date: "2026-01-02T03:04:05Z", Tare: "9", Rests: "60 comparisons, fewer than 200", Claim: "pairs differ: at most 5 %", Found: "1 of 60 <x>", Held: "open"},
+		{Part: "inject", Date: "2026-01-02T03:04:05Z", Tare: "9", Rests: "40 runs", Claim: "5 % found", Found: "1 of 40", Held: "no"},
+	}}
+	var text, js bytes.Buffer
+	if err := Text(&text, r, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := JSON(&js, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"self-test: pairs differ: at most 5 %; 1 of 60 <x>; undecided (60 comparisons, fewer than 200; 2026-01-02, tare 9)",
+		"self-test: 5 % found; 1 of 40; does NOT hold (40 runs; 2026-01-02, tare 9)"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is not in\n%s", want, text.String())
+		}
+	}
+	page := renderHTML(t, r)
+	for _, want := range []string{"pairs differ: at most 5 %; 1 of 60 &lt;x&gt;; undecided", `<li class="fail">5 % found; 1 of 40; does NOT hold`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%q is not on the page", want)
+		}
+	}
+	if !strings.Contains(js.String(), `"self_test": {`) || !strings.Contains(js.String(), `"held": "no"`) {
+		t.Error("the JSON does not cite it")
+	}
+}
+
 func TestReportsShowTheTests(t *testing.T) {
 	r := synthetic(t)
 	p, holm, eq := 0.0625, 0.000123, 0.41

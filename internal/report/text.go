@@ -49,6 +49,7 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 		if all {
 			auditText(out, c.Rows, audited)
 		}
+		latencyText(out, c, all)
 		usageText(out, c, all)
 	}
 	if further > 0 {
@@ -164,6 +165,12 @@ func closing(out io.Writer, r *overhead.Result) {
 		fmt.Fprintln(out)
 		for _, n := range notes {
 			paragraph(out, "! ", "  ", n)
+		}
+	}
+	if r.SelfTest != nil {
+		fmt.Fprintln(out)
+		for _, c := range r.SelfTest.Claims {
+			paragraph(out, "self-test: ", "  ", claimWords(c))
 		}
 	}
 }

@@ -130,7 +130,10 @@ func (x *trial) startup(ctx context.Context) error {
 		}
 		x.outcome.Window = [2]int64{a.instance.Launched(), done}
 	}
-	x.outcome.Values = combine(bench.StartupMetrics, subjects)
+	var err error
+	if x.outcome.Values, err = combine(bench.StartupMetrics, subjects); err != nil {
+		return fmt.Errorf("start-ups of the subjects together: %w", err)
+	}
 	x.enter("collect")
 	for _, a := range subjects {
 		x.takeFacts(ctx, a)

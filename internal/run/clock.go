@@ -16,10 +16,14 @@ import (
 // measurement is little beside the sampling.
 const (
 	tripsAround = 8 // round trips of a burst before and after the measurement
-	tripsDuring = 4
+	tripsDuring = 4 // at most
+	duringPhase = "measure"
 	// burstEvery is the longest between bursts of one measurement, which has one
 	// when its window opens and one in its middle at least.
 	burstEvery = 5 * time.Second
+	// A burst during the measurement ends with the first trip that is known
+	// within goodEnough: the next would disturb more than it tells.
+	goodEnough = 100 * time.Microsecond
 	// A burst that leaves the clock known worse than closeEnough is made again,
 	// repeats times at most, after a pause in which the machine may do what kept it.
 	closeEnough = 250 * time.Microsecond
@@ -43,13 +47,17 @@ type comparison struct {
 func (a *actor) probe(ctx context.Context, phase string, trips int) error {
 	ctx, cancel := context.WithTimeout(ctx, answerDeadline)
 	defer cancel()
-	best, err := a.client.Probe(ctx, trips)
+	enough := int64(0)
+	if phase == duringPhase {
+		enough = int64(goodEnough)
+	}
+	best, err := a.client.ProbeUntil(ctx, trips, enough)
 	for n := 0; err == nil && n < repeats && best.Uncertainty > int64(closeEnough); n++ {
 		select {
 		case <-time.After(repeatPause):
 		case <-ctx.Done():
 		}
-		if o, again := a.client.Probe(ctx, trips); again == nil && o.Uncertainty < best.Uncertainty {
+		if o, again := a.client.ProbeUntil(ctx, trips, enough); again == nil && o.Uncertainty < best.Uncertainty {
 			best = o
 		}
 	}
@@ -78,7 +86,7 @@ func (x *trial) probeDuring(ctx context.Context, opened <-chan struct{}) {
 	defer tick.Stop()
 	for {
 		for _, a := range x.actors {
-			_ = a.probe(ctx, "measure", tripsDuring) // an instance too busy to answer is known by its other bursts
+			_ = a.probe(ctx, duringPhase, tripsDuring) // an instance too busy to answer is known by its other bursts
 		}
 		select {
 		case <-tick.C:

@@ -25,8 +25,16 @@ func (x *trial) collect() error {
 		if a.outcome.Values, err = w.Parse(a.Params, x.setting(a), *a.outcome.Output); err != nil {
 			return fmt.Errorf("result of %s in %s: %w", a.Workload, a.Name, err)
 		}
+		if h, ok := w.(bench.Histogrammer); ok {
+			if a.outcome.Histograms, err = h.Histograms(a.Params, x.setting(a), *a.outcome.Output); err != nil {
+				return fmt.Errorf("histograms of %s in %s: %w", a.Workload, a.Name, err)
+			}
+		}
 	}
-	x.outcome.Values = combine(metrics, subjects)
+	var err error
+	if x.outcome.Values, err = combine(metrics, subjects); err != nil {
+		return fmt.Errorf("results of the subjects together: %w", err)
+	}
 	for _, a := range subjects {
 		a.takeHostFacts()
 	}
@@ -34,7 +42,7 @@ func (x *trial) collect() error {
 }
 
 // combine makes one value of each metric of several subjects, by the metric's rule.
-func combine(metrics []bench.Metric, subjects []*actor) []bench.Value {
+func combine(metrics []bench.Metric, subjects []*actor) ([]bench.Value, error) {
 	var vs []bench.Value
 	for _, m := range metrics {
 		n, sum, highest := 0, 0.0, 0.0
@@ -59,10 +67,34 @@ func combine(metrics []bench.Metric, subjects []*actor) []bench.Value {
 			v.Value = sum / float64(n)
 		case bench.Max:
 			v.Value = highest
+		case bench.Merge:
+			if n == 1 {
+				break
+			}
+			var err error
+			if v.Value, err = merged(m, subjects); err != nil {
+				return nil, fmt.Errorf("metric %s: %w", m.Name, err)
+			}
 		}
 		vs = append(vs, v)
 	}
-	return vs
+	return vs, nil
+}
+
+// merged is the percentile of all subjects' requests together.
+func merged(m bench.Metric, subjects []*actor) (float64, error) {
+	all := bench.Outcome{}
+	for _, a := range subjects {
+		all.Actors = append(all.Actors, bench.ActorOutcome{Role: bench.Subject, Histograms: a.outcome.Histograms})
+	}
+	h, ok, err := all.HistogramOf(m.Histogram)
+	if err != nil {
+		return 0, err
+	}
+	if !ok {
+		return 0, fmt.Errorf("no subject has a histogram %q", m.Histogram)
+	}
+	return m.FromNanoseconds(h.Quantile(m.Quantile).Mid())
 }
 
 // describeScopes records where each actor's cost was paid.

@@ -57,9 +57,36 @@ func TestCombine(t *testing.T) {
 		as = append(as, &actor{outcome: bench.ActorOutcome{Values: []bench.Value{{Metric: "m", Value: v}}}})
 	}
 	for rule, want := range map[bench.Combine]float64{bench.Sum: 9, bench.Mean: 3, bench.Max: 6} {
-		got := combine([]bench.Metric{{Name: "m", Combine: rule}, {Name: "absent", Combine: rule}}, as)
+		got, err := combine([]bench.Metric{{Name: "m", Combine: rule}, {Name: "absent", Combine: rule}}, as)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if len(got) != 1 || got[0].Value != want {
 			t.Errorf("%s of 1, 2 and 6 is %v, want %v", rule, got, want)
 		}
+	}
+}
+
+// The percentile of two instances is that of all their requests, neither the
+// worst of the two nor a mean.
+func TestCombineMergesHistograms(t *testing.T) {
+	instance := func(p99 float64, bins ...bench.Bin) *actor {
+		return &actor{outcome: bench.ActorOutcome{Values: []bench.Value{{Metric: "latency_p99", Value: p99}},
+			Histograms: []bench.Histogram{{Name: "latency", Grid: "g", Bins: bins,
+				Min: [2]int64{bins[0].Low, bins[0].Low}, Max: [2]int64{bins[len(bins)-1].High, bins[len(bins)-1].High}}}}}
+	}
+	m := bench.Metric{Name: "latency_p99", Unit: "us", Combine: bench.Merge, Histogram: "latency", Quantile: 0.99}
+	quick := instance(1.5, bench.Bin{Low: 1000, High: 2000, Count: 9900})
+	slow := instance(9.5, bench.Bin{Low: 1000, High: 2000, Count: 50}, bench.Bin{Low: 9000, High: 10000, Count: 50})
+	got, err := combine([]bench.Metric{m}, []*actor{quick, slow})
+	if err != nil || len(got) != 1 || got[0].Value != 1.5 {
+		t.Errorf("of 10000 requests 50 were slow: p99 %v, %v, want 1.5", got, err)
+	}
+	if got, err = combine([]bench.Metric{m}, []*actor{slow}); err != nil || got[0].Value != 9.5 {
+		t.Errorf("one instance: %v, %v, want its own value", got, err)
+	}
+	slow.outcome.Histograms = nil
+	if got, err = combine([]bench.Metric{m}, []*actor{quick, slow}); err == nil || !strings.Contains(err.Error(), "1 of 2 subjects") {
+		t.Errorf("one histogram is missing: %v, %v", got, err)
 	}
 }

@@ -41,10 +41,13 @@ func (x *trial) measure(ctx context.Context) error {
 	x.enter("measure")
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	w := &window{subjects: len(x.withRole(bench.Subject)), read: x.sampler.tick, isOpen: make(chan struct{})}
+	w := &window{subjects: len(x.withRole(bench.Subject)), read: func(int64) {}, isOpen: make(chan struct{})}
 	probing, stop := context.WithCancel(ctx)
 	var probes sync.WaitGroup
-	probes.Go(func() { x.probeDuring(probing, w.isOpen) })
+	if x.sampler != nil {
+		w.read = x.sampler.tick
+		probes.Go(func() { x.probeDuring(probing, w.isOpen) })
+	}
 	err := x.each(func(a *actor) error {
 		err := x.measureActor(ctx, a, w)
 		if err != nil {

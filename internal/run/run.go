@@ -56,6 +56,11 @@ type Runner struct {
 	Interval time.Duration
 	// Notify is told of progress. It must not block.
 	Notify func(Event)
+	// Beside, if set, starts what is to run beside a metered trial, once its
+	// instances are up, and says which processes that is. Their CPU time is read
+	// with the rest, by a source of its own (meter.OpenBeside). stop, if not nil,
+	// ends them.
+	Beside func(ctx context.Context, s *bench.Scene) (processes []bench.Process, stop func(), err error)
 	// Enough says at the end of a block whether a case needs no further ones;
 	// the trials it has left are not run then. It must depend on nothing but
 	// the outcomes stored so far, so that a resumed run hears the same. Nil: never.
@@ -165,6 +170,7 @@ type trial struct {
 	scene    *bench.Scene
 	actors   []*actor
 	sampler  *sampler
+	stop     func() // ends what runs beside; nil if nothing does
 	outcome  bench.Outcome
 	readings []reading // before they are settled
 	samples  []bench.Sample
@@ -257,7 +263,7 @@ func (x *trial) steps(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := x.startSampler(); err != nil {
+	if err := x.observe(ctx); err != nil {
 		return err
 	}
 	defer func() {

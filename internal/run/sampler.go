@@ -52,14 +52,34 @@ type guest struct {
 	values  []float64
 	cpu     int     // the column of the agent's own CPU time, or -1
 	spent   float64 // that time at the last reading
+
+	asked    int64 // when sampling began
+	sampling *agent.Sampling
 }
 
 // guestDeadline bounds how long a tick waits for an agent's reading.
 const guestDeadline = 900 * time.Millisecond
 
-// startSampler opens the readers of the host, of every actor's layer and guest,
-// and begins to sample.
-func (x *trial) startSampler() error {
+// observe begins to sample, unless the scene is not to be observed.
+func (x *trial) observe(ctx context.Context) error {
+	if x.scene.Unmetered {
+		x.outcome.Unmetered = true
+		x.warn("no meter was read, on purpose: the specification says unmetered")
+		return x.describeScopes()
+	}
+	var beside []bench.Process
+	if x.Beside != nil {
+		var err error
+		if beside, x.stop, err = x.Beside(ctx, x.scene); err != nil {
+			return fmt.Errorf("start what runs beside: %w", err)
+		}
+	}
+	return x.startSampler(beside)
+}
+
+// startSampler opens the readers of the host, of what runs beside, of every
+// actor's layer and guest, and begins to sample.
+func (x *trial) startSampler(beside []bench.Process) error {
 	s := &sampler{done: make(chan struct{})}
 	add := func(actor string, rs []bench.Reader) {
 		for _, r := range rs {
@@ -72,6 +92,14 @@ func (x *trial) startSampler() error {
 		return err
 	}
 	add("", host)
+	if len(beside) > 0 {
+		r, err := meter.OpenBeside(beside)
+		if err != nil {
+			s.close()
+			return err
+		}
+		add("", []bench.Reader{r})
+	}
 	if err := x.describeScopes(); err != nil {
 		s.close()
 		return err
@@ -99,12 +127,20 @@ func (x *trial) startSampler() error {
 		return fmt.Errorf("start sampler: %w", err)
 	}
 	x.sampler = s
+	// With one processor the runtime's monitor takes that of a thread which waits
+	// at once; with more it looks at it 65 times a second, for ten milliseconds
+	// after every tick, which cost more than all of the readings.
+	runtime.GOMAXPROCS(1)
 	go s.loop(x.Interval, x.Observer)
 	return nil
 }
 
 // stopSampler ends sampling and keeps what was sampled. It may be called again.
 func (x *trial) stopSampler() {
+	if x.stop != nil {
+		defer x.stop()
+		x.stop = nil
+	}
 	s := x.sampler
 	if s == nil {
 		return
@@ -112,6 +148,7 @@ func (x *trial) stopSampler() {
 	x.sampler = nil
 	unix.Write(s.stop, []byte{1, 0, 0, 0, 0, 0, 0, 0})
 	<-s.done
+	runtime.SetDefaultGOMAXPROCS()
 	unix.Close(s.stop)
 	s.close()
 	x.readings = s.readings
@@ -205,9 +242,12 @@ func (s *sampler) tick(at int64) {
 	defer s.mu.Unlock()
 	runtime.LockOSThread() // the cost of a read is its thread's CPU time
 	defer runtime.UnlockOSThread()
-	answers := make(chan reading, len(s.guests)+len(s.beyond))
+	// The answers of the guests come while the host is read.
+	ctx, cancel := context.WithTimeout(context.Background(), guestDeadline)
+	defer cancel()
+	answers := make(chan reading, len(s.beyond))
 	for _, g := range s.guests {
-		go func() { answers <- g.sample(at) }()
+		g.asked, g.sampling = clock.Now(), g.client.StartSample()
 	}
 	for i := range s.beyond {
 		go func() { answers <- s.beyond[i].ask(at) }()
@@ -215,7 +255,12 @@ func (s *sampler) tick(at int64) {
 	for i := range s.readers {
 		s.readings = append(s.readings, s.readers[i].sample(at))
 	}
-	for range len(s.guests) + len(s.beyond) {
+	for _, g := range s.guests {
+		if a := g.answer(ctx, at); a.Values != nil {
+			s.readings = append(s.readings, a)
+		}
+	}
+	for range s.beyond {
 		if a := <-answers; a.Values != nil {
 			s.readings = append(s.readings, a)
 		}
@@ -247,13 +292,10 @@ func (r *source) ask(at int64) reading {
 	}}
 }
 
-// sample asks the agent. Took is the whole round trip; CPU what the agent spent
+// answer waits for the agent's. Took is the whole round trip; CPU what the agent spent
 // since the reading before, all its work included. Late is known once the clocks are.
-func (g *guest) sample(at int64) reading {
-	ctx, cancel := context.WithTimeout(context.Background(), guestDeadline)
-	defer cancel()
-	began := clock.Now()
-	guestNow, err := g.client.Sample(ctx, g.values)
+func (g *guest) answer(ctx context.Context, at int64) reading {
+	guestNow, ended, err := g.sampling.Wait(ctx, g.values)
 	if err != nil {
 		return reading{}
 	}
@@ -264,9 +306,8 @@ func (g *guest) sample(at int64) reading {
 		}
 		g.spent = g.values[g.cpu]
 	}
-	ended := clock.Now()
-	return reading{asked: began, received: ended, Sample: bench.Sample{
-		At: at, Late: began - at, Took: ended - began, CPU: cpu, Guest: guestNow,
+	return reading{asked: g.asked, received: ended, Sample: bench.Sample{
+		At: at, Late: g.asked - at, Took: ended - g.asked, CPU: cpu, Guest: guestNow,
 		Level: bench.Guest, Actor: g.actor, Meter: "agent", Values: named(g.columns, g.values),
 	}}
 }

@@ -150,6 +150,36 @@ func EvaluateAA(p *bench.Plan, outcomes iter.Seq2[*bench.Outcome, error], group 
 	return aa, nil
 }
 
+// enoughComparisons is from how many on the share of mistakes says something:
+// one of 5 % is then known to a few percent.
+const enoughComparisons = 200
+
+// tolerated is the share of false alarms the program promises to stay below.
+const tolerated = 0.05
+
+// Finding is the part's section of the certificate; done says that all of the
+// run was measured.
+func (aa *AA) Finding(done bool) *Finding {
+	n := aa.Different.N
+	f := &Finding{Part: PartAA, Size: n, Unit: "comparisons", Complete: done && n >= enoughComparisons, Data: aa,
+		Claims: []Claim{{"identical platforms called different: at most 5 %", aa.Different.String(), AtMost(aa.Different, tolerated)}}}
+	if n < enoughComparisons {
+		f.Short = fmt.Sprintf("fewer than %d", enoughComparisons)
+	}
+	t := Table{Title: "Platforms compared with themselves", Head: []string{"platform", "case", "comparisons", "called different", "intervals without 1"},
+		Note: fmt.Sprintf("Each comparison is of one platform under two names over %d blocks, decided as a report decides. "+
+			"Every \"different\" is a mistake. Shares with exact 95 %% binomial intervals.", aa.Group)}
+	if aa.Refused > 0 {
+		t.Note += fmt.Sprintf(" %d further comparisons had too few finished trials.", aa.Refused)
+	}
+	for _, r := range aa.Rows {
+		t.Rows = append(t.Rows, []string{r.Platform, r.Case, fmt.Sprint(r.Different.N), r.Different.String(), r.Excludes.String()})
+	}
+	t.Rows = append(t.Rows, []string{"all", "", fmt.Sprint(n), aa.Different.String(), aa.Excludes.String()})
+	f.Tables = []Table{t}
+	return f
+}
+
 // aliased is the platform under a second name.
 func aliased(r bench.PlatformRef, alias string) bench.PlatformRef {
 	options := map[string]string{bench.AliasOption: alias}

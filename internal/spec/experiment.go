@@ -79,7 +79,9 @@ type Experiment struct {
 	Inject []Inject
 	// Studies are checks of the fairness audit whose difference is the question.
 	Studies []string
-	Places  Places
+	// Unmetered are the platforms whose trials are not observed.
+	Unmetered []bench.PlatformRef
+	Places    Places
 }
 
 // Nests reports whether any platform of the experiment is a nesting.

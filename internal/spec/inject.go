@@ -12,7 +12,7 @@ const maxInjected = 0.9
 // inject reads the slowdowns put on platforms on purpose.
 func (d *decoder) inject(n *node, e *Experiment) {
 	for _, item := range d.list(n) {
-		f := d.fields(item, "a slowdown", []string{"platform", "cpu", "startup"})
+		f := d.fields(item, "a slowdown", []string{"platform", "cpu", "disk", "startup"})
 		if f["platform"] == nil {
 			d.fail(item.place, "a slowdown of which platform?%w", bench.Hint("such as: inject: [{platform: docker, cpu: 5%}]"))
 			continue
@@ -29,14 +29,15 @@ func (d *decoder) inject(n *node, e *Experiment) {
 		}
 		i := Inject{Platform: ref}
 		d.percent(f["cpu"], &i.CPU)
+		d.percent(f["disk"], &i.Disk)
 		d.percent(f["startup"], &i.Startup)
-		for key, share := range map[string]float64{"cpu": i.CPU, "startup": i.Startup} {
+		for key, share := range map[string]float64{"cpu": i.CPU, "disk": i.Disk, "startup": i.Startup} {
 			if share > maxInjected {
 				d.fail(f[key].place, "a slowdown of %g %%: at most %g %%", 100*share, 100*maxInjected)
 			}
 		}
-		if f["cpu"] == nil && f["startup"] == nil {
-			d.fail(item.place, "a slowdown of what?%w", bench.Hint("say cpu: 5% or startup: 5%"))
+		if f["cpu"] == nil && f["disk"] == nil && f["startup"] == nil {
+			d.fail(item.place, "a slowdown of what?%w", bench.Hint("say cpu: 5%, disk: 5% or startup: 5%"))
 		}
 		e.Inject = append(e.Inject, i)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 var experimentKeys = []string{"name", "title", "question", "platforms", "baseline", "shape", "timing",
-	"blocks", "until", "seed", "margin", "max_time", "conditions", "inject", "studies", "scenes"}
+	"blocks", "until", "seed", "margin", "max_time", "conditions", "inject", "studies", "unmetered", "scenes"}
 
 // experiment reads the whole tree.
 func (d *decoder) experiment(n *node) *Experiment {
@@ -43,6 +43,7 @@ func (d *decoder) experiment(n *node) *Experiment {
 		d.word(item, "check of the fairness audit", d.words.Checks, &check)
 		e.Studies = append(e.Studies, check)
 	}
+	d.unmetered(f["unmetered"], e)
 
 	base := Scene{
 		Platforms: e.Platforms,

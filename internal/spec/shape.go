@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	shapeKeys  = []string{"cpus", "memory", "disk", "cpu_quota", "cpu_weight", "memory_soft", "pids"}
+	shapeKeys  = []string{"cpus", "memory", "disk", "cpu_quota", "cpu_period", "cpu_weight", "memory_soft", "disk_iops", "pids"}
 	timingKeys = []string{"warmup", "measure", "cooldown", "deadline"}
 )
 
@@ -29,8 +29,10 @@ func (d *decoder) readShape(n *node, s *bench.Shape, places Places) {
 	d.size(f["memory"], &s.Memory)
 	d.size(f["disk"], &s.Disk)
 	d.number(f["cpu_quota"], &s.CPUQuota)
+	d.duration(f["cpu_period"], time.Millisecond, &s.CPUPeriod)
 	d.integer(f["cpu_weight"], 1, 10000, &s.CPUWeight)
 	d.size(f["memory_soft"], &s.MemorySoft)
+	d.integer(f["disk_iops"], 1, 1e9, &s.DiskIOPS)
 	d.integer(f["pids"], 1, 1<<22, &s.Pids)
 	for key, value := range f {
 		places["shape."+key] = value.place
@@ -38,6 +40,9 @@ func (d *decoder) readShape(n *node, s *bench.Shape, places Places) {
 	if n != nil {
 		if s.MemorySoft > s.Memory {
 			d.fail(places.At("shape.memory_soft"), "the soft limit %s is above the hard limit %s", s.MemorySoft, s.Memory)
+		}
+		if s.CPUPeriod > time.Second || s.CPUPeriod%time.Microsecond != 0 {
+			d.fail(places.At("shape.cpu_period"), "a period of %s: from 1ms to 1s, in whole microseconds", s.CPUPeriod)
 		}
 		if s.CPUQuota > float64(s.CPUs) {
 			d.fail(places.At("shape.cpu_quota"), "a quota of %g CPUs is above the %d the instance has", s.CPUQuota, s.CPUs)

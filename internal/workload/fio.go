@@ -46,13 +46,14 @@ func (fio) Metrics(p bench.Params) ([]bench.Metric, error) {
 		{Name: "bandwidth", Unit: "MB/s", Better: bench.HigherIsBetter, Combine: bench.Sum, Headline: !random,
 			Doc: "data moved per second, in millions of bytes"},
 	}
-	latency := func(name, doc string) bench.Metric {
-		return bench.Metric{Name: name, Unit: "us", Better: bench.LowerIsBetter, Combine: bench.Max, Doc: doc}
+	percentile := func(of string, q float64, doc string) bench.Metric {
+		return bench.Metric{Name: fmt.Sprintf("%s_p%.0f", of, 100*q), Unit: "us", Better: bench.LowerIsBetter,
+			Combine: bench.Merge, Histogram: of, Quantile: q, Doc: doc}
 	}
 	if p["rw"] != "randrw" {
 		return append(metrics,
-			latency("latency_p95", "95th percentile from submission to completion"),
-			latency("latency_p99", "99th percentile from submission to completion")), nil
+			percentile("latency", 0.95, "95th percentile from submission to completion"),
+			percentile("latency", 0.99, "99th percentile from submission to completion")), nil
 	}
 	for _, direction := range []string{"read", "write"} {
 		metrics = append(metrics,
@@ -60,8 +61,8 @@ func (fio) Metrics(p bench.Params) ([]bench.Metric, error) {
 				Doc: direction + "s finished per second"},
 			bench.Metric{Name: direction + "_bandwidth", Unit: "MB/s", Better: bench.HigherIsBetter, Combine: bench.Sum,
 				Doc: "data moved per second by " + direction + "s, in millions of bytes"},
-			latency(direction+"_latency_p95", "95th percentile of "+direction+"s from submission to completion"),
-			latency(direction+"_latency_p99", "99th percentile of "+direction+"s from submission to completion"))
+			percentile(direction+"_latency", 0.95, "95th percentile of "+direction+"s from submission to completion"),
+			percentile(direction+"_latency", 0.99, "99th percentile of "+direction+"s from submission to completion"))
 	}
 	return metrics, nil
 }

@@ -23,12 +23,46 @@ type fioJob struct {
 }
 
 type fioDirection struct {
-	Bytes   float64 `json:"bw_bytes"` // per second
-	IOPS    float64 `json:"iops"`
-	Total   int64   `json:"total_ios"`
-	Latency struct {
-		Percentile map[string]float64 `json:"percentile"` // nanoseconds
-	} `json:"clat_ns"`
+	Bytes   float64    `json:"bw_bytes"` // per second
+	IOPS    float64    `json:"iops"`
+	Total   int64      `json:"total_ios"`
+	Latency fioLatency `json:"clat_ns"`
+}
+
+// fioLatency is in nanoseconds.
+type fioLatency struct {
+	N          int64              `json:"N"`
+	Min        int64              `json:"min"`
+	Max        int64              `json:"max"`
+	Percentile map[string]float64 `json:"percentile"`
+	Bins       map[string]int64   `json:"bins"` // counts by the middle of the bin
+}
+
+// fioPart is one direction of an access pattern.
+type fioPart struct {
+	name   string // "read" or "write"
+	prefix string // of its metrics and its histogram: "read_" of a mixed load, else nothing
+	from   fioDirection
+}
+
+// parts are the directions that the access pattern has.
+func (j fioJob) parts(rw string) []fioPart {
+	var out []fioPart
+	for _, d := range []struct {
+		name  string
+		modes []string
+		from  fioDirection
+	}{{"read", []string{"read", "randread", "randrw"}, j.Read}, {"write", []string{"write", "randwrite", "randrw"}, j.Write}} {
+		if !slices.Contains(d.modes, rw) {
+			continue
+		}
+		part := fioPart{name: d.name, from: d.from}
+		if rw == "randrw" {
+			part.prefix = d.name + "_"
+		}
+		out = append(out, part)
+	}
+	return out
 }
 
 func (w fio) Parse(p bench.Params, _ bench.Setting, out bench.Output) ([]bench.Value, error) {
@@ -47,29 +81,16 @@ func (w fio) Parse(p bench.Params, _ bench.Setting, out bench.Output) ([]bench.V
 			return nil, fmt.Errorf("fio: it ran with %s=%q, not %q", option, got, want)
 		}
 	}
-	reads, writes := []string{"read", "randread", "randrw"}, []string{"write", "randwrite", "randrw"}
-	mixed := p["rw"] == "randrw"
 	var values []bench.Value
 	var iops, moved float64
-	for _, d := range []struct {
-		name  string
-		modes []string
-		from  fioDirection
-	}{{"read", reads, job.Read}, {"write", writes, job.Write}} {
-		if !slices.Contains(d.modes, p["rw"]) {
-			continue
-		}
-		prefix := ""
-		if mixed {
-			prefix = d.name + "_"
-		}
-		got, err := d.from.values(prefix, mixed)
+	for _, part := range job.parts(p["rw"]) {
+		got, err := part.from.values(part.prefix, part.prefix != "")
 		if err != nil {
-			return nil, fmt.Errorf("fio: %ss: %w", d.name, err)
+			return nil, fmt.Errorf("fio: %ss: %w", part.name, err)
 		}
 		values = append(values, got...)
-		iops += d.from.IOPS
-		moved += d.from.Bytes
+		iops += part.from.IOPS
+		moved += part.from.Bytes
 	}
 	total := []bench.Value{{Metric: "iops", Value: iops}, {Metric: "bandwidth", Value: moved / 1e6}}
 	return append(total, values...), nil

@@ -47,11 +47,19 @@ func TestForReal(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			values, err := c.w.Parse(p, s, execute(t, steps.Main))
+			out := execute(t, steps.Main)
+			values, err := c.w.Parse(p, s, out)
 			if err != nil {
 				t.Fatal(err)
 			}
 			checkValues(t, c.w, p, values)
+			if w, ok := c.w.(bench.Histogrammer); ok {
+				hs, err := w.Histograms(p, s, out)
+				if err != nil || len(hs) == 0 {
+					t.Fatalf("%d histograms: %v", len(hs), err)
+				}
+				checkHistograms(t, hs, err)
+			}
 		})
 	}
 }

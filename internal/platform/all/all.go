@@ -6,6 +6,7 @@ import (
 	"tare/internal/platform/crun"
 	"tare/internal/platform/docker"
 	"tare/internal/platform/gvisor"
+	"tare/internal/platform/libvirt"
 	"tare/internal/platform/lxc"
 	"tare/internal/platform/native"
 	"tare/internal/platform/qemu"
@@ -25,5 +26,7 @@ func Platforms(state string) []bench.Platform {
 		gvisor.New(),
 		qemu.KVM(state),
 		qemu.TCG(),
+		libvirt.KVM(state),
+		libvirt.TCG(state),
 	}
 }

@@ -25,8 +25,9 @@ func daemonArgs(p paths) []string {
 }
 
 // runArgs are the arguments of docker for one container. Its standard streams
-// carry the agent's protocol, so they are not also written to a log file.
-func runArgs(host, image, agent, parent, scratch string, l bench.Launch) []string {
+// carry the agent's protocol, so they are not also written to a log file. The
+// disk is the device a limit on its operations is set on, if there is one.
+func runArgs(host, image, agent, parent, scratch, disk string, l bench.Launch) []string {
 	s := l.Shape
 	args := []string{
 		"--host", host, "run", "--interactive", "--rm=false",
@@ -39,7 +40,10 @@ func runArgs(host, image, agent, parent, scratch string, l bench.Launch) []strin
 	if s.MemorySoft > 0 {
 		args = append(args, "--memory-reservation", bytes(s.MemorySoft))
 	}
-	if s.CPUQuota > 0 {
+	switch quota, period := s.Bandwidth(); {
+	case s.CPUQuota > 0 && s.CPUPeriod > 0:
+		args = append(args, "--cpu-period", strconv.FormatInt(period, 10), "--cpu-quota", strconv.FormatInt(quota, 10))
+	case s.CPUQuota > 0:
 		args = append(args, "--cpus", strconv.FormatFloat(s.CPUQuota, 'f', -1, 64))
 	}
 	if s.CPUWeight > 0 {
@@ -47,6 +51,10 @@ func runArgs(host, image, agent, parent, scratch string, l bench.Launch) []strin
 	}
 	if s.Pids > 0 {
 		args = append(args, "--pids-limit", strconv.Itoa(s.Pids))
+	}
+	if s.DiskIOPS > 0 && disk != "" {
+		rate := disk + ":" + strconv.Itoa(s.DiskIOPS)
+		args = append(args, "--device-read-iops", rate, "--device-write-iops", rate)
 	}
 	args = append(args, "--network", l.Options["net"], "--mount", bind(agent, agentInside)+",readonly")
 	if l.Options["storage"] == "volume" {

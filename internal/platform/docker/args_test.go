@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/moby/moby/api/types/system"
@@ -28,6 +29,12 @@ func TestRunArgs(t *testing.T) {
 		"every limit": {func(l *bench.Launch) {
 			l.Shape.MemorySoft, l.Shape.CPUQuota, l.Shape.CPUWeight, l.Shape.Pids = 256*bench.MiB, 1.5, 200, 64
 		}, head + " --memory-reservation 268435456b --cpus 1.5 --cpu-shares 2048 --pids-limit 64 --network bridge" + agent + tail},
+		"a quota given out often": {func(l *bench.Launch) {
+			l.Shape.CPUQuota, l.Shape.CPUPeriod = 0.475, 10*time.Millisecond
+		}, head + " --cpu-period 10000 --cpu-quota 4750 --network bridge" + agent + tail},
+		"a disk rate": {func(l *bench.Launch) {
+			l.Shape.DiskIOPS = 475
+		}, head + " --device-read-iops /dev/vda:475 --device-write-iops /dev/vda:475 --network bridge" + agent + tail},
 		"host network, volume": {func(l *bench.Launch) {
 			l.Options = map[string]string{"net": "host", "storage": "volume"}
 		}, head + " --network host" + agent + " --mount type=bind,source=/d/scratch,target=/scratch" + tail},
@@ -35,7 +42,7 @@ func TestRunArgs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := base
 			c.change(&l)
-			got := strings.Join(runArgs("unix:///s", "tare:0123", "/opt/tare-agent", "/tare/r1/r1-a", "/d/scratch", l), " ")
+			got := strings.Join(runArgs("unix:///s", "tare:0123", "/opt/tare-agent", "/tare/r1/r1-a", "/d/scratch", "/dev/vda", l), " ")
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}

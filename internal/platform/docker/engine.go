@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"path/filepath"
 
 	"github.com/moby/moby/api/types/system"
 	"github.com/moby/moby/client"
@@ -50,7 +49,7 @@ func (e *engine) open(ctx context.Context, state string) (err error) {
 	if e.labAddr, err = launch.BridgeAddr(e.env.Lab); err != nil {
 		return err
 	}
-	p := paths{data: filepath.Join(state, "docker"), run: filepath.Join(bench.RuntimeDir, e.env.Run, "docker")}
+	p := runPaths(state, e.env.Run)
 	if err := os.MkdirAll(p.data, 0o711); err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ type instance struct {
 	run        *launch.Process
 	command    []string
 	unenforced []string
+	disk       cgroup.Disk
 	undo       launch.Undo
 
 	mu    sync.Mutex
@@ -57,6 +58,12 @@ func (i *instance) prepare() error {
 		return err
 	}
 	i.unenforced = append(slices.Concat(missing, e.unenforced), "disk size")
+	if i.disk, err = cgroup.DiskOf(l.Shape, l.Dir); err != nil {
+		return err
+	}
+	if l.Shape.DiskIOPS > 0 && i.disk == (cgroup.Disk{}) {
+		i.unenforced = append(i.unenforced, cgroup.DiskRate)
+	}
 	gone := func(context.Context) error { return nil } // stopped by then
 	if err := i.undo.Register(e.env.Ledger, bench.KindProcess, l.ID, gone); err != nil {
 		return err
@@ -70,7 +77,7 @@ func (i *instance) prepare() error {
 // args are those of docker run.
 func (i *instance) args() []string {
 	e := i.engine
-	return runArgs(e.daemon.paths.host(), e.image, e.env.AgentPath, "/"+bench.CgroupRoot+"/"+i.group(), i.scratch(), i.launch)
+	return runArgs(e.daemon.paths.host(), e.image, e.env.AgentPath, "/"+bench.CgroupRoot+"/"+i.group(), i.scratch(), i.disk.Path, i.launch)
 }
 
 // start issues docker run.

@@ -3,12 +3,21 @@ package docker
 import (
 	"path/filepath"
 	"strings"
+
+	"tare/internal/bench"
 )
 
 // paths are the files of one daemon.
 type paths struct {
 	data string // kept between runs
 	run  string // of this run, short: a socket's path is at most 107 bytes (unix(7))
+}
+
+// Host is the address of the daemon of a run, as in DOCKER_HOST.
+func Host(run string) string { return runPaths("", run).host() }
+
+func runPaths(state, run string) paths {
+	return paths{data: filepath.Join(state, "docker"), run: filepath.Join(bench.RuntimeDir, run, "docker")}
 }
 
 func (p paths) config() string { return filepath.Join(p.run, "daemon.json") }

@@ -14,7 +14,7 @@ func TestConformance(t *testing.T) {
 	)
 	platformtest.Run(t, New(Options{}), platformtest.Options{Lacks: map[string]string{
 		"lab": shared, "network": shared, "scratch": shared, "two at once": shared, "four at once": shared,
-		"cpus": unlimited, "cpu quota": unlimited, "memory limit": unlimited, "pids limit": unlimited,
+		"cpus": unlimited, "cpu quota": unlimited, "memory limit": unlimited, "disk rate": unlimited, "pids limit": unlimited,
 		"refused cpu set": unlimited, "image": shared,
 		"scope":         "it makes no cgroup",
 		"missing image": "it uses none",

@@ -21,6 +21,7 @@ type container struct {
 	group  string // the cgroup it is made in, relative to each hierarchy
 	bridge string
 	lease  bench.Lease // with net=veth
+	disk   cgroup.Disk // under the launch's directory
 	v2     bool
 }
 
@@ -68,7 +69,10 @@ func (c container) config(has func(controller, file string) bool) (text string, 
 	if c.v2 {
 		version = "lxc.cgroup2."
 	}
-	for _, l := range limits(c.launch.Shape, c.launch.CPUSet, c.v2) {
+	if c.launch.Shape.DiskIOPS > 0 && c.disk == (cgroup.Disk{}) {
+		unenforced = append(unenforced, cgroup.DiskRate)
+	}
+	for _, l := range limits(c.launch.Shape, c.launch.CPUSet, c.disk, c.v2) {
 		if has(l.controller, l.file) {
 			set(version+l.file, l.value)
 		} else {
@@ -94,28 +98,31 @@ func (c container) config(has func(controller, file string) bool) (text string, 
 // limit is one control file's value.
 type limit struct{ what, controller, file, value string }
 
-// period is the length of the CFS bandwidth period in microseconds.
-const period = 100_000
-
 // limits are the shape's limits on the container's own cgroup. Weight and soft
 // memory limit are held by the group above, see [instance].
-func limits(s bench.Shape, cpus []int, v2 bool) []limit {
+func limits(s bench.Shape, cpus []int, disk cgroup.Disk, v2 bool) []limit {
 	list := []limit{{"cpu set", "cpuset", "cpuset.cpus", cgroup.CPUList(cpus)}}
-	quota := strconv.FormatInt(max(int64(s.CPUQuota*period+0.5), 1000), 10)
+	q, p := s.Bandwidth()
+	quota, period := strconv.FormatInt(q, 10), strconv.FormatInt(p, 10)
 	memory := strconv.FormatInt(int64(s.Memory), 10)
 	if v2 {
 		if s.CPUQuota > 0 {
-			list = append(list, limit{"cpu quota", "cpu", "cpu.max", quota + " " + strconv.Itoa(period)})
+			list = append(list, limit{"cpu quota", "cpu", "cpu.max", quota + " " + period})
 		}
 		list = append(list, limit{"memory limit", "memory", "memory.max", memory},
 			limit{"swap limit", "memory", "memory.swap.max", "0"})
 	} else {
 		if s.CPUQuota > 0 {
-			list = append(list, limit{"cpu quota", "cpu", "cpu.cfs_period_us", strconv.Itoa(period)},
+			list = append(list, limit{"cpu quota", "cpu", "cpu.cfs_period_us", period},
 				limit{"cpu quota", "cpu", "cpu.cfs_quota_us", quota})
 		}
 		list = append(list, limit{"memory limit", "memory", "memory.limit_in_bytes", memory},
 			limit{"swap limit", "memory", "memory.memsw.limit_in_bytes", memory})
+	}
+	if s.DiskIOPS > 0 && disk != (cgroup.Disk{}) {
+		for _, c := range disk.Rates(s.DiskIOPS, v2) {
+			list = append(list, limit{cgroup.DiskRate, "blkio", c.File, c.Value})
+		}
 	}
 	if s.Pids > 0 {
 		list = append(list, limit{"pids limit", "pids", "pids.max", strconv.Itoa(s.Pids)})

@@ -40,8 +40,11 @@ func (i *instance) prepare() error {
 	if err := i.makeGroup(); err != nil {
 		return err
 	}
+	var err error
+	if c.disk, err = cgroup.DiskOf(c.launch.Shape, c.launch.Dir); err != nil {
+		return err
+	}
 	if c.launch.Options["net"] == "veth" {
-		var err error
 		if c.lease, err = e.env.Lab.Allocate(); err != nil {
 			return err
 		}

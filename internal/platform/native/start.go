@@ -57,7 +57,11 @@ func (e *engine) start(ctx context.Context, i *instance) error {
 	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.group.Name(), i.removeGroup); err != nil {
 		return err
 	}
-	_, unenforced, err := e.host.Create(i.group.Name(), cgroup.LimitsOf(l.Shape, l.CPUSet))
+	limits := cgroup.LimitsOf(l.Shape, l.CPUSet)
+	if limits.Disk, err = cgroup.DiskOf(l.Shape, l.Dir); err != nil {
+		return err
+	}
+	_, unenforced, err := e.host.Create(i.group.Name(), limits)
 	if err != nil {
 		return err
 	}

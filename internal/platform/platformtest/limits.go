@@ -128,6 +128,26 @@ func testMemoryLimit(t *testing.T, s *suite) {
 	s.succeed(t, b, "dd", "if=/dev/zero", "of=/dev/null", "bs="+half, "count=1")
 }
 
+// testDiskRate reads back the limit the kernel holds the instance to. How fast
+// its disk then is says nothing: a program may write to memory.
+func testDiskRate(t *testing.T, s *suite) {
+	shape := s.o.Shape
+	shape.DiskIOPS = 475
+	b := s.startAs(t, s.launch(t, shape, hostCPUs(t)[:1]))
+	b.enforces(t, cgroup.DiskRate)
+	for _, limit := range []struct{ controller, file, want string }{
+		{"blkio", "blkio.throttle.read_iops_device", " 475"},
+		{"blkio", "blkio.throttle.write_iops_device", " 475"},
+		{cgroup.Unified, "io.max", " riops=475 wiops=475"},
+	} {
+		dir := s.scope(t, b).Cgroups[limit.controller]
+		if text, err := os.ReadFile(filepath.Join(dir, limit.file)); err == nil && strings.HasSuffix(strings.TrimSpace(string(text)), limit.want) {
+			return
+		}
+	}
+	t.Errorf("no control group of %v is held to 475 operations a second", s.scope(t, b).Cgroups)
+}
+
 // testPidsLimit starts more processes than are allowed.
 func testPidsLimit(t *testing.T, s *suite) {
 	shape := s.o.Shape

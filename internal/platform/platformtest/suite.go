@@ -63,6 +63,7 @@ var cases = []testCase{
 	{"cpus", testCPUs},
 	{"cpu quota", testCPUQuota},
 	{"memory limit", testMemoryLimit},
+	{"disk rate", testDiskRate},
 	{"pids limit", testPidsLimit},
 	{"scratch", testScratch},
 	{"image", testImage},

@@ -9,8 +9,7 @@ import (
 	"tare/internal/platform/vm"
 )
 
-// program is QEMU's system emulator for the machines this driver knows.
-const program = "qemu-system-x86_64"
+const program = vm.QEMU
 
 // accel is what tells the two platforms apart.
 type accel struct {
@@ -25,16 +24,12 @@ var (
 	// Everything the emulator can do but cmpxchg16b, with which one boot in seven of
 	// a Linux 6.12 guest died under QEMU 7.2: the instruction now and then leaves an
 	// address in the flags, and the kernel's allocator uses it everywhere. One thread
-	// per vCPU; the buffer of translated code is bounded so that Allowance covers it.
+	// per vCPU; the buffer of translated code is bounded so that vm.Allowance covers it.
 	accelTCG = accel{arg: "tcg,thread=multi,tb-size=256", cpu: "max,-cx16",
 		// With AMD's virtualization, and little besides: with all the emulator offers
 		// (xsave, fsgsbase) the guest hangs when it starts one of its own.
 		hostCPU: "qemu64,+svm,+npt,+ssse3,+sse4.1,+sse4.2,+popcnt,-cx16"}
 )
-
-// Allowance is what QEMU may need beside the guest's memory: its own heap and
-// stacks, and under emulation 256 MiB of translated code.
-const Allowance = 512 * bench.MiB
 
 // machine is everything the command line depends on.
 type machine struct {
@@ -55,8 +50,6 @@ type machine struct {
 // Files of an instance, relative to its directory, which is QEMU's working
 // directory: the path of a socket must be short.
 const (
-	fileScratch = "scratch.raw"
-	fileQcow2   = "scratch.qcow2"
 	fileConsole = "console.log"
 	fileAgent   = "agent.sock"
 	fileMonitor = "qmp.sock"
@@ -111,17 +104,14 @@ func (m machine) board() []string {
 
 // scratch is the disk under test with its device.
 func (m machine) scratch() []string {
-	file, cache, aio := fileScratch, m.options[optCache], m.options[optAIO]
-	if m.options[optDisk] == diskQcow2 {
-		file = fileQcow2
-	}
+	cache, aio := m.options[optCache], m.options[optAIO]
 	if aio == "auto" {
 		aio = "threads"
 		if aroundCache(cache) {
 			aio = aioNative
 		}
 	}
-	argv := []string{"-drive", fmt.Sprintf("if=none,id=scratch,format=%s,file=%s,cache=%s,aio=%s", m.options[optDisk], file, cache, aio)}
+	argv := []string{"-drive", fmt.Sprintf("if=none,id=scratch,format=%s,file=%s,cache=%s,aio=%s", m.options[optDisk], vm.ScratchFile(m.options[optDisk]), cache, aio)}
 	switch m.options[optBus] {
 	case vm.BusSCSI:
 		return append(argv, "-device", "virtio-scsi-pci,id=scsi,iothread=io0", "-device", "scsi-hd,drive=scratch,bus=scsi.0,serial=scratch")
@@ -176,15 +166,6 @@ var machineArg = map[string]string{
 	"q35":     "q35",
 	"pc":      "pc",
 	"microvm": "microvm,acpi=on,pcie=on",
-}
-
-// trialArgv is the command line of a trial boot with the accelerator.
-func trialArgv(a accel) func(e bench.Env, id, kernel, initrd string) ([]string, error) {
-	return func(_ bench.Env, id, kernel, initrd string) ([]string, error) {
-		return []string{program, "-name", id, "-accel", a.arg, "-cpu", a.cpu,
-			"-machine", machineArg["q35"], "-m", "256M", "-nodefaults", "-no-user-config", "-display", "none",
-			"-no-reboot", "-serial", "stdio", "-kernel", kernel, "-initrd", initrd, "-append", "console=ttyS0 panic=-1"}, nil
-	}
 }
 
 // escape writes a value in QEMU's option syntax, where a comma separates.

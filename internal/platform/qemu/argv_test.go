@@ -3,7 +3,6 @@ package qemu
 import (
 	"errors"
 	"net/netip"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -155,25 +154,5 @@ func TestCheckLaunch(t *testing.T) {
 		if !errors.Is(err, bench.ErrInvalid) || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: got %v", text, err)
 		}
-	}
-}
-
-func TestParseVersion(t *testing.T) {
-	text, err := os.ReadFile("testdata/version")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if v, err := parseVersion(string(text)); v != "7.2.22" || err != nil {
-		t.Errorf("%q, %v", v, err)
-	}
-	if v, err := parseVersion("bash: qemu: not found"); err == nil || !strings.Contains(err.Error(), "bash") {
-		t.Errorf("%q, %v: must quote what it could not read", v, err)
-	}
-}
-
-func TestTapNameFits(t *testing.T) {
-	long := tapName(strings.Repeat("x", 40))
-	if len(long) > 15 || long == tapName("x") {
-		t.Errorf("%q is no name for a device", long)
 	}
 }

@@ -188,7 +188,7 @@ func TestVariants(t *testing.T) {
 		device  string
 		addr    string // the guest's, "" for the lab's
 	}{
-		{map[string]string{optMachine: "pc", optBus: vm.BusIDE, optDisk: diskQcow2, optCache: "writeback"}, "/dev/sda", ""},
+		{map[string]string{optMachine: "pc", optBus: vm.BusIDE, optDisk: vm.Qcow2, optCache: "writeback"}, "/dev/sda", ""},
 		{map[string]string{optBus: vm.BusIDE, optCache: "directsync"}, "/dev/sda", ""},
 		{map[string]string{optBus: vm.BusSCSI, optPin: "on", optKSM: "off", optAIO: "io_uring"}, "/dev/sda", ""},
 		{map[string]string{optBus: vm.BusNVMe, optNet: netUser, optCache: "unsafe"}, "/dev/nvme0n1", "10.0.2.15"},
@@ -293,9 +293,9 @@ func TestEarlyDeath(t *testing.T) {
 func TestTrialBoot(t *testing.T) {
 	env := lend(t, "qemu-trial")
 	for _, c := range []struct{ cpu, says string }{{accelTCG.cpu, ""}, {"nosuch", "nosuch"}} {
-		a := accelTCG
-		a.cpu = c.cpu
-		trial := vm.Trial{Monitor: "qemu", State: t.TempDir(), Argv: trialArgv(a)}
+		trial := vm.Trial{Monitor: "qemu", State: t.TempDir(), Argv: func(_ bench.Env, id, kernel, initrd string) ([]string, error) {
+			return vm.QEMUTrialArgv(accelTCG.arg, c.cpu, id, kernel, initrd), nil
+		}}
 		failure, err := trial.TryBoot(t.Context(), env)
 		if err != nil || !strings.Contains(failure, c.says) || (failure == "") != (c.says == "") {
 			t.Errorf("with the CPU %s: %q, %v", c.cpu, failure, err)

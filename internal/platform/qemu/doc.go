@@ -26,5 +26,5 @@
 // as a whole runs in a control group with the instance's CPUs, quota and
 // weight, so that what the monitor spends counts against the quota, as it does
 // for whoever rents the machine out. The group's memory limit is the guest's
-// memory plus [Allowance].
+// memory plus [vm.Allowance].
 package qemu

@@ -2,8 +2,6 @@ package qemu
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"net"
 	"os"
@@ -15,6 +13,7 @@ import (
 	"tare/internal/cgroup"
 	"tare/internal/clock"
 	"tare/internal/platform/launch"
+	"tare/internal/platform/vm"
 )
 
 // engine starts the instances of one run.
@@ -69,7 +68,7 @@ func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (mach
 		return machine{}, err
 	}
 	i.undo.Add(i.removeFiles)
-	if err := makeScratch(ctx, l.Dir, l.Options[optDisk], l.Shape.Disk); err != nil {
+	if err := vm.Scratch(ctx, l.Dir, l.Options[optDisk], l.Shape.Disk); err != nil {
 		return machine{}, err
 	}
 	m := machine{
@@ -95,7 +94,7 @@ func (g *engine) plug(l bench.Launch, i *instance, m *machine) error {
 		return nil
 	}
 	i.addr, m.addr, m.gateway = lease.Addr.Addr(), lease.Addr, lease.Gateway
-	i.tap = tapName(l.ID)
+	i.tap = vm.TapName(l.ID)
 	m.tap = i.tap
 	if err := g.env.Lab.Tap(i.tap); err != nil { // the ledger knows the lab it is in
 		return err
@@ -113,30 +112,13 @@ func (g *engine) confine(l bench.Launch, i *instance) error {
 	if err != nil {
 		return err
 	}
-	_, unenforced, err := g.cgroups.Create(i.group.Name(), limits(l))
-	i.unenforced = append(unenforced, guestKeeps(l.Shape)...)
+	lim := vm.Limits(l)
+	if lim.Disk, err = cgroup.DiskOf(l.Shape, l.Dir); err != nil {
+		return err
+	}
+	_, unenforced, err := g.cgroups.Create(i.group.Name(), lim)
+	i.unenforced = append(unenforced, vm.GuestKeeps(l.Shape)...)
 	return err
-}
-
-// limits are those of QEMU as a whole. The number of tasks inside is the guest
-// kernel's affair; QEMU's own threads must not be counted against it.
-func limits(l bench.Launch) cgroup.Limits {
-	lim := cgroup.LimitsOf(l.Shape, l.CPUSet)
-	lim.Memory += Allowance
-	lim.MemorySoft, lim.Pids = 0, 0
-	return lim
-}
-
-// guestKeeps lists what of the shape no limit on QEMU can enforce.
-func guestKeeps(s bench.Shape) []string {
-	var list []string
-	if s.MemorySoft > 0 {
-		list = append(list, "soft memory limit") // nothing makes the guest give memory back
-	}
-	if s.Pids > 0 {
-		list = append(list, "pids limit")
-	}
-	return list
 }
 
 // launch starts QEMU and waits until it has connected to the agent's and the
@@ -219,12 +201,6 @@ func listen(dir, name string) (*net.UnixListener, error) {
 	}
 	ln.SetUnlinkOnClose(false) // the path ends with the descriptor
 	return ln, nil
-}
-
-// tapName is the tap of a launch: a device's name has at most 15 bytes.
-func tapName(id string) string {
-	sum := sha256.Sum256([]byte(id))
-	return "tap" + hex.EncodeToString(sum[:5])
 }
 
 // vhostDevice is how QEMU asks the kernel to move packets.

@@ -1,34 +1,13 @@
 package qemu
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"tare/internal/bench"
-	"tare/internal/platform/launch"
-	"tare/internal/platform/vm"
 )
-
-// makeScratch makes the scratch disk in dir, as a sparse file or in QEMU's own format.
-func makeScratch(ctx context.Context, dir, format string, size bench.Bytes) error {
-	raw := filepath.Join(dir, fileScratch)
-	if err := vm.Scratch(ctx, raw, size); err != nil || format == diskRaw {
-		return err
-	}
-	if _, err := launch.Output(ctx, "qemu-img", "convert", "-f", diskRaw, "-O", format, raw, filepath.Join(dir, fileQcow2)); err != nil {
-		return fmt.Errorf("scratch disk: %w", err)
-	}
-	if err := os.Remove(raw); err != nil {
-		return fmt.Errorf("scratch disk: %w", err)
-	}
-	return nil
-}
 
 // removeFiles removes those of the files in dir that are there.
 func removeFiles(dir string, names ...string) error {

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
-	"tare/internal/platform/launch"
+	"tare/internal/platform/vm"
 )
 
 // hostFiles is where the host's files lie, "/" except in tests.
@@ -29,12 +29,7 @@ func (h hostFiles) allows(o map[string]string, memory bench.Bytes) error {
 			return err
 		}
 	}
-	if o[optDisk] == diskQcow2 {
-		if _, err := launch.Program("qemu-img"); err != nil {
-			return fmt.Errorf("disk=qcow2: qemu-img is not installed: %w%w", bench.ErrUnavailable, bench.Hint("apt-get install qemu-utils"))
-		}
-	}
-	return nil
+	return vm.NeedFormat(o[optDisk])
 }
 
 // merges says whether the host merges equal pages (Documentation/admin-guide/mm/ksm.rst).

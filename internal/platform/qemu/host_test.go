@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tare/internal/bench"
+	"tare/internal/platform/vm"
 )
 
 // What the host is not set up for is refused, with what would set it up.
@@ -34,7 +35,7 @@ func TestHostAllows(t *testing.T) {
 		for name, text := range c.files {
 			write(t, filepath.Join(root, name), text)
 		}
-		err := hostFiles(root).allows(c.options, 256*bench.MiB)
+		err := hostFiles(root).allows(with(c.options), 256*bench.MiB)
 		if c.says == "" {
 			if err != nil {
 				t.Errorf("%s: %v", what, err)
@@ -58,4 +59,10 @@ func write(t *testing.T, path, content string) {
 	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// with adds the format of the disk, which every launch has.
+func with(options map[string]string) map[string]string {
+	options[optDisk] = vm.Raw
+	return options
 }

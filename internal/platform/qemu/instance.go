@@ -17,6 +17,7 @@ import (
 	"tare/internal/bench"
 	"tare/internal/cgroup"
 	"tare/internal/platform/launch"
+	"tare/internal/platform/vm"
 )
 
 // fileMessages is where QEMU's own messages go, in the instance's directory.
@@ -167,7 +168,7 @@ func (i *instance) Close(ctx context.Context) error {
 func (i *instance) removeFiles(context.Context) error {
 	i.last = i.Log()
 	i.ports.close()
-	return removeFiles(i.dir, append(i.ports.files(), fileScratch, fileQcow2, fileAgent, fileMonitor, fileMessages, fileConsole)...)
+	return removeFiles(i.dir, append(i.ports.files(), vm.ScratchFile(vm.Raw), vm.ScratchFile(vm.Qcow2), fileAgent, fileMonitor, fileMessages, fileConsole)...)
 }
 
 // stop ends QEMU: politely if there is time, by force if not. Nothing the guest

@@ -33,7 +33,7 @@ func options(machines ...string) []bench.Option {
 	return []bench.Option{
 		option(optMachine, "the machine: q35 is a PC with PCI Express, pc the older one; microvm (kvm only) leaves out their legacy", machines...),
 		option(optBus, "how the scratch disk is attached", busVirtio, vm.BusSCSI, vm.BusIDE, vm.BusNVMe),
-		option(optDisk, "the format of the scratch disk's file", diskRaw, diskQcow2),
+		option(optDisk, "the format of the scratch disk's file", vm.Raw, vm.Qcow2),
 		option(optCache, "the scratch disk and the host's page cache: none and directsync go around it; writethrough and directsync make every "+
 			"write durable; unsafe ignores the guest's flushes", "none", "writethrough", "writeback", "directsync", "unsafe"),
 		option(optAIO, "how QEMU does the scratch disk's I/O on the host; auto is native around the page cache and threads through it",
@@ -49,8 +49,6 @@ func options(machines ...string) []bench.Option {
 // Values of options that others refer to.
 const (
 	busVirtio = "virtio"
-	diskRaw   = "raw"
-	diskQcow2 = "qcow2"
 	aioNative = "native"
 	netTap    = "tap"
 	netUser   = "user"
@@ -76,19 +74,7 @@ func checkLaunch(known []bench.Option, l bench.Launch) error {
 	if err := checkTogether(l.Options); err != nil {
 		return err
 	}
-	switch {
-	case l.Shape.CPUs < 1:
-		return fmt.Errorf("%d CPUs: %w", l.Shape.CPUs, bench.ErrInvalid)
-	case l.Shape.Memory < minMemory:
-		return fmt.Errorf("memory %v: a guest with a kernel of its own needs %v: %w", l.Shape.Memory, minMemory, bench.ErrInvalid)
-	case l.Shape.Disk < minDisk:
-		return fmt.Errorf("disk %v: a file system needs %v: %w", l.Shape.Disk, minDisk, bench.ErrInvalid)
-	case len(l.CPUSet) == 0:
-		return fmt.Errorf("no host CPU to run on: %w", bench.ErrInvalid)
-	case l.NetNS != "":
-		return fmt.Errorf("network namespace %s: a virtual machine can only be in the lab's: %w", l.NetNS, bench.ErrInvalid)
-	}
-	return nil
+	return vm.CheckShape(l)
 }
 
 // checkTogether refuses options that exclude each other.
@@ -109,10 +95,3 @@ func checkTogether(o map[string]string) error {
 	}
 	return nil
 }
-
-// The least a guest can do with: below, its kernel has no room for its initial
-// RAM file system, or mkfs for a journal.
-const (
-	minMemory = 128 * bench.MiB
-	minDisk   = 16 * bench.MiB
-)

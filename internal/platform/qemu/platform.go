@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 
 	"tare/internal/bench"
 	"tare/internal/cgroup"
@@ -27,7 +26,7 @@ type Platform struct {
 // found out is kept in the directory state.
 func KVM(state string) *Platform {
 	return &Platform{name: "kvm", summary: "virtual machine: QEMU with KVM, virtio disk and network",
-		accel: accelKVM, options: options("q35", "pc", "microvm"), trial: &vm.Trial{Monitor: "qemu", State: state, Argv: trialArgv(accelKVM)}}
+		accel: accelKVM, options: options("q35", "pc", "microvm"), trial: vm.QEMUTrial(state)}
 }
 
 // TCG is the same virtual machines without virtualization: every figure is
@@ -90,26 +89,7 @@ func (p *Platform) programs(ctx context.Context) (version string, err error) {
 	if _, err := os.Stat("/dev/net/tun"); err != nil {
 		return "", fmt.Errorf("no tap devices: %w: %w%w", err, bench.ErrUnavailable, bench.Hint("modprobe tun"))
 	}
-	out, err := launch.Output(ctx, program, "--version")
-	if err != nil {
-		return "", fmt.Errorf("%w: %w", err, bench.ErrUnavailable)
-	}
-	version, err = parseVersion(string(out))
-	if err != nil {
-		return "", fmt.Errorf("%w: %w", err, bench.ErrUnavailable)
-	}
-	return version, nil
-}
-
-var versionLine = regexp.MustCompile(`^QEMU emulator version (\d+(?:\.\d+)+)`)
-
-// parseVersion reads what QEMU prints for --version.
-func parseVersion(out string) (string, error) {
-	m := versionLine.FindStringSubmatch(out)
-	if m == nil {
-		return "", fmt.Errorf("no version in %.200q", out)
-	}
-	return m[1], nil
+	return vm.QEMUVersion(ctx)
 }
 
 // Open implements [bench.Platform].

@@ -5,25 +5,61 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
 )
 
-// Scratch makes a sparse file with an empty ext4. Since every block of it
-// reads as zero, neither inode tables nor journal are written out, and the
-// guest's kernel has nothing left to initialize in the background
-// (mke2fs(8), -E lazy_journal_init and discard).
-func Scratch(ctx context.Context, path string, size bench.Bytes) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return fmt.Errorf("scratch disk: %w", err)
+// Formats of a scratch disk's file.
+const (
+	Raw   = "raw"
+	Qcow2 = "qcow2"
+)
+
+// ScratchFile is the name of a scratch disk's file in the given format.
+func ScratchFile(format string) string { return "scratch." + format }
+
+// NeedFormat says whether the host can make a file in the format.
+func NeedFormat(format string) error {
+	if format == Raw {
+		return nil
 	}
-	if err := errors.Join(f.Truncate(int64(size)), f.Close()); err != nil {
-		return fmt.Errorf("scratch disk: %w", err)
+	if _, err := launch.Program("qemu-img"); err != nil {
+		return fmt.Errorf("disk=%s: qemu-img is not installed: %w%w", format, bench.ErrUnavailable, bench.Hint("apt-get install qemu-utils"))
 	}
-	if _, err := launch.Output(ctx, "mkfs.ext4", "-q", "-F", "-L", "scratch", "-E", "lazy_journal_init=1", path); err != nil {
+	return nil
+}
+
+// Scratch makes the scratch disk in dir: an empty ext4 in a sparse file or in
+// QEMU's own format. Since every block of it reads as zero, neither inode tables
+// nor journal are written out, and the guest's kernel has nothing left to
+// initialize in the background (mke2fs(8), -E lazy_journal_init and discard).
+func Scratch(ctx context.Context, dir, format string, size bench.Bytes) error {
+	if err := scratch(ctx, dir, format, size); err != nil {
 		return fmt.Errorf("scratch disk: %w", err)
 	}
 	return nil
+}
+
+func scratch(ctx context.Context, dir, format string, size bench.Bytes) error {
+	raw := filepath.Join(dir, ScratchFile(Raw))
+	f, err := os.OpenFile(raw, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Truncate(int64(size)), f.Close()); err != nil {
+		return err
+	}
+	if _, err := launch.Output(ctx, "mkfs.ext4", "-q", "-F", "-L", "scratch", "-E", "lazy_journal_init=1", raw); err != nil {
+		return err
+	}
+	if format == Raw {
+		return nil
+	}
+	file := filepath.Join(dir, ScratchFile(format))
+	if _, err := launch.Output(ctx, "qemu-img", "convert", "-f", Raw, "-O", format, raw, file); err != nil {
+		return err
+	}
+	return os.Remove(raw)
 }

@@ -18,8 +18,9 @@ var groupLine = regexp.MustCompile(`^Group \d+:`)
 // The scratch disk must have a journal, take hardly any room, and leave the
 // guest's kernel nothing to initialize while something is measured.
 func TestScratchDisk(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "scratch")
-	if err := Scratch(t.Context(), path, bench.GiB); err != nil {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "scratch.raw")
+	if err := Scratch(t.Context(), dir, Raw, bench.GiB); err != nil {
 		t.Fatal(err)
 	}
 	var st unix.Stat_t
@@ -41,7 +42,7 @@ func TestScratchDisk(t *testing.T) {
 			t.Errorf("the guest would have to zero inode tables: %s", line)
 		}
 	}
-	if err := Scratch(t.Context(), path, bench.GiB); err == nil {
+	if err := Scratch(t.Context(), dir, Raw, bench.GiB); err == nil {
 		t.Error("a disk that is there was made again")
 	}
 }

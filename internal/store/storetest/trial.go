@@ -69,6 +69,11 @@ func (g *generator) trial(t bench.Trial, s *bench.Scene, fails bool) (*bench.Out
 	}
 	o.Values = g.values(c, s.Platform.Name, ready)
 	o.Actors[0].Values = o.Values
+	for i, m := range c.metrics {
+		if m.Combine == bench.Merge {
+			share(o, m, o.Values[i].Value, o.Values[0].Value*s.Timing.Measure.Seconds()/float64(c.instances))
+		}
+	}
 	if c.instances == 1 {
 		for i := range o.Actors {
 			o.Actors[i].Output = &bench.Output{Wall: time.Duration(g.Seconds) * time.Second}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/bench"
+	"tare/internal/selftest"
+	"tare/internal/store"
+)
+
+// trialSet is what the parts of the self-test have in common.
+type trialSet struct {
+	platforms []string
+	cases     []string
+	group     int
+	out       string
+	keeping
+	m manner
+}
+
+func (t *trialSet) flags(c *cobra.Command, platforms, cases []string, group int) {
+	t.flagsOf(c, platforms, cases, selftest.Cases(), group)
+}
+
+// flagsOf are the flags of a part with cases of its own, which are known.
+func (t *trialSet) flagsOf(c *cobra.Command, platforms, cases, known []string, group int) {
+	f := c.Flags()
+	f.StringSliceVar(&t.platforms, "platforms", platforms, "the platforms to test")
+	f.StringSliceVar(&t.cases, "cases", cases, "the cases: "+strings.Join(known, ", "))
+	f.IntVar(&t.group, "blocks", group, "blocks of each comparison, at least 3")
+	f.StringVarP(&t.out, "output", "o", "", "directory of the run (default results/ID); one that is there is gone on with")
+	t.forceFlag(c)
+	t.m.flags(c)
+}
+
+func (t *trialSet) check() error { return t.checkOf(selftest.Cases()) }
+
+func (t *trialSet) checkOf(cases []string) error {
+	t.platforms = joinOptions(t.platforms)
+	if t.group < 3 {
+		return usageError("--blocks %d: an interval needs at least 3", t.group)
+	}
+	for _, p := range t.platforms {
+		if strings.Contains(p, bench.AliasOption+"=") {
+			return usageError("--platforms %s: the self-test gives the second name itself", p)
+		}
+	}
+	for _, n := range t.cases {
+		if !slices.Contains(cases, n) {
+			return usageError("--cases %q: it is one of %s", n, strings.Join(cases, ", "))
+		}
+	}
+	return t.m.check()
+}
+
+// trials begins the experiment, or goes on with it where its directory is there.
+func (a *app) trials(ctx context.Context, name string, text []byte, t *trialSet, end func(*store.Run) error) error {
+	t.m.end = end
+	if t.out == "" {
+		t.out = filepath.Join("results", newID(time.Now()))
+	}
+	t.m.again = "the same command with -o " + t.out
+	if _, err := os.Stat(filepath.Join(t.out, "run.json")); err == nil {
+		return a.resume(ctx, t.out, t.m)
+	}
+	r := &request{name: name, text: text}
+	return a.run(ctx, r, t.out, t.m)
+}
+
+func (a *app) selftestAACommand() *cobra.Command {
+	var t trialSet
+	var comparisons int
+	c := &cobra.Command{
+		Use:   "aa",
+		Short: "Compare platforms with themselves: how often are they called different?",
+		Long: `Measures each platform under two names, in blocks. Every so many consecutive
+blocks are one comparison, decided just as a report decides. Nothing differs, so
+each "differs" is a mistake; the share of mistakes is given with its exact
+binomial interval. Intervals that exclude 1 are counted apart: 5 % of them are to
+be expected.
+
+Exit status 4 if the mistakes are surely more than 5 %.`,
+		Example: "  tare selftest aa\n  tare selftest aa --comparisons 60 --cases startup,cpu -o aa --max-time 5m",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := t.check(); err != nil {
+				return err
+			}
+			if comparisons < 1 {
+				return usageError("--comparisons %d: must be positive", comparisons)
+			}
+			blocks := selftest.AABlocks(comparisons, t.group, len(t.platforms), len(t.cases))
+			text, err := selftest.AASpec(t.platforms, t.cases, blocks)
+			if err != nil {
+				return err
+			}
+			return a.trials(c.Context(), "selftest-aa", text, &t, func(r *store.Run) error { return a.endAA(r, t) })
+		},
+	}
+	t.flags(c, []string{"native", "lxc", "docker"}, selftest.Cases(), 5)
+	c.Flags().IntVar(&comparisons, "comparisons", 200, "comparisons to make, at least")
+	return c
+}
+
+func (a *app) endAA(r *store.Run, t trialSet) error {
+	aa, err := selftest.EvaluateAA(r.Plan(), r.Outcomes(), t.group)
+	if err != nil {
+		return err
+	}
+	t.asJSON = t.m.asJSON
+	done, err := measured(r)
+	if err != nil {
+		return err
+	}
+	return a.keep(aa.Finding(done), originOf(r), *r.Host(), t.keeping)
+}
+
+// measured reports whether every trial of the run that is needed has an outcome.
+func measured(r *store.Run) (bool, error) {
+	finished := map[string]bool{}
+	for o, err := range r.Outcomes() {
+		if err != nil {
+			return false, err
+		}
+		finished[o.Trial] = o.Status != bench.Aborted
+	}
+	open, err := left(r, finished)
+	return open == 0, err
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/bench"
+	"tare/internal/host"
+	"tare/internal/plan"
+	"tare/internal/selftest"
+	"tare/internal/spec"
+	"tare/internal/stats"
+)
+
+// The experiments of the self-test are specifications that this program reads,
+// and slow down what they say.
+func TestInjectSpecSlowsDownWhatItSays(t *testing.T) {
+	text, err := selftest.InjectSpec([]string{"native", "docker[net=host]"}, selftest.InjectCases(), []float64{0.05, 0.1}, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := (&app{state: t.TempDir()}).vocabulary()
+	e, err := spec.Parse("inject.yaml", text, nil, words)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	p, err := plan.Make(e, plan.Inputs{Words: words, Host: plan.Host{CPUs: []int{0, 1}},
+		Available: map[string]bench.Availability{"native": {}, "docker": {}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Scenes) != 3*2*3 || p.Blocks != 7 || p.Until != nil {
+		t.Errorf("%d scenes in %d blocks, until %v", len(p.Scenes), p.Blocks, p.Until)
+	}
+	for id, want := range map[string]func(a bench.Actor) bool{
+		"cpu/native": func(a bench.Actor) bool { return a.Shape.CPUQuota == 0.1 && a.Injection == nil },
+		"cpu/native[as=cpu5]": func(a bench.Actor) bool {
+			return a.Shape.CPUQuota == 0.095 && a.Shape.CPUPeriod == 20*time.Millisecond
+		},
+		"disk/docker[as=disk10,net=host]": func(a bench.Actor) bool { return a.Shape.DiskIOPS == 180 && a.Shape.CPUQuota == 0 },
+		"startup/native[as=startup10]":    func(a bench.Actor) bool { return a.Injection.Startup == 0.1 && a.Shape.CPUQuota == 0 },
+	} {
+		if s := p.Scene(id); s == nil || !want(s.Actors[0]) {
+			t.Errorf("%s: %+v", id, s)
+		}
+	}
+}
+
+// The runs that are replayed end as those of a specification that says "until" and no more.
+func TestSelftestRuleIsTheDefault(t *testing.T) {
+	e, err := spec.Parse("x.yaml", []byte("name: x\nplatforms: native\nuntil: {}\nscenes: [{name: s, startup: true}]\n"), nil,
+		(&app{state: t.TempDir()}).vocabulary())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := *e.Until
+	want.Looks = stats.Looks(want.Min, want.Max)
+	if got := selftest.Rule(); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// fakePart is a part of the self-test that finds a claim to hold or not.
+func fakePart(a *app, name selftest.Part, held selftest.Held, err error, asked *[]string) selftestPart {
+	c := &cobra.Command{Use: string(name), Args: cobra.NoArgs}
+	limit := c.Flags().Duration("max-time", 0, "")
+	c.RunE = func(*cobra.Command, []string) error {
+		*asked = append(*asked, string(name)+" "+limit.Round(time.Minute).String())
+		if err != nil {
+			return err
+		}
+		f := &selftest.Finding{Part: name, Size: 1, Unit: "runs", Claims: []selftest.Claim{{Claim: "the claim of " + string(name), Found: "something", Held: held}}}
+		return a.keep(f, selftest.Origin{Tare: version}, host.Facts{Hostname: "h"}, keeping{})
+	}
+	return selftestPart{c, 30 * time.Minute}
+}
+
+func TestSelftestAllGoesOnAndEndsWithTheTable(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("the self-test needs root")
+	}
+	var out, said bytes.Buffer
+	var asked []string
+	a := &app{stdout: &out, stderr: &said, state: t.TempDir()}
+	parts := []selftestPart{
+		fakePart(a, selftest.PartAA, selftest.Yes, nil, &asked),
+		fakePart(a, selftest.PartInject, selftest.No, nil, &asked),
+		fakePart(a, selftest.PartCost, selftest.Yes, errors.New("no disk"), &asked),
+		fakePart(a, selftest.PartSum, selftest.Open, nil, &asked),
+	}
+	err := a.selftestAll(t.Context(), parts, 2*time.Hour)
+	if a.status(err) != exitHost {
+		t.Errorf("ended with %v", err)
+	}
+	// What one part leaves over the next ones share.
+	if got := strings.Join(asked, ", "); got != "aa 30m0s, inject 40m0s, cost 1h0m0s, sum 2h0m0s" {
+		t.Errorf("asked %s", got)
+	}
+	_, table, _ := strings.Cut(out.String(), "RESTS ON")
+	for _, want := range []string{`(?m)^aa +the claim of aa +something +yes`, `(?m)^inject +the claim of inject +something +no`, `(?m)^cost +not measured on this host`} {
+		if !regexp.MustCompile(want).MatchString(table) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+	for _, want := range []string{"the claim of inject, but found something", "no disk"} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("%q is not in\n%s", want, said.String())
+		}
+	}
+	c, err := selftest.Read(a.certificateDir())
+	if err != nil || len(c.Sections) != 3 || strings.Join(c.Section(selftest.PartInject).Command, " ") != "tare selftest inject --max-time 40m0s" {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// TestSelftestInject slows native down for real, and the certificate is cited
+// by a report of the run.
+func TestSelftestInject(t *testing.T) {
+	state := realState(t)
+	dir := filepath.Join(t.TempDir(), "inject")
+	p := start(t, state, "selftest", "inject", "--platforms", "native", "--cases", "startup", "--slowdowns", "5,50", "--runs", "1", "-o", dir)
+	p.end()
+	if want := "startup  native    50 %"; !strings.Contains(p.stdout.String(), want) {
+		t.Errorf("%q is not in\n%s", want, p.stdout.String())
+	}
+	for name, o := range outcomes(t, dir) {
+		if o.Status != bench.Done || len(o.Actors[0].Unenforced) > 1 {
+			t.Errorf("%s: %s, %s, not enforced: %v", name, o.Status, o.Error, o.Actors[0].Unenforced)
+		}
+	}
+	r := start(t, state, "report", dir)
+	r.ends(exitDone)
+	if want := "self-test: a slowdown of 5 % is found within 30 blocks in at least 90 % of runs; "; !strings.Contains(r.stdout.String(), want) {
+		t.Errorf("%q is not in\n%s", want, r.stdout.String())
+	}
+}

@@ -1,0 +1,177 @@
+package overhead
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"tare/internal/audit"
+	"tare/internal/bench"
+)
+
+// Latency is how long the requests of one platform took, all launches of a
+// case together. The percentiles are of the merged histogram; whether they
+// differ between platforms is decided by launches, as everything is.
+type Latency struct {
+	Histogram string `json:"histogram"` // "latency", or "read_latency" and "write_latency"
+	Platform  string `json:"platform"`
+	Label     string `json:"label,omitempty"`
+	Baseline  bool   `json:"baseline,omitempty"`
+	Launches  int    `json:"launches"` // merged
+	Requests  int64  `json:"requests"`
+	// Grid says whose bins these are and how wide.
+	Grid        string       `json:"grid,omitempty"`
+	Percentiles []Percentile `json:"percentiles,omitempty"`
+	// Max bounds the longest request, nanoseconds.
+	Max   *Bounds      `json:"max,omitempty"`
+	Curve []CurvePoint `json:"curve,omitempty"`
+	// Why explains what is missing.
+	Why string `json:"why,omitempty"`
+}
+
+// Bounds hold a value that is known as finely as its bin, nanoseconds.
+type Bounds struct {
+	Low  int64 `json:"low_ns"`
+	High int64 `json:"high_ns"`
+}
+
+// Percentile is the time within which a share of the requests was done.
+type Percentile struct {
+	Name  string  `json:"name"` // "p99.9"
+	Share float64 `json:"share"`
+	// Bounds are nil if too few requests lie beyond; Why says so.
+	Bounds *Bounds `json:"bounds,omitempty"`
+	Beyond int64   `json:"beyond"`
+	Why    string  `json:"why,omitempty"`
+	// Points are the launches' own percentiles, the middles of their bins in
+	// nanoseconds; none unless every launch has enough requests beyond.
+	Points []Point `json:"points,omitempty"`
+	// Effect compares the launches' own percentiles with the baseline's, paired
+	// by block; nil for the baseline itself. It is not corrected for the number
+	// of percentiles.
+	Effect *Effect `json:"effect,omitempty"`
+}
+
+// CurvePoint is a percentile for a picture.
+type CurvePoint struct {
+	Share float64 `json:"share"`
+	Low   int64   `json:"low_ns"`
+	High  int64   `json:"high_ns"`
+}
+
+// minBeyond is how many requests must lie beyond a percentile: below, it is
+// where a handful of requests happened to fall. The standard deviation of their
+// number is then a third of it.
+const minBeyond = 10
+
+var percentiles = []struct {
+	name  string
+	share float64
+}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}}
+
+// curveStep is how many points of a curve there are for each nine.
+const curveStep = 20
+
+// launchHistogram is that of all subjects of one launch.
+type launchHistogram struct {
+	block int
+	trial string
+	h     bench.Histogram
+}
+
+// latencies works out a case's, in the order of its histograms, of each the platforms.
+func (s *study) latencies(c *Case, scenes []*bench.Scene, base *bench.Scene, audits map[*bench.Scene]*audit.Audit) {
+	for _, name := range s.histograms(scenes) {
+		var native []launchHistogram
+		if base != nil {
+			native, _ = s.launchHistograms(base, name)
+		}
+		for _, sc := range scenes {
+			launches, why := s.launchHistograms(sc, name)
+			l := Latency{Histogram: name, Platform: sc.Platform.String(), Label: s.labels[sc.Platform.String()], Baseline: sc == base, Why: why}
+			l.fill(launches)
+			for i := range l.Percentiles {
+				p := &l.Percentiles[i]
+				if points, short := ownPercentiles(launches, p.Share); short == 0 {
+					p.Points = points
+				}
+				if sc != base {
+					p.Effect = s.tailEffect(&l, p, c.Name, launches, native, base != nil, audits[sc])
+				}
+			}
+			c.Latency = append(c.Latency, l)
+			sayResolution(c, &l, launches)
+		}
+	}
+}
+
+// histograms are the names of those that any finished launch has, in order.
+func (s *study) histograms(scenes []*bench.Scene) []string {
+	var names []string
+	for _, sc := range scenes {
+		for _, o := range s.done(sc.ID) {
+			for _, a := range o.Actors {
+				for _, h := range a.Histograms {
+					if a.Role == bench.Subject && !slices.Contains(names, h.Name) {
+						names = append(names, h.Name)
+					}
+				}
+			}
+		}
+	}
+	return names
+}
+
+// launchHistograms are those of a scene's finished launches, and why any is missing.
+func (s *study) launchHistograms(sc *bench.Scene, name string) (out []launchHistogram, why string) {
+	done := s.done(sc.ID)
+	for _, o := range done {
+		switch h, ok, err := o.HistogramOf(name); {
+		case err != nil:
+			why = fmt.Sprintf("trial %s: %v", o.Trial, err)
+		case ok:
+			out = append(out, launchHistogram{o.Block, o.Trial, h})
+		}
+	}
+	if n := len(done) - len(out); n > 0 && why == "" {
+		why = fmt.Sprintf("%d of %d finished launches have no histogram", n, len(done))
+	}
+	return out, why
+}
+
+// fill merges the launches and reads the percentiles off the result.
+func (l *Latency) fill(launches []launchHistogram) {
+	if len(launches) == 0 {
+		return
+	}
+	hs := make([]bench.Histogram, len(launches))
+	for i := range launches {
+		hs[i] = launches[i].h
+	}
+	h, err := bench.MergeHistograms(hs...)
+	if err != nil {
+		l.Why = err.Error()
+		return
+	}
+	l.Launches, l.Requests, l.Grid = len(launches), h.Count(), h.Grid
+	for _, p := range percentiles {
+		q := h.Quantile(p.share)
+		out := Percentile{Name: p.name, Share: p.share, Beyond: q.Beyond}
+		if q.Beyond < minBeyond {
+			out.Why = fmt.Sprintf("%d of %d requests lie beyond; at least %d are needed", q.Beyond, l.Requests, minBeyond)
+		} else {
+			out.Bounds = &Bounds{q.Low, q.High}
+		}
+		l.Percentiles = append(l.Percentiles, out)
+	}
+	longest := h.Quantile(1)
+	l.Max = &Bounds{longest.Low, longest.High}
+	for k := 1; ; k++ {
+		share := 1 - math.Pow(10, -float64(k)/curveStep)
+		q := h.Quantile(share)
+		if q.Beyond < minBeyond {
+			return
+		}
+		l.Curve = append(l.Curve, CurvePoint{share, q.Low, q.High})
+	}
+}

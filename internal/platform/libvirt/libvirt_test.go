@@ -1,0 +1,51 @@
+package libvirt
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/platform/launch/launchtest"
+	"tare/internal/platform/platformtest"
+)
+
+// slow is how much longer than a container's an emulated machine's boot may take.
+const slow = 4
+
+// state is kept between the suite's runs of this program: what libvirtd finds
+// out about QEMU takes it eight seconds.
+func state(t testing.TB) string {
+	t.Helper()
+	dir := filepath.Join(os.TempDir(), "tare-libvirt-test")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestConformanceEmulated(t *testing.T) {
+	platformtest.Run(t, TCG(state(t)), platformtest.Options{Slow: slow})
+}
+
+func TestConformanceKVM(t *testing.T) {
+	p := KVM(bench.StateDir)
+	if _, err := p.Check(t.Context()); errors.Is(err, bench.ErrUnavailable) {
+		t.Skipf("no virtualization here: %v", err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	platformtest.Run(t, p, platformtest.Options{})
+}
+
+func TestCrash(t *testing.T) {
+	p := TCG(state(t))
+	if _, err := p.Check(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	launchtest.Crash(t, "libvirtcrash", func(string) bench.Platform { return p }, []launchtest.Moment{
+		{Step: "open", After: 200 * time.Millisecond}, {Step: "start", After: 300 * time.Millisecond}, {Step: "greeted"},
+	})
+}

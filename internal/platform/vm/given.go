@@ -1,0 +1,65 @@
+package vm
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"tare/internal/bench"
+	"tare/internal/cgroup"
+)
+
+// CheckShape refuses what no virtual machine could be given.
+func CheckShape(l bench.Launch) error {
+	switch {
+	case l.Shape.CPUs < 1:
+		return fmt.Errorf("%d CPUs: %w", l.Shape.CPUs, bench.ErrInvalid)
+	case l.Shape.Memory < minMemory:
+		return fmt.Errorf("memory %v: a guest with a kernel of its own needs %v: %w", l.Shape.Memory, minMemory, bench.ErrInvalid)
+	case l.Shape.Disk < minDisk:
+		return fmt.Errorf("disk %v: a file system needs %v: %w", l.Shape.Disk, minDisk, bench.ErrInvalid)
+	case len(l.CPUSet) == 0:
+		return fmt.Errorf("no host CPU to run on: %w", bench.ErrInvalid)
+	case l.NetNS != "":
+		return fmt.Errorf("network namespace %s: a virtual machine can only be in the lab's: %w", l.NetNS, bench.ErrInvalid)
+	}
+	return nil
+}
+
+// The least a guest can do with: below, its kernel has no room for its initial
+// RAM file system, or mkfs for a journal.
+const (
+	minMemory = 128 * bench.MiB
+	minDisk   = 16 * bench.MiB
+)
+
+// Allowance is what QEMU may need beside the guest's memory: its own heap and
+// stacks, and under emulation 256 MiB of translated code.
+const Allowance = 512 * bench.MiB
+
+// Limits are those of QEMU as a whole. The number of tasks inside is the guest
+// kernel's affair; QEMU's own threads must not be counted against it.
+func Limits(l bench.Launch) cgroup.Limits {
+	lim := cgroup.LimitsOf(l.Shape, l.CPUSet)
+	lim.Memory += Allowance
+	lim.MemorySoft, lim.Pids = 0, 0
+	return lim
+}
+
+// GuestKeeps lists what of the shape no limit on QEMU can enforce.
+func GuestKeeps(s bench.Shape) []string {
+	var list []string
+	if s.MemorySoft > 0 {
+		list = append(list, "soft memory limit") // nothing makes the guest give memory back
+	}
+	if s.Pids > 0 {
+		list = append(list, "pids limit")
+	}
+	return list
+}
+
+// TapName is the tap of a launch: a device's name has at most 15 bytes.
+func TapName(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return "tap" + hex.EncodeToString(sum[:5])
+}

@@ -1,0 +1,51 @@
+package vm
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+
+	"tare/internal/bench"
+	"tare/internal/platform/launch"
+)
+
+// QEMU is the system emulator for the machines these drivers know.
+const QEMU = "qemu-system-x86_64"
+
+// QEMUVersion asks QEMU for its version.
+func QEMUVersion(ctx context.Context) (string, error) {
+	out, err := launch.Output(ctx, QEMU, "--version")
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", err, bench.ErrUnavailable)
+	}
+	version, err := parseQEMU(string(out))
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", err, bench.ErrUnavailable)
+	}
+	return version, nil
+}
+
+var versionLine = regexp.MustCompile(`^QEMU emulator version (\d+(?:\.\d+)+)`)
+
+// parseQEMU reads what QEMU prints for --version.
+func parseQEMU(out string) (string, error) {
+	m := versionLine.FindStringSubmatch(out)
+	if m == nil {
+		return "", fmt.Errorf("no version in %.200q", out)
+	}
+	return m[1], nil
+}
+
+// QEMUTrial is the trial of KVM by QEMU, whose verdict all drivers of QEMU share.
+func QEMUTrial(state string) *Trial {
+	return &Trial{Monitor: "qemu", State: state, Argv: func(_ bench.Env, id, kernel, initrd string) ([]string, error) {
+		return QEMUTrialArgv("kvm", "host", id, kernel, initrd), nil
+	}}
+}
+
+// QEMUTrialArgv is the command line of a trial boot with an accelerator and a CPU.
+func QEMUTrialArgv(accel, cpu, id, kernel, initrd string) []string {
+	return []string{QEMU, "-name", id, "-accel", accel, "-cpu", cpu,
+		"-machine", "q35", "-m", "256M", "-nodefaults", "-no-user-config", "-display", "none",
+		"-no-reboot", "-serial", "stdio", "-kernel", kernel, "-initrd", initrd, "-append", "console=ttyS0 panic=-1"}
+}
