@@ -31,7 +31,8 @@ func inCgroup(list []bench.Process) []string {
 
 // inside is what the vCPU threads ran for: the guest, or of a nesting the whole
 // outer guest, whose share beyond the inner instance is added to the layer's parts.
-// No part gets more than the vCPU threads ran, the instance before what serves it.
+// An outer guest that is not told of steal takes it for its own in all it counts:
+// each part is then scaled down, so that they sum to what the vCPU threads ran.
 func (s *share) inside(a *bench.ActorOutcome, u *instance, vcpu float64) float64 {
 	in := a.Scope.Inner
 	if in == nil {
@@ -48,13 +49,20 @@ func (s *share) inside(a *bench.ActorOutcome, u *instance, vcpu float64) float64
 			v, _ := s.rate(src, bench.CPUOf(p))
 			u.guest = max(0, u.guest-v)
 		}
+	} else if v, ok := s.rate(src, bench.CPUOf("vcpu")); ok {
+		u.guest = min(u.guest, v)
 	}
-	left := min(ran, vcpu)
-	u.guest = min(u.guest, left)
+	scale := 1.0
+	if ran > vcpu {
+		scale = vcpu / ran
+	}
+	left := ran * scale
+	u.guest = min(u.guest*scale, left)
 	left -= u.guest
 	for _, p := range partsOf(slices.Concat(in.Helpers, in.Shared)) {
 		v, ok := s.rate(src, bench.CPUOf(p))
 		u.lackLayer = u.lackLayer || !ok
+		v *= scale
 		if p == "vcpu" { // of an inner virtual machine: what it ran for its guest is that guest's
 			v -= u.guest
 		}

@@ -37,12 +37,13 @@ func TestShareOfANesting(t *testing.T) {
 }
 
 // An outer guest that is not told of steal is charged with what its vCPU
-// thread ran, the instance first.
+// thread ran, and so is everything in it.
 func TestShareOfANestingThatClaimsTooMuch(t *testing.T) {
 	scope := nestedScope(bench.Scope{Helpers: process("shim"), Shared: process("daemon")})
 	s := shareOf([]bench.ActorOutcome{subject("subject", scope)}, nestedAt(1.4)...)
-	wantShare(t, s, map[string]float64{fGuestCPU: 0.6, fLayerCPU: 0.55})
-	approx(t, "outer guest", s.parts["outer guest"], 0.33)
+	wantShare(t, s, map[string]float64{fGuestCPU: 0.6 / 1.4, fLayerCPU: 1.15 - 0.6/1.4})
+	approx(t, "outer guest", s.parts["outer guest"], 0.73/1.4)
+	approx(t, "inner shim", s.parts["inner shim"], 0.05/1.4)
 	approx(t, "vcpu", s.parts["vcpu"], 0)
 	if len(s.notes) != 1 {
 		t.Errorf("notes %q", s.notes)

@@ -93,7 +93,7 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	if version == "" {
 		return fail(fmt.Errorf("%s is not in the image of the outer guest: %w", p.inner.Name(), bench.ErrUnavailable))
 	}
-	a := bench.Availability{Version: version + "@" + outer.Version, Label: Label(p.outer.Name(), outer.Label), Programs: map[string]string{}}
+	a := bench.Availability{Version: version + "@" + outer.Version, Label: label(outer.Label), Programs: map[string]string{}}
 	for name, v := range outer.Programs {
 		a.Programs["outer "+name] = v
 	}
@@ -101,13 +101,13 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	return a, nil
 }
 
-// Label is worn by every figure of a nesting: it says in what, and whatever
-// the outer platform's own figures say of themselves, such as "emulated (tcg)".
-func Label(outer, label string) string {
-	if label == "" {
-		return "nested in " + outer
+// label is worn by every figure of a nesting, with whatever the outer
+// platform's own figures say of themselves: "nested, emulated (tcg)".
+func label(outer string) string {
+	if outer == "" {
+		return "nested"
 	}
-	return "nested in " + outer + ", " + label
+	return "nested, " + outer
 }
 
 // program is the one in the outer guests' image whose version is the inner

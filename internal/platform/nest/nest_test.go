@@ -35,8 +35,8 @@ func TestNameOptionsLabel(t *testing.T) {
 	if len(inner) != len(docker.New("").Options()) || len(outer) != len(qemu.TCG().Options()) {
 		t.Errorf("options %v of the inner, %v of the outer", inner, outer)
 	}
-	for label, want := range map[string]string{"": "nested in kvm", "emulated (tcg)": "nested in kvm, emulated (tcg)"} {
-		if got := Label("kvm", label); got != want {
+	for outer, want := range map[string]string{"": "nested", "emulated (tcg)": "nested, emulated (tcg)"} {
+		if got := label(outer); got != want {
 			t.Errorf("label %q, want %q", got, want)
 		}
 	}

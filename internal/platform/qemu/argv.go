@@ -84,7 +84,7 @@ func (m machine) argv() []string {
 		"-device", "virtio-serial-pci", "-device", "virtserialport,chardev=agent,name="+vm.PortName,
 		"-kernel", m.kernel,
 		"-initrd", m.initrd,
-		"-append", "console=ttyS0 quiet panic=-1 "+m.guest().Args())
+		"-append", "console=ttyS0 quiet panic=-1 "+m.guest().Args()+m.hostArgs())
 	return append(argv, m.hosting()...)
 }
 

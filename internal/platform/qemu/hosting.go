@@ -35,6 +35,15 @@ func (m machine) hosting() []string {
 	return args
 }
 
+// hostArgs are the kernel's in a machine that another platform runs in. Its image
+// has no profiles of AppArmor, which LXC would insist on.
+func (m machine) hostArgs() string {
+	if len(m.host.Ports) == 0 {
+		return ""
+	}
+	return " apparmor=0"
+}
+
 // filePort is the socket of a further port, in the instance's directory.
 func filePort(i int) string { return "port" + strconv.Itoa(i) + ".sock" }
 
