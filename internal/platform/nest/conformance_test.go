@@ -44,12 +44,12 @@ func setup(t *testing.T) nest.Setup {
 // so stands for the way through the outer guest; for limits see [TestLimitsOfVersionTwo].
 var (
 	way    = []string{"killed run", "greeting", "commands", "scratch", "scope", "network", "two at once", "cancelled start", "crash"}
-	basics = []string{"greeting", "scope", "network"}
+	basics = []string{"greeting", "network"}
 )
 
 func TestNativeInEmulated(t *testing.T) { conform(t, native.New(), way) }
 
-func TestRuncInEmulated(t *testing.T) { conform(t, runc.New(), []string{"greeting", "network"}) }
+func TestRuncInEmulated(t *testing.T) { conform(t, runc.New(), basics) }
 
 func TestCrunInEmulated(t *testing.T) { conform(t, crun.New(), []string{"greeting"}) }
 
@@ -58,7 +58,7 @@ func TestLXCInEmulated(t *testing.T) { conform(t, lxc.New(), basics) }
 func TestDockerInEmulated(t *testing.T) { conform(t, docker.New(t.TempDir()), basics) }
 
 func TestKVMInEmulated(t *testing.T) {
-	conform(t, qemu.KVM(t.TempDir()), []string{"greeting", "network"})
+	conform(t, qemu.KVM(t.TempDir()), basics)
 }
 
 func conform(t *testing.T, inner bench.Platform, only []string) {
