@@ -47,7 +47,7 @@ func serve(ctx context.Context, args []string) error {
 		in, out = f, f
 	}
 	for _, f := range []*os.File{in, out} {
-		restore, err := makeRaw(f)
+		restore, err := agent.MakeRaw(f)
 		if err != nil {
 			return err
 		}
@@ -62,6 +62,9 @@ func openPort(ctx context.Context, path string) (*os.File, error) {
 	defer cancel()
 	for {
 		fd, err := unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+		if err == unix.ENXIO {
+			fd, err = connect(path)
+		}
 		if err == nil {
 			return os.NewFile(uintptr(fd), path), nil
 		}
@@ -76,22 +79,19 @@ func openPort(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
-// makeRaw turns a terminal's line discipline off, as a stream of bytes needs;
-// anything else it leaves alone.
-func makeRaw(f *os.File) (restore func(), err error) {
-	fd := int(f.Fd())
-	before, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+// connect connects to the socket at path; ENXIO if it is none.
+func connect(path string) (fd int, err error) {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK {
+		return -1, unix.ENXIO
+	}
+	fd, err = unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return func() {}, nil
+		return -1, err
 	}
-	raw := *before
-	raw.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
-	raw.Oflag &^= unix.OPOST
-	raw.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
-	raw.Cflag = raw.Cflag&^(unix.CSIZE|unix.PARENB) | unix.CS8
-	raw.Cc[unix.VMIN], raw.Cc[unix.VTIME] = 1, 0
-	if err := unix.IoctlSetTermios(fd, unix.TCSETS, &raw); err != nil {
-		return nil, fmt.Errorf("make terminal raw: %w", err)
+	if err := unix.Connect(fd, &unix.SockaddrUnix{Name: path}); err != nil {
+		unix.Close(fd)
+		return -1, err
 	}
-	return func() { _ = unix.IoctlSetTermios(fd, unix.TCSETS, before) }, nil
+	return fd, nil
 }

@@ -82,7 +82,7 @@ be compared, or the question is invalid.`,
   tare gate results/main results/branch --max-regression 5% --metric throughput --junit gate.xml`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			most, err := parseShare(limit)
+			most, err := parseShare("--max-regression", limit)
 			if err != nil {
 				return err
 			}
@@ -129,10 +129,10 @@ func gateStatus(d compare.Decision) error {
 	return nil
 }
 
-// parseShare reads "5%" or "0.05".
-func parseShare(s string) (float64, error) {
+// parseShare reads a flag's "5%" or "0.05".
+func parseShare(flag, s string) (float64, error) {
 	if s == "" {
-		return 0, usageError("--max-regression is missing: give the worsening allowed, such as 5%%")
+		return 0, usageError("%s is missing: give a share such as 5%%", flag)
 	}
 	text, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
@@ -140,7 +140,7 @@ func parseShare(s string) (float64, error) {
 		v /= 100
 	}
 	if err != nil || !(v >= 0 && v < 1) {
-		return 0, usageError("--max-regression %q: give a share from 0 to below 100%%, such as 5%% or 0.05", s)
+		return 0, usageError("%s %q: give a share from 0 to below 100%%, such as 5%% or 0.05", flag, s)
 	}
 	return v, nil
 }

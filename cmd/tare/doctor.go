@@ -12,6 +12,7 @@ import (
 	"tare/internal/cgroup"
 	"tare/internal/host"
 	"tare/internal/meter"
+	"tare/internal/meter/idle"
 )
 
 // diagnosis is the JSON of tare doctor.
@@ -172,6 +173,11 @@ func meters() []meterState {
 		r.Close()
 	}
 	add("proc", string(bench.Host), err)
+	watcher, err := idle.Open()
+	if err == nil {
+		err = watcher.Close()
+	}
+	add("idle", string(bench.Host), err)
 	_, err = os.Stat("/proc/pressure/cpu")
 	add("pressure", string(bench.Host), err)
 	_, err = cgroup.Detect()

@@ -10,14 +10,14 @@ import (
 // enough asks the run's stopping rule at the end of a block, nil without a rule.
 // It replays it from the outcomes on disk each time: nothing is remembered that
 // a resumed run would not know.
-func enough(r *store.Run) func(caseName string, block int) (bool, error) {
+func enough(r *store.Run) func(scene string, block int) (bool, error) {
 	u := r.Plan().Until
 	if u == nil {
 		return nil
 	}
 	var stops []overhead.Stop
 	asked := 0 // the block stops is of; no trial ends between the questions of one
-	return func(caseName string, block int) (bool, error) {
+	return func(scene string, block int) (bool, error) {
 		if !slices.Contains(u.Looks, block) {
 			return false, nil
 		}
@@ -28,9 +28,8 @@ func enough(r *store.Run) func(caseName string, block int) (bool, error) {
 			}
 			asked = block
 		}
-		return slices.ContainsFunc(stops, func(s overhead.Stop) bool {
-			return s.Case == caseName && s.Ended && s.Blocks <= block
-		}), nil
+		end, ended := overhead.EndOf(r.Plan(), stops, r.Plan().Scene(scene))
+		return ended && end <= block, nil
 	}
 }
 

@@ -68,7 +68,7 @@ func TestEnoughIsTheSameAfterAResume(t *testing.T) {
 				if b == killed {
 					r, ask = reopened(t, r, 2*(8-b))
 				}
-				if is, err := ask("up", b); err != nil || is != (b == end) {
+				if is, err := ask("up/lxc", b); err != nil || is != (b == end) {
 					t.Errorf("killed after block %d, asked after %d of %d: %v, %v", killed, b, end, is, err)
 				}
 			}
@@ -106,7 +106,7 @@ func TestNothingIsLeftOfACaseThatIsEnough(t *testing.T) {
 		t.Errorf("%d trials left, %v", n, err)
 	}
 	ask := enough(r)
-	if is, err := ask("up", 3); err != nil || !is {
+	if is, err := ask("up/native", 3); err != nil || !is {
 		t.Errorf("enough: %v, %v", is, err)
 	}
 	stops, err := overhead.StopsOf(r)

@@ -29,7 +29,7 @@ type progress struct {
 	failed   int
 	cases    map[string]string // by scene
 	next     int               // place in the plan of the first trial not begun
-	ended    map[string]int    // blocks of the cases whose stopping rule ended them
+	ended    map[string]int    // blocks of the scenes whose stopping rule ended them
 	drawn    int               // lines on the screen to draw over
 	now      run.Event
 	took     map[string][]time.Duration // of finished trials, by scene
@@ -147,7 +147,7 @@ func (g *progress) record(e run.Event) string {
 
 // needed reports whether a trial is, as far as is known.
 func (g *progress) needed(t bench.Trial) bool {
-	blocks, ended := g.ended[g.cases[t.Scene]]
+	blocks, ended := g.ended[t.Scene]
 	return !ended || t.Block <= blocks
 }
 
@@ -156,8 +156,8 @@ func (g *progress) bound() string {
 	if g.plan.Until == nil {
 		return ""
 	}
-	for _, c := range g.cases {
-		if _, ended := g.ended[c]; !ended {
+	for scene := range g.cases {
+		if _, ended := g.ended[scene]; !ended {
 			return "≤"
 		}
 	}

@@ -32,6 +32,8 @@ func (a *app) selftestParts() []selftestPart {
 		{a.selftestInjectCommand(), 60 * time.Minute},
 		{a.selftestCostCommand(), 25 * time.Minute},
 		{a.selftestClockCommand(), 10 * time.Minute},
+		{a.selftestSumCommand(), 8 * time.Minute},
+		{a.selftestStopCommand(), 40 * time.Minute},
 	}
 }
 

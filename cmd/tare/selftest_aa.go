@@ -21,6 +21,7 @@ type trialSet struct {
 	cases     []string
 	group     int
 	out       string
+	set       []string // values of the specification to replace
 	keeping
 	m manner
 }
@@ -70,7 +71,7 @@ func (a *app) trials(ctx context.Context, name string, text []byte, t *trialSet,
 	if _, err := os.Stat(filepath.Join(t.out, "run.json")); err == nil {
 		return a.resume(ctx, t.out, t.m)
 	}
-	r := &request{name: name, text: text}
+	r := &request{name: name, text: text, set: t.set}
 	return a.run(ctx, r, t.out, t.m)
 }
 

@@ -1,5 +1,7 @@
 package bench
 
+import "strings"
+
 // Level is where a cost is paid.
 type Level string
 
@@ -51,6 +53,13 @@ const (
 	// (IRQ_TIME_ACCOUNTING) they are not in it, elsewhere those that interrupt
 	// a task are. Those that come while a CPU idles are in it nowhere.
 	ColCPUTasks = "cpu_tasks_s"
+	// ColIdleIRQ is the time that interrupts, soft ones included, took on CPUs
+	// that ran no task, and ColIdleWake what these CPUs took from leaving idle to
+	// the switch to a task, all of the machine's. They are in neither tasks' nor
+	// idle time. ColIdleWakes counts how often a CPU left idle for a task.
+	ColIdleIRQ   = "idle_irq_s"
+	ColIdleWake  = "idle_wake_s"
+	ColIdleWakes = "idle_wakes"
 
 	ColMemUsed  = "mem_used_bytes"  // memory in use, page cache excluded
 	ColMemCache = "mem_cache_bytes" // page cache
@@ -87,10 +96,36 @@ const MeterBeside = "beside"
 // split into "vcpu", "iothread" and "vmm" (its other threads).
 func CPUOf(part string) string { return "cpu_" + part + "_s" }
 
+// PartOf is the part that a column is named after by [CPUOf].
+func PartOf(column string) (part string, ok bool) {
+	part, ok = strings.CutPrefix(column, "cpu_")
+	if ok {
+		part, ok = strings.CutSuffix(part, "_s")
+	}
+	return part, ok
+}
+
 // MemOf names the column of the resident memory of one kind of process that
 // serves an instance from outside: MemOf("shim") is "mem_shim_bytes". A VMM is
 // not split. ColMemRSS is their sum.
 func MemOf(part string) string { return "mem_" + part + "_bytes" }
+
+// ReadOf and WrittenOf name the columns of what one kind of process that serves
+// an instance from outside caused to be read from and written to block devices,
+// as [MemOf] does; "disk_read_shim_bytes".
+func ReadOf(part string) string    { return "disk_read_" + part + "_bytes" }
+func WrittenOf(part string) string { return "disk_write_" + part + "_bytes" }
+
+// DaemonsOf names the meter of the daemons of a platform in a trial that has no
+// instance of it: what they use when they serve nobody. Its level is Host.
+func DaemonsOf(platform string) string { return daemonsMeter + platform }
+
+// DaemonsIn is the platform that a meter is named after by [DaemonsOf].
+func DaemonsIn(meter string) (platform string, ok bool) {
+	return strings.CutPrefix(meter, daemonsMeter)
+}
+
+const daemonsMeter = "daemons "
 
 // Sample is one reading of one source.
 type Sample struct {

@@ -20,9 +20,7 @@ import (
 )
 
 const (
-	// portName is the name of the virtio serial port the host talks to.
-	portName = "tare"
-	newRoot  = "/newroot"
+	newRoot = "/newroot"
 	// deviceWait bounds how long a device may take to appear after its driver
 	// was loaded. Under emulation on a busy host that is long.
 	deviceWait = 30 * time.Second
@@ -60,13 +58,16 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	disk := parseScratch(string(cmdline))
-	if disk.bus != "" {
-		if err := loadModules("/modules-" + disk.bus + ".list"); err != nil {
-			return fmt.Errorf("the kernel's drivers for the bus %s: %w", disk.bus, err)
+	devices, err := parseDevices(string(cmdline))
+	if err != nil {
+		return err
+	}
+	if devices.bus != "" {
+		if err := loadModules("/modules-" + devices.bus + ".list"); err != nil {
+			return fmt.Errorf("the kernel's drivers for the bus %s: %w", devices.bus, err)
 		}
 	}
-	if err := enterImage(disk.device); err != nil {
+	if err := enterImage(devices); err != nil {
 		return err
 	}
 	if network != nil {
@@ -74,7 +75,7 @@ func run() error {
 			return err
 		}
 	}
-	port, err := OpenPort(portName)
+	port, err := openPort(devices.port)
 	if err != nil {
 		return err
 	}
@@ -111,37 +112,20 @@ func loadModules(list string) error {
 	return nil
 }
 
-// scratch is what the kernel command line says of the scratch disk.
-type scratch struct{ device, bus string }
-
-// parseScratch reads tare.scratch=DEVICE, without which there is none, and
-// tare.bus=NAME of the bus whose drivers it needs, if those are not loaded anyhow.
-func parseScratch(cmdline string) (s scratch) {
-	for _, word := range strings.Fields(cmdline) {
-		switch key, value, _ := strings.Cut(word, "="); key {
-		case "tare.scratch":
-			s.device = value
-		case "tare.bus":
-			s.bus = value
-		}
-	}
-	return s
-}
-
-// enterImage makes the first disk the root file system and mounts the scratch
+// enterImage makes the root's disk the root file system and mounts the scratch
 // disk, if one is named, in it.
-func enterImage(disk string) error {
-	if err := await("/dev/vda"); err != nil {
+func enterImage(d devices) error {
+	if err := await(d.root); err != nil {
 		return err
 	}
-	if err := mount("/dev/vda", "ext4", newRoot, 0, ""); err != nil {
+	if err := mount(d.root, "ext4", newRoot, 0, ""); err != nil {
 		return err
 	}
-	if disk != "" {
-		if err := await(disk); err != nil {
+	if d.scratch != "" {
+		if err := await(d.scratch); err != nil {
 			return err
 		}
-		if err := mount(disk, "ext4", filepath.Join(newRoot, bench.ScratchDir), 0, ""); err != nil {
+		if err := mount(d.scratch, "ext4", filepath.Join(newRoot, bench.ScratchDir), 0, ""); err != nil {
 			return err
 		}
 	}
@@ -215,54 +199,4 @@ func await(path string) error {
 			return fmt.Errorf("%s has not appeared in %v", path, deviceWait)
 		}
 	}
-}
-
-// OpenPort opens the virtio serial port of that name once the host has its end open.
-func OpenPort(name string) (*os.File, error) {
-	end := time.Now().Add(deviceWait)
-	for ; time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
-		names, err := filepath.Glob("/sys/class/virtio-ports/*/name")
-		if err != nil {
-			return nil, err
-		}
-		for _, file := range names {
-			text, err := os.ReadFile(file)
-			if err != nil || strings.TrimSpace(string(text)) != name {
-				continue
-			}
-			device := "/dev/" + filepath.Base(filepath.Dir(file))
-			port, err := os.OpenFile(device, os.O_RDWR, 0)
-			if err != nil {
-				return nil, fmt.Errorf("open the port %s to the host: %w", name, err)
-			}
-			return port, awaitHost(port, end)
-		}
-	}
-	return nil, fmt.Errorf("no virtio port named %q in %v", name, deviceWait)
-}
-
-// awaitHost waits until the host has opened its end: a read would meet the end
-// of the stream before.
-func awaitHost(port *os.File, end time.Time) error {
-	raw, err := port.SyscallConn()
-	if err != nil {
-		return err
-	}
-	for time.Now().Before(end) {
-		var events int16
-		err := raw.Control(func(fd uintptr) {
-			fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
-			if _, err := unix.Poll(fds, 0); err == nil {
-				events = fds[0].Revents
-			}
-		})
-		if err != nil {
-			return err
-		}
-		if events&unix.POLLHUP == 0 {
-			return nil
-		}
-		time.Sleep(2 * time.Millisecond)
-	}
-	return fmt.Errorf("the host has not opened the port in %v", deviceWait)
 }

@@ -15,8 +15,8 @@ import (
 	"tare/internal/proc"
 )
 
-// Helpers reads the processes that serve instances from outside: their CPU time
-// and their resident memory by part. A VMM ("vmm") is split by thread into
+// Helpers reads the processes that serve instances from outside: their CPU time,
+// their resident memory and their traffic with block devices by part. A VMM ("vmm") is split by thread into
 // vcpu, iothread and the rest. The CPU time of a process or thread that has
 // ended stays counted, so sums never fall.
 type Helpers struct {
@@ -25,10 +25,11 @@ type Helpers struct {
 	page    float64
 }
 
-// part is all processes that play one part, and the places of its CPU time and
-// its memory among the columns.
+// part is all processes that play one part, and the places of its CPU time,
+// its memory and its disk traffic among the columns.
 type part struct {
 	column, memory int
+	read, written  int
 	tasks          []*helper
 }
 
@@ -39,6 +40,8 @@ type helper struct {
 	last  float64
 	gone  bool
 	statm *proc.File
+	io    *proc.File // nil where the kernel counts no traffic of processes, or may not tell
+	disk  [2]float64 // bytes read and written at the last reading
 	vmm   *vmm
 }
 
@@ -79,7 +82,8 @@ func OpenHelpers(procDir string, processes []bench.Process) (*Helpers, error) {
 			byPart[p.Part] = g
 			h.parts = append(h.parts, g)
 			g.memory = len(h.columns)
-			h.columns = append(h.columns, bench.MemOf(p.Part))
+			g.read, g.written = g.memory+1, g.memory+2
+			h.columns = append(h.columns, bench.MemOf(p.Part), bench.ReadOf(p.Part), bench.WrittenOf(p.Part))
 		}
 		dir := filepath.Join(procDir, strconv.Itoa(p.PID))
 		statm, err := proc.Open(filepath.Join(dir, "statm"))
@@ -88,6 +92,9 @@ func OpenHelpers(procDir string, processes []bench.Process) (*Helpers, error) {
 			return nil, fmt.Errorf("open helper meter: %s (pid %d): %w", p.Part, p.PID, err)
 		}
 		t := &helper{pid: p.PID, clock: processClock(p.PID), statm: statm}
+		if io, err := proc.Open(filepath.Join(dir, "io")); err == nil {
+			t.io = io
+		}
 		if p.Part == "vmm" {
 			t.vmm = &vmm{dir: filepath.Join(dir, "task"), threads: map[string]*thread{}, past: map[string]int64{}}
 		}
@@ -139,6 +146,11 @@ func (h *Helpers) readTask(g *part, t *helper, v []float64, rss int) error {
 			t.gone = true
 		}
 	}
+	if err := t.readDisk(); err != nil {
+		return err
+	}
+	v[g.read] += t.disk[0]
+	v[g.written] += t.disk[1]
 	if t.vmm != nil {
 		if !t.gone {
 			if err := t.vmm.read(); err != nil {
@@ -161,6 +173,28 @@ func (h *Helpers) readTask(g *part, t *helper, v []float64, rss int) error {
 		}
 	}
 	v[g.column] += t.last
+	return nil
+}
+
+// readDisk reads what the process caused to be read and written
+// (Documentation/filesystems/proc.rst, /proc/PID/io). Of one that has ended the
+// last reading stands; where nothing can be read it is missing.
+func (t *helper) readDisk() error {
+	if t.io == nil {
+		t.disk = [2]float64{math.NaN(), math.NaN()}
+		return nil
+	}
+	b, err := t.io.Read()
+	if err != nil || len(b) == 0 {
+		return nil
+	}
+	for i, key := range []string{"read_bytes:", "write_bytes:"} {
+		n, ok := proc.Keyed(b, key)
+		if !ok {
+			return fmt.Errorf("helper meter: io of pid %d: no number under %q in %q", t.pid, key, b)
+		}
+		t.disk[i] = n
+	}
 	return nil
 }
 
@@ -225,6 +259,9 @@ func (h *Helpers) Close() error {
 	for _, g := range h.parts {
 		for _, t := range g.tasks {
 			t.statm.Close()
+			if t.io != nil {
+				t.io.Close()
+			}
 			if t.vmm != nil {
 				for _, th := range t.vmm.threads {
 					th.file.Close()

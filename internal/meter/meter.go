@@ -8,11 +8,13 @@ import (
 	"math"
 
 	"tare/internal/bench"
+	"tare/internal/meter/idle"
 )
 
 // OpenHost opens the readers of the whole machine. Network traffic is that of
 // the host's own devices; lab is where the instances' bridge and wires are. A
-// host whose control groups account for no CPU time has no reader of tasks.
+// host whose control groups account for no CPU time has no reader of tasks, one
+// that lets no program be attached to tracepoints none of what idle CPUs do.
 func OpenHost() ([]bench.Reader, error) {
 	r, err := OpenProc("/proc", "/sys")
 	if err != nil {
@@ -21,6 +23,9 @@ func OpenHost() ([]bench.Reader, error) {
 	readers := []bench.Reader{r}
 	if t, err := OpenTasks("/proc"); err == nil {
 		readers = append(readers, t)
+	}
+	if i, err := idle.Open(); err == nil {
+		readers = append(readers, i)
 	}
 	return readers, nil
 }

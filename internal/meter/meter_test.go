@@ -183,8 +183,14 @@ func TestHelpers(t *testing.T) {
 			t.Errorf("no column %s in %v", c, r.Columns())
 		}
 	}
+	if err := os.WriteFile(filepath.Join(t.TempDir(), "written"), make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	time.Sleep(100 * time.Millisecond)
 	a := read(t, r)
+	if a[bench.WrittenOf("vmm")] < 1<<20 || a[bench.WrittenOf("shim")] != 0 {
+		t.Errorf("disk: %v", a)
+	}
 	if a["cpu_shim_s"] <= 0 || a["cpu_vmm_s"] <= 0 || a[bench.ColMemRSS] <= 0 {
 		t.Errorf("nothing counted: %v", a)
 	}

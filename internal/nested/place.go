@@ -87,9 +87,13 @@ func loadModules(ctx context.Context, platform string) {
 // seat puts the golden image where the platform could only copy it to. Of
 // Docker's store that is the one layer of its image, empty so far: the image is
 // mounted over it, where containers find it as their lower layer.
-func seat(ctx context.Context, platform string, e bench.Env) error {
+func seat(ctx context.Context, platform string, options map[string]string, e bench.Env) error {
 	if platform != "docker" {
 		return nil
+	}
+	if driver := options["driver"]; driver != "overlay2" {
+		return fmt.Errorf("docker's storage driver %s in an outer guest: %w%w", driver, bench.ErrInvalid,
+			bench.Hint("it would copy the image there first: nested, only overlay2 is known"))
 	}
 	layers, err := filepath.Glob(stateDir + "/docker/overlay2/*/diff")
 	if err != nil || len(layers) != 1 {

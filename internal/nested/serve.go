@@ -134,7 +134,7 @@ func (s *server) start(ctx context.Context, r wire.Start) (*wire.Started, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := seat(ctx, r.Platform, env); err != nil {
+	if err := seat(ctx, r.Platform, r.Options, env); err != nil {
 		return nil, err
 	}
 	opened := clock.Now() - began

@@ -126,24 +126,24 @@ func (s *study) readOutcomes() error {
 	return nil
 }
 
-// dropNotNeeded takes the trials beyond the end of their case out of the scenes.
+// dropNotNeeded takes the trials beyond the end of their scene out of it.
 func (s *study) dropNotNeeded() {
 	for id, trials := range s.scenes {
 		s.scenes[id] = slices.DeleteFunc(trials, func(t bench.Trial) bool { return NotNeeded(s.plan, s.stops, t) })
 	}
 }
 
-// level is the confidence at which a case's intervals are made, and blocks how
+// level is the confidence at which a row's intervals are made, and blocks how
 // many it has if it is complete.
-func (s *study) level(caseName string) (level float64, blocks int) {
+func (s *study) level(caseName, platform string) (level float64, blocks int) {
 	for _, stop := range s.stops {
-		switch {
-		case stop.Case != caseName:
-		case stop.Ended:
-			return stop.Confidence, stop.Blocks
-		default:
-			return stop.Confidence, s.plan.Blocks
+		if stop.Case != caseName {
+			continue
 		}
+		if end, ended := stop.Platforms[platform]; ended {
+			return stop.Confidence, end
+		}
+		return stop.Confidence, s.plan.Blocks
 	}
 	return confidence, s.plan.Blocks
 }

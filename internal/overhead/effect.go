@@ -21,7 +21,7 @@ func (s *study) effect(row *Row, caseName string, compared bool, base []Point, f
 	for _, p := range base {
 		baseline[p.Block] = p.Value
 	}
-	level, planned := s.level(caseName)
+	level, planned := s.level(caseName, row.Platform)
 	ratios, interval, v, err := compare(value, baseline, level, s.plan.Margin)
 	for _, r := range ratios {
 		e.Ratios = append(e.Ratios, Point{r.Block, trials[r.Block], r.Value})

@@ -199,9 +199,12 @@ type Drift struct {
 // Stop says why a case ended when it did.
 type Stop struct {
 	Case   string `json:"case"`
-	Blocks int    `json:"blocks"` // that were run, every scene of them
+	Blocks int    `json:"blocks"` // that were run, every scene of them that goes on
 	// Ended: the rule needs no more blocks; until then the case goes on.
 	Ended bool `json:"ended"`
+	// Platforms are the blocks at which each platform ended; one that goes on is
+	// absent. The baseline goes on as long as any other.
+	Platforms map[string]int `json:"platforms"`
 	// Narrow: every subject's interval is as narrow as was asked.
 	Narrow bool   `json:"narrow"`
 	Why    string `json:"why"`
@@ -242,6 +245,8 @@ type Usage struct {
 	// RestParts splits RestCPU: "observer" is Tare itself, "other tasks"
 	// everything else that is scheduled, kernel threads among it, and "irq" and
 	// "softirq" interrupts, where the kernel keeps them out of tasks' time.
+	// "interrupts on idle CPUs" and "out of idle" are what CPUs did
+	// that ran no task and did not idle, where that could be measured.
 	RestParts map[string]float64 `json:"rest_parts,omitempty"`
 	// BusyCPU is the host's own counter, and Unattributed what of it is in
 	// neither guest, layer, others nor rest; below 0 if they exceed it.
@@ -262,16 +267,21 @@ type Usage struct {
 	Absent []string `json:"absent,omitempty"`
 	// Parts splits LayerCPU: "shim", "daemon", "vcpu", ...
 	Parts map[string]float64 `json:"parts,omitempty"`
+	// IdleDaemons is what of the daemons' CPU they would have used for nobody,
+	// as measured while other platforms ran. It is in RestCPU, not in LayerCPU.
+	IdleDaemons map[string]float64 `json:"idle_daemons_cpu,omitempty"`
 	// Memory in bytes, at the end of the window.
 	GuestMem float64 `json:"guest_mem_bytes"`
 	LayerMem float64 `json:"layer_mem_bytes"`
 	RestMem  float64 `json:"rest_mem_bytes"` // in use on the host and in no instance or layer
-	// Disk traffic of the host in bytes per second, of it the subjects', and
-	// what is left: the layers' and everything else's, which no counter tells apart.
+	// Disk traffic of the host in bytes per second, of it the subjects', what the
+	// processes of the layer cause beyond that, and what is left.
 	DiskRead       float64 `json:"disk_read_bytes_per_s"`
 	DiskWrite      float64 `json:"disk_write_bytes_per_s"`
 	GuestDiskRead  float64 `json:"guest_disk_read_bytes_per_s"`
 	GuestDiskWrite float64 `json:"guest_disk_write_bytes_per_s"`
+	LayerDiskRead  float64 `json:"layer_disk_read_bytes_per_s"`
+	LayerDiskWrite float64 `json:"layer_disk_write_bytes_per_s"`
 	RestDiskRead   float64 `json:"rest_disk_read_bytes_per_s"`
 	RestDiskWrite  float64 `json:"rest_disk_write_bytes_per_s"`
 	// Network traffic of the subjects, in bytes per second. It is in the lab's

@@ -26,6 +26,7 @@ type watched struct {
 // samples reads the samples of every finished trial once.
 func (s *study) samples() *observed {
 	o := &observed{shares: map[string][]*share{}, trials: map[string]*share{}, counts: map[string]int{}, levels: map[bench.Level]*watched{}}
+	read := map[string]map[source]*track{} // by trial
 	for _, t := range s.plan.Trials {
 		out := s.last[t.ID]
 		if out == nil || out.Status != bench.Done {
@@ -56,8 +57,14 @@ func (s *study) samples() *observed {
 		for level, span := range spans {
 			o.levels[level].seconds += float64(span[1]-span[0]) / 1e9
 		}
-		o.trials[t.ID] = newShare(out, tracks)
-		o.shares[t.Scene] = append(o.shares[t.Scene], o.trials[t.ID])
+		read[t.ID] = tracks
+	}
+	idle := idleDaemons(read)
+	for _, t := range s.plan.Trials {
+		if tracks := read[t.ID]; tracks != nil {
+			o.trials[t.ID] = newShare(s.last[t.ID], tracks, idle)
+			o.shares[t.Scene] = append(o.shares[t.Scene], o.trials[t.ID])
+		}
 	}
 	return o
 }

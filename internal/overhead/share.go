@@ -18,6 +18,9 @@ type share struct {
 	notes  []string
 	window [2]int64
 	tracks map[source]*track
+	// idle is what daemons use, and daemons what of it is not in parts but with the rest.
+	idle    map[daemon]float64
+	daemons map[string]float64
 }
 
 // The JSON names of the fields of Usage that may be absent.
@@ -27,6 +30,7 @@ const (
 	fGuestMem, fLayerMem, fRestMem            = "guest_mem_bytes", "layer_mem_bytes", "rest_mem_bytes"
 	fDiskRead, fDiskWrite                     = "disk_read_bytes_per_s", "disk_write_bytes_per_s"
 	fGuestDiskRead, fGuestDiskWrite           = "guest_disk_read_bytes_per_s", "guest_disk_write_bytes_per_s"
+	fLayerDiskRead, fLayerDiskWrite           = "layer_disk_read_bytes_per_s", "layer_disk_write_bytes_per_s"
 	fRestDiskRead, fRestDiskWrite             = "rest_disk_read_bytes_per_s", "rest_disk_write_bytes_per_s"
 	fNetRx, fNetTx                            = "net_rx_bytes_per_s", "net_tx_bytes_per_s"
 	fRestNetRx, fRestNetTx                    = "rest_net_rx_bytes_per_s", "rest_net_tx_bytes_per_s"
@@ -43,8 +47,9 @@ type instance struct {
 	held float64
 }
 
-func newShare(o *bench.Outcome, tracks map[source]*track) *share {
-	s := &share{is: map[string]float64{}, parts: map[string]float64{}, others: map[bench.Role]float64{}, window: o.Window, tracks: tracks}
+func newShare(o *bench.Outcome, tracks map[source]*track, idle map[daemon]float64) *share {
+	s := &share{is: map[string]float64{}, parts: map[string]float64{}, others: map[bench.Role]float64{}, window: o.Window, tracks: tracks,
+		idle: idle, daemons: map[string]float64{}}
 	s.put(fStealCPU, hostProc, bench.ColCPUSteal)
 	s.disk(o)
 	s.network(o)
@@ -163,9 +168,13 @@ func (s *share) helpers(a *bench.ActorOutcome, u *instance, counted map[string]b
 		}
 		v, ok := s.rate(src, bench.CPUOf(p))
 		u.lackLayer = u.lackLayer || !ok
-		if ok {
-			u.parts[p] = v
+		if !ok {
+			continue
 		}
+		if !slices.Contains(own, p) {
+			v -= s.idling(daemon{a.Platform.Driver(), p}, v)
+		}
+		u.parts[p] = v
 	}
 	if again {
 		rss, u.lackLMem = s.memoryOf(src, a.Scope.Helpers)
@@ -242,7 +251,14 @@ func (s *share) ownKernel(a *bench.ActorOutcome, u *instance, rss float64) {
 	var ok bool
 	u.guest, ok = s.rate(src, bench.ColCPUBusy)
 	u.lackCPU = !ok
-	if vcpu, known := u.parts["vcpu"]; known && ok {
+	vcpu, known := u.parts["vcpu"]
+	if _, process := u.parts["kernel"]; process {
+		// The kernel is a process of the host, and so is each program it runs:
+		// they come and go, and the control group has them all.
+		delete(u.parts, "kernel")
+		vcpu, known = s.rate(source{bench.Layer, a.Actor, "cgroup"}, bench.ColCPUBusy)
+	}
+	if known && ok {
 		ran := s.inside(a, u, vcpu)
 		if ran > vcpu {
 			if ran-vcpu > 0.02+0.02*vcpu {

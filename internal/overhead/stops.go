@@ -2,6 +2,8 @@ package overhead
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"tare/internal/bench"
 	"tare/internal/stats"
@@ -26,14 +28,25 @@ func StopsOf(r *store.Run) ([]Stop, error) {
 	return replay(r.Plan(), last), nil
 }
 
-// NotNeeded reports whether the trial lies beyond the end of its case.
+// NotNeeded reports whether the trial lies beyond the end of its scene.
 func NotNeeded(p *bench.Plan, stops []Stop, t bench.Trial) bool {
+	end, ended := EndOf(p, stops, p.Scene(t.Scene))
+	return ended && t.Block > end
+}
+
+// EndOf returns the blocks at which the rule ended a scene, if it did. The
+// baseline ends with the last platform that is compared with it.
+func EndOf(p *bench.Plan, stops []Stop, scene *bench.Scene) (blocks int, ended bool) {
 	for _, s := range stops {
-		if s.Ended && t.Block > s.Blocks && p.Scene(t.Scene).Case == s.Case {
-			return true
+		if s.Case != scene.Case {
+			continue
 		}
+		if scene.Platform.String() == p.Baseline {
+			return s.Blocks, s.Ended
+		}
+		blocks, ended = s.Platforms[scene.Platform.String()]
 	}
-	return false
+	return blocks, ended
 }
 
 // replay asks the rule about every case; last holds the last outcome of each trial.
@@ -56,56 +69,72 @@ func replay(p *bench.Plan, last map[string]*bench.Outcome) []Stop {
 
 // history is what a stopping rule may know of a case.
 type history struct {
-	// whole is how many blocks, from the first, have a final outcome of every
-	// scene; reached is the last that has any outcome.
-	whole, reached int
-	// values by block, by what is compared; the baseline's apart.
-	values, baseline map[string]map[int]float64
-	base             map[string]string // whose baseline is whose
+	blocks int // planned
+	// whole is how many blocks, from the first, have a final outcome, and
+	// reached the last that has any, by platform.
+	whole, reached map[string]int
+	baseline       string              // "" if it has no part in the case
+	platforms      []string            // the others, in the plan's order
+	names          map[string][]string // what is compared of each
+	// values by block, by what is compared; the baseline's by metric.
+	values, base map[string]map[int]float64
+	metric       map[string]string // by what is compared
 }
 
 func newHistory(p *bench.Plan, name string, last map[string]*bench.Outcome) *history {
-	h := &history{values: map[string]map[int]float64{}, baseline: map[string]map[int]float64{}, base: map[string]string{}}
+	h := &history{blocks: p.Blocks, whole: map[string]int{}, reached: map[string]int{}, names: map[string][]string{},
+		values: map[string]map[int]float64{}, base: map[string]map[int]float64{}, metric: map[string]string{}}
 	metrics := deciding(p.Metrics[name])
 	for i := range p.Scenes {
-		if sc := &p.Scenes[i]; sc.Case == name && sc.Platform.String() != p.Baseline {
-			for _, m := range metrics {
-				h.values[widthName(sc, m, metrics)] = map[int]float64{}
-				h.base[widthName(sc, m, metrics)] = m
-			}
-		}
-	}
-	open := p.Blocks + 1 // the first block that lacks an outcome
-	for _, t := range p.Trials {
-		sc := p.Scene(t.Scene)
+		sc := &p.Scenes[i]
 		if sc.Case != name {
 			continue
 		}
-		o := last[t.ID]
-		if o != nil {
-			h.reached = max(h.reached, t.Block)
-		}
-		if o == nil || o.Status == bench.Aborted {
-			open = min(open, t.Block)
+		platform := sc.Platform.String()
+		h.whole[platform] = p.Blocks
+		if platform == p.Baseline {
+			h.baseline = platform
 			continue
 		}
+		h.platforms = append(h.platforms, platform)
 		for _, m := range metrics {
-			into := h.values[widthName(sc, m, metrics)]
-			if sc.Platform.String() == p.Baseline {
-				if h.baseline[m] == nil {
-					h.baseline[m] = map[int]float64{}
-				}
-				into = h.baseline[m]
-			}
-			for _, v := range o.Values {
-				if v.Metric == m && o.Status == bench.Done {
-					into[t.Block] = v.Value
-				}
+			compared := widthName(sc, m, metrics)
+			h.names[platform] = append(h.names[platform], compared)
+			h.values[compared], h.metric[compared] = map[int]float64{}, m
+		}
+	}
+	for _, m := range metrics {
+		h.base[m] = map[int]float64{}
+	}
+	for _, t := range p.Trials {
+		if sc := p.Scene(t.Scene); sc.Case == name {
+			h.add(sc, t, last[t.ID], metrics)
+		}
+	}
+	return h
+}
+
+// add takes note of a trial's last outcome, or that it has none.
+func (h *history) add(sc *bench.Scene, t bench.Trial, o *bench.Outcome, metrics []string) {
+	platform := sc.Platform.String()
+	if o != nil {
+		h.reached[platform] = max(h.reached[platform], t.Block)
+	}
+	if o == nil || o.Status == bench.Aborted {
+		h.whole[platform] = min(h.whole[platform], t.Block-1)
+		return
+	}
+	for _, m := range metrics {
+		into := h.values[widthName(sc, m, metrics)]
+		if platform == h.baseline {
+			into = h.base[m]
+		}
+		for _, v := range o.Values {
+			if v.Metric == m && o.Status == bench.Done {
+				into[t.Block] = v.Value
 			}
 		}
 	}
-	h.whole = open - 1
-	return h
 }
 
 // deciding names the headline metrics, or the first where there is none.
@@ -130,9 +159,9 @@ func widthName(sc *bench.Scene, metric string, metrics []string) string {
 	return sc.Platform.String() + " " + metric
 }
 
-// ratios are the paired ratios of the first blocks. Where one cannot be made,
-// such as of a zero, there are none: the case goes on to its max.
-func (h *history) ratios(blocks int) map[string][]float64 {
+// ratios are the paired ratios of the platforms' first blocks. Where one cannot
+// be made, such as of a zero, there are none: the platform goes on to the max.
+func (h *history) ratios(platforms []string, blocks int) map[string][]float64 {
 	first := func(values map[int]float64) map[int]float64 {
 		out := map[int]float64{}
 		for b, v := range values {
@@ -143,36 +172,75 @@ func (h *history) ratios(blocks int) map[string][]float64 {
 		return out
 	}
 	all := map[string][]float64{}
-	for name, values := range h.values {
-		all[name] = nil
-		pairs, err := stats.PairedRatios(first(values), first(h.baseline[h.base[name]]))
-		if err != nil {
-			continue
-		}
-		for _, r := range pairs {
-			all[name] = append(all[name], r.Value)
+	for _, platform := range platforms {
+		for _, name := range h.names[platform] {
+			all[name] = nil
+			pairs, err := stats.PairedRatios(first(h.values[name]), first(h.base[h.metric[name]]))
+			if err != nil {
+				continue
+			}
+			for _, r := range pairs {
+				all[name] = append(all[name], r.Value)
+			}
 		}
 	}
 	return all
 }
 
-// stop asks the rule at each look whose blocks are whole. A case that was run
-// beyond a look was not ended there, whatever the rule says of it now.
-func (h *history) stop(u *bench.Until) Stop {
-	s := Stop{Blocks: h.whole, Looks: []Look{}}
-	for k, blocks := range u.Looks {
-		if blocks > h.whole {
-			s.Confidence = stats.LookConfidence(u.Looks, k, confidence)
-			s.Why = fmt.Sprintf("goes on: the next look is after %d blocks", blocks)
-			return s
-		}
-		d := stop.Decide(*u, h.ratios(blocks), blocks)
-		s.Looks = append(s.Looks, Look{Blocks: blocks, Confidence: d.Confidence, Widths: d.Widths})
-		s.Confidence = d.Confidence
-		if (d.Stop || blocks == u.Max) && h.reached <= blocks {
-			s.Ended, s.Blocks, s.Narrow, s.Why = true, blocks, d.Narrow, d.Why
-			return s
-		}
+// ready is how many blocks, from the first, have a final outcome of each of the
+// platforms and of the baseline.
+func (h *history) ready(platforms []string) int {
+	n := h.blocks
+	for _, platform := range platforms {
+		n = min(n, h.whole[platform])
 	}
+	if h.baseline != "" {
+		n = min(n, h.whole[h.baseline])
+	}
+	return n
+}
+
+// stop asks the rule at each look for which every platform that goes on is
+// ready. A platform that was run beyond a look was not ended there, whatever
+// the rule says of it now. Where there is none but the baseline, that goes on
+// to the max.
+func (h *history) stop(u *bench.Until) Stop {
+	s := Stop{Looks: []Look{}, Platforms: map[string]int{}, Narrow: true}
+	var before []string // in words, of the platforms that ended before the last look
+	open := slices.Clone(h.platforms)
+	for k, blocks := range u.Looks {
+		s.Confidence = stats.LookConfidence(u.Looks, k, confidence)
+		s.Blocks = h.ready(open)
+		if blocks > s.Blocks {
+			s.Narrow = false
+			s.Why = strings.Join(append(before, fmt.Sprintf("goes on: the next look is after %d blocks", blocks)), "; ")
+			return s
+		}
+		d := stop.Decide(*u, h.ratios(open, blocks), blocks)
+		s.Looks = append(s.Looks, Look{Blocks: blocks, Confidence: d.Confidence, Widths: d.Widths})
+		var on []string
+		for _, platform := range open {
+			narrow := !slices.ContainsFunc(h.names[platform], func(name string) bool { return !d.Within(*u, name) })
+			if (!narrow && blocks < u.Max) || h.reached[platform] > blocks {
+				on = append(on, platform)
+				continue
+			}
+			s.Platforms[platform] = blocks
+			s.Narrow = s.Narrow && narrow
+		}
+		if len(on) == 0 && (len(h.platforms) > 0 || blocks == u.Max && h.reached[h.baseline] <= blocks) {
+			s.Ended, s.Blocks = true, blocks
+			s.Narrow = s.Narrow && len(h.platforms) > 0
+			s.Why = strings.Join(append(before, d.Why), "; ")
+			return s
+		}
+		for _, platform := range open {
+			if s.Platforms[platform] == blocks {
+				before = append(before, fmt.Sprintf("%s within ±%.3g %% after %d blocks", platform, 100*u.Interval, blocks))
+			}
+		}
+		open = on
+	}
+	s.Narrow, s.Blocks = false, h.ready(open)
 	return s
 }

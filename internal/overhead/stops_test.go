@@ -80,6 +80,48 @@ func TestACaseEndsWhereItsIntervalIsNarrow(t *testing.T) {
 	}
 }
 
+// A platform ends by itself; the baseline goes on as long as any.
+func TestEachPlatformEndsWhereItsIntervalIsNarrow(t *testing.T) {
+	run := ruled(t, 0.900, 0.901, 0.899) // lxc
+	run.platform = append(run.platform, "docker")
+	run.values["docker"] = nil
+	for b, r := range []float64{0.80, 0.95, 0.90, 0.899, 0.901, 0.90, 0.90, 0.90, 0.90} {
+		if b < 3 {
+			run.values["native"][b] = 100
+			run.values["lxc"][b] = 100 * (0.9 + 0.001*float64(b))
+		} else {
+			run.values["native"] = append(run.values["native"], 100)
+		}
+		run.values["docker"] = append(run.values["docker"], 100*r)
+	}
+	stored := run.write(t)
+	result := analyze(t, stored)
+	s := result.Stops[0]
+	if !s.Ended || s.Narrow || s.Blocks != 9 || s.Platforms["lxc"] != 3 || s.Platforms["docker"] != 9 ||
+		!strings.HasPrefix(s.Why, "lxc within ±3 % after 3 blocks; 9 blocks, the most allowed; no interval within ±3 %: docker ±") {
+		t.Errorf("%+v", s)
+	}
+	if len(s.Looks[0].Widths) != 2 || len(s.Looks[1].Widths) != 1 {
+		t.Errorf("looks: %+v", s.Looks)
+	}
+	if n := result.Trials; !result.Complete || n.NotNeeded != 6 || n.Missing != 0 {
+		t.Errorf("%+v, complete %v", n, result.Complete)
+	}
+	for _, row := range result.Cases[0].Rows {
+		if row.Missing > 0 || row.Effect != nil && row.Effect.Confidence != s.Confidence {
+			t.Errorf("%s: %+v", row.Platform, row)
+		}
+		if row.Platform == "lxc" && (row.Effect.N != 3 || strings.Contains(row.Effect.Why, "blocks have both")) {
+			t.Errorf("lxc: %+v", row.Effect)
+		}
+	}
+	for scene, want := range map[string]int{"cpu/native": 9, "cpu/lxc": 3, "cpu/docker": 9} {
+		if end, ended := EndOf(stored.Plan(), result.Stops, stored.Plan().Scene(scene)); !ended || end != want {
+			t.Errorf("%s ends at %d, %v; want %d", scene, end, ended, want)
+		}
+	}
+}
+
 // The interval shown is the one that was looked at: corrected for looking.
 func TestTheFinalIntervalIsThatOfTheLook(t *testing.T) {
 	ratios := []float64{0.900, 0.901, 0.899}

@@ -32,13 +32,13 @@ func counts(level bench.Level, column string) bool {
 	switch column {
 	case bench.ColCPUBusy, bench.ColDiskRead, bench.ColDiskWrite, bench.ColNetRx, bench.ColNetTx:
 		return true
-	case bench.ColCPUSteal, bench.ColCPUIRQ, bench.ColCPUSoftIRQ, bench.ColCPUTasks, bench.ColObserver:
+	case bench.ColCPUSteal, bench.ColCPUIRQ, bench.ColCPUSoftIRQ, bench.ColCPUTasks, bench.ColObserver, bench.ColIdleIRQ, bench.ColIdleWake:
 		return level == bench.Host
 	}
-	if gauge(column) {
+	if gauge(column) || level == bench.Layer && strings.HasPrefix(column, "disk_") && strings.HasSuffix(column, "_bytes") {
 		return true
 	}
-	return (level == bench.Layer || level == bench.Inner) && isPart(column)
+	return level != bench.Guest && isPart(column)
 }
 
 // isPart says whether a column is the CPU time of a part that serves an

@@ -24,6 +24,7 @@ func (u *Usage) fields() []field {
 		{fGuestMem, &u.GuestMem}, {fLayerMem, &u.LayerMem}, {fRestMem, &u.RestMem},
 		{fDiskRead, &u.DiskRead}, {fDiskWrite, &u.DiskWrite},
 		{fGuestDiskRead, &u.GuestDiskRead}, {fGuestDiskWrite, &u.GuestDiskWrite},
+		{fLayerDiskRead, &u.LayerDiskRead}, {fLayerDiskWrite, &u.LayerDiskWrite},
 		{fRestDiskRead, &u.RestDiskRead}, {fRestDiskWrite, &u.RestDiskWrite},
 		{fNetRx, &u.NetRx}, {fNetTx, &u.NetTx}, {fRestNetRx, &u.RestNetRx}, {fRestNetTx, &u.RestNetTx},
 	}
@@ -72,7 +73,11 @@ func (u *Usage) attribute() {
 	v := u.Unattributed / u.BusyCPU
 	u.UnattributedShare = &v
 	if v > unattributedNote {
-		u.Notes = append(u.Notes, fmt.Sprintf("%.1f %% of the host's busy time (%.3f cores) are unattributed: no task ran, as when interrupts wake an idle CPU", 100*v, u.Unattributed))
+		why := "no task ran"
+		if _, measured := u.RestParts[restWake]; !measured {
+			why += ", as when interrupts wake an idle CPU, which was not measured here"
+		}
+		u.Notes = append(u.Notes, fmt.Sprintf("%.1f %% of the host's busy time (%.3f cores) are unattributed: %s", 100*v, u.Unattributed, why))
 	}
 	if v < -unattributedNote {
 		u.Notes = append(u.Notes, fmt.Sprintf("the parts exceed the host's busy time by %.1f %% (%.3f cores)", -100*v, -u.Unattributed))
@@ -106,6 +111,7 @@ func mean(shares []*share, field string, parts func(*share) map[string]float64) 
 func (u *Usage) split(shares []*share) {
 	u.Parts = mean(shares, fLayerCPU, func(s *share) map[string]float64 { return s.parts })
 	u.RestParts = mean(shares, fRestCPU, func(s *share) map[string]float64 { return s.rest })
+	u.IdleDaemons = mean(shares, fLayerCPU, func(s *share) map[string]float64 { return s.daemons })
 	n := map[bench.Role]int{}
 	for _, s := range shares {
 		for r, v := range s.others {

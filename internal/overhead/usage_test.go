@@ -54,6 +54,7 @@ func helpersAt(actor string, rss float64, parts map[string]float64) []bench.Samp
 	for p, v := range parts {
 		rates[bench.CPUOf(p)] = v
 		rates[bench.MemOf(p)] = rss / float64(len(parts))
+		rates[bench.ReadOf(p)], rates[bench.WrittenOf(p)] = 0, 0
 	}
 	return counters(bench.Layer, actor, "helpers", rates, every...)
 }
@@ -69,6 +70,9 @@ func subject(name string, scope *bench.Scope) bench.ActorOutcome {
 	return bench.ActorOutcome{Actor: name, Role: bench.Subject, Platform: bench.PlatformRef{Name: "p"}, Scope: scope}
 }
 
+// idleIn is what the daemon of the platform p uses when idle, in the tests.
+var idleIn = map[daemon]float64{{"p", "daemon"}: 0}
+
 func shareOf(actors []bench.ActorOutcome, samples ...[]bench.Sample) *share {
 	o := &bench.Outcome{Window: [2]int64{10e9, 20e9}, Actors: actors}
 	tracks := map[source]*track{}
@@ -82,7 +86,7 @@ func shareOf(actors []bench.ActorOutcome, samples ...[]bench.Sample) *share {
 		}
 		tracks[key].add(&s)
 	}
-	return newShare(o, tracks)
+	return newShare(o, tracks, idleIn)
 }
 
 func wantShare(t *testing.T, s *share, want map[string]float64) {
@@ -146,6 +150,17 @@ func TestShareOfAnOwnKernel(t *testing.T) {
 	}
 }
 
+// All of a user-mode kernel is in its control group.
+func TestShareOfAUserModeKernel(t *testing.T) {
+	s := shareOf([]bench.ActorOutcome{subject("subject", &bench.Scope{OwnKernel: true, Helpers: process("kernel")})},
+		hostAt(1.5), cgroupAt("subject", 1.3), agentAt("subject", 0.8), helpersAt("subject", 600e6, map[string]float64{"kernel": 0.6}))
+	wantShare(t, s, map[string]float64{fGuestCPU: 0.8, fLayerCPU: 0.5, fRestCPU: 0.19, fGuestMem: 50e6, fLayerMem: 450e6})
+	if _, kernel := s.parts["kernel"]; kernel {
+		t.Errorf("parts %v", s.parts)
+	}
+	approx(t, "beyond the guest", s.parts["vcpu"], 0.5)
+}
+
 func TestSharedDaemonsCountOnceAndOthersApart(t *testing.T) {
 	scope := &bench.Scope{Helpers: process("shim"), Shared: process("daemon")}
 	peer := bench.ActorOutcome{Actor: "peer", Role: bench.Peer, Platform: bench.PlatformRef{Name: "native"}, Scope: &bench.Scope{}}
@@ -156,6 +171,34 @@ func TestSharedDaemonsCountOnceAndOthersApart(t *testing.T) {
 	wantShare(t, s, map[string]float64{fGuestCPU: 0.9, fLayerCPU: 0.12, fRestCPU: 1.49 - 0.3 - 0.9 - 0.12, fGuestMem: 80e6,
 		fLayerMem: 9e6 + 4.5e6, fRestMem: 900e6 - 120e6 - 13.5e6})
 	approx(t, "peer", s.others[bench.Peer], 0.3)
+}
+
+func TestDiskTrafficOfTheLayer(t *testing.T) {
+	helpers := func(actor string, disk map[string]float64, parts ...string) []bench.Sample {
+		cpu := map[string]float64{}
+		for _, p := range parts {
+			cpu[p] = 0.01
+		}
+		samples := helpersAt(actor, 1e6, cpu)
+		for _, s := range samples {
+			for p, v := range disk {
+				s.Values[bench.ReadOf(p)] = 1000 + v*(float64(s.At)/1e9-every[0])
+			}
+		}
+		return samples
+	}
+	scope := &bench.Scope{Helpers: process("shim"), Shared: process("daemon")}
+	disk := map[string]float64{"shim": 0.1e6, "daemon": 0.3e6}
+	s := shareOf([]bench.ActorOutcome{subject("subject", scope), subject("subject-2", scope)}, hostWith(1, 0.9, map[string]float64{bench.ColDiskRead: 10e6}),
+		cgroupAt("subject", 0.1), cgroupAt("subject-2", 0.1), helpers("subject", disk, "shim", "daemon"), helpers("subject-2", disk, "shim", "daemon"))
+	wantShare(t, s, map[string]float64{fGuestDiskRead: 8e6, fLayerDiskRead: 0.1e6 + 0.1e6 + 0.3e6, fRestDiskRead: 1.5e6, fLayerDiskWrite: 0})
+
+	vm := &bench.Scope{OwnKernel: true, Helpers: process("vmm")}
+	for vmm, beyond := range map[float64]float64{6.5e6: 0.5e6, 2e6: 0} {
+		s = shareOf([]bench.ActorOutcome{subject("subject", vm)}, hostWith(1, 0.9, map[string]float64{bench.ColDiskRead: 10e6}),
+			agentAt("subject", 0.1), helpers("subject", map[string]float64{"vmm": vmm}, "vmm"))
+		wantShare(t, s, map[string]float64{fGuestDiskRead: 6e6, fLayerDiskRead: beyond, fRestDiskRead: 4e6 - beyond})
+	}
 }
 
 func TestWhatWasNotMeasuredIsAbsent(t *testing.T) {
@@ -173,12 +216,17 @@ func TestWhatWasNotMeasuredIsAbsent(t *testing.T) {
 		"no host meter": {func(s [][]bench.Sample) { s[0] = nil }, scope, slices.Concat(rest, []string{fBusyCPU, fSoftIRQ, fStealCPU, fRestMem,
 			fDiskRead, fDiskWrite, fRestDiskRead, fRestDiskWrite, fRestNetRx, fRestNetTx}), "host's proc meter was not read"},
 		"no tasks": {func(s [][]bench.Sample) { s[0] = s[0][:len(every)] }, scope, []string{fUnattributed}, "host's tasks meter was not read"},
+		"no traffic of helpers": {func(s [][]bench.Sample) {
+			for i := range s[2] {
+				delete(s[2][i].Values, bench.ReadOf("shim"))
+			}
+		}, scope, []string{fLayerDiskRead}, ""},
 		"no cgroup": {func(s [][]bench.Sample) { s[1] = nil }, scope, slices.Concat(rest, []string{fGuestCPU, fGuestMem, fRestMem,
 			fGuestDiskRead, fGuestDiskWrite, fRestDiskRead, fRestDiskWrite}), "subject's cgroup meter was not read"},
-		"no helper": {func(s [][]bench.Sample) { s[2] = nil }, scope, slices.Concat(rest, []string{fLayerCPU, fLayerMem, fRestMem}),
+		"no helper": {func(s [][]bench.Sample) { s[2] = nil }, scope, slices.Concat(rest, []string{fLayerCPU, fLayerMem, fRestMem, fLayerDiskRead, fLayerDiskWrite}),
 			"subject's helpers meter was not read"},
 		"scope not known": {func([][]bench.Sample) {}, nil, slices.Concat(rest, []string{fGuestCPU, fLayerCPU, fGuestMem, fLayerMem, fRestMem,
-			fGuestDiskRead, fGuestDiskWrite, fRestDiskRead, fRestDiskWrite}), "not recorded where its cost was paid"},
+			fGuestDiskRead, fGuestDiskWrite, fLayerDiskRead, fLayerDiskWrite, fRestDiskRead, fRestDiskWrite}), "not recorded where its cost was paid"},
 		"column missing": {func(s [][]bench.Sample) {
 			for i := range s[1] {
 				delete(s[1][i].Values, bench.ColCPUBusy)
@@ -195,7 +243,7 @@ func TestWhatWasNotMeasuredIsAbsent(t *testing.T) {
 			fGuestDiskRead, fGuestDiskWrite, fRestDiskRead, fRestDiskWrite}), "too little of the window"},
 		"more than the host": {func(s [][]bench.Sample) { s[0] = hostAt(0.3) }, scope, rest, "0.22 cores more than the whole host"},
 		"VMM not known": {func([][]bench.Sample) {}, &bench.Scope{OwnKernel: true},
-			slices.Concat(rest, []string{fLayerCPU, fLayerMem, fRestMem, fRestDiskRead}), "no vCPU threads were read"},
+			slices.Concat(rest, []string{fLayerCPU, fLayerMem, fRestMem, fLayerDiskRead, fLayerDiskWrite, fRestDiskRead}), "no vCPU threads were read"},
 	} {
 		samples := ok()
 		c.spoil(samples)
@@ -226,12 +274,14 @@ func TestWhatIsMissingIsUnattributed(t *testing.T) {
 		rest, unattributed float64
 		note               string
 	}{
-		"all found":          {hostWith(1, 1, nil), 0.15, 0, ""},
-		"2 %":                {hostWith(1, 0.98, nil), 0.13, 0.02, ""},
-		"10 %":               {hostWith(1, 0.9, nil), 0.05, 0.1, "10.0 % of the host's busy time (0.100 cores) are unattributed"},
-		"more than all":      {hostWith(1, 1.05, nil), 0.2, -0.05, "the parts exceed the host's busy time by 5.0 %"},
-		"interrupts apart":   {hostWith(1, 0.9, map[string]float64{bench.ColCPUIRQ: 0.04, bench.ColCPUSoftIRQ: 0.05}), 0.14, 0.01, ""},
-		"interrupts sampled": {sampledInterrupts(hostWith(1, 0.9, nil)), 0.05, 0.1, "unattributed"},
+		"all found":                   {hostWith(1, 1, nil), 0.15, 0, ""},
+		"2 %":                         {hostWith(1, 0.98, nil), 0.13, 0.02, ""},
+		"10 %":                        {hostWith(1, 0.9, nil), 0.05, 0.1, "10.0 % of the host's busy time (0.100 cores) are unattributed"},
+		"more than all":               {hostWith(1, 1.05, nil), 0.2, -0.05, "the parts exceed the host's busy time by 5.0 %"},
+		"interrupts apart":            {hostWith(1, 0.9, map[string]float64{bench.ColCPUIRQ: 0.04, bench.ColCPUSoftIRQ: 0.05}), 0.14, 0.01, ""},
+		"interrupts on idle CPUs":     {idling(sampledInterrupts(hostWith(1, 0.9, nil))), 0.14, 0.01, ""},
+		"idle CPUs, interrupts apart": {idling(hostWith(1, 0.9, map[string]float64{bench.ColCPUIRQ: 0.04, bench.ColCPUSoftIRQ: 0.02})), 0.14, 0.01, ""},
+		"interrupts sampled":          {sampledInterrupts(hostWith(1, 0.9, nil)), 0.05, 0.1, "unattributed"},
 	} {
 		u := usage(c.host)
 		if !u.Has(fUnattributed) || u.UnattributedShare == nil {
@@ -263,6 +313,13 @@ func sampledInterrupts(host []bench.Sample) []bench.Sample {
 		}
 	}
 	return host
+}
+
+// idling adds to a host what its CPUs do that run no task: 0.06 cores of
+// interrupts, and 0.03 out of idle.
+func idling(host []bench.Sample) []bench.Sample {
+	return slices.Concat(host, counters(bench.Host, "", "idle",
+		map[string]float64{bench.ColIdleIRQ: 0.06, bench.ColIdleWake: 0.03, bench.ColIdleWakes: 9000}, every...))
 }
 
 func TestBusyTimeOfAMachineIsCoarse(t *testing.T) {

@@ -6,6 +6,7 @@ import "tare/internal/bench"
 var (
 	hostProc  = source{bench.Host, "", "proc"}
 	hostTasks = source{bench.Host, "", "tasks"}
+	hostIdle  = source{bench.Host, "", "idle"}
 )
 
 // The parts of the rest of the host.
@@ -14,6 +15,9 @@ const (
 	restTasks    = "other tasks" // kernel threads among them
 	restIRQ      = "irq"
 	restSoftIRQ  = "softirq"
+	// What CPUs do that run no task and do not idle.
+	restIdleIRQ = "interrupts on idle CPUs"
+	restWake    = "out of idle"
 )
 
 // whole sets what all actors used against the host's own counters. Its busy
@@ -44,13 +48,7 @@ func (s *share) whole(used float64, known bool) {
 	if parts[restTasks], ok = s.remainder(tasks-used-own, busy); !ok {
 		return
 	}
-	if s.interruptsApart() {
-		for part, column := range map[string]string{restIRQ: bench.ColCPUIRQ, restSoftIRQ: bench.ColCPUSoftIRQ} {
-			if v, ok := s.rate(hostProc, column); ok {
-				parts[part] = v
-			}
-		}
-	}
+	s.withoutTasks(parts)
 	rest := 0.0
 	for _, v := range parts {
 		rest += v
@@ -58,6 +56,28 @@ func (s *share) whole(used float64, known bool) {
 	s.rest = parts
 	s.is[fRestCPU] = rest
 	s.is[fUnattributed] = busy - used - rest
+}
+
+// withoutTasks adds to the parts of the rest what is in no task's time.
+func (s *share) withoutTasks(parts map[string]float64) {
+	columns := map[string]source{}
+	if s.interruptsApart() { // those on idle CPUs are among them
+		columns[restIRQ], columns[restSoftIRQ] = hostProc, hostProc
+	} else if s.tracks[hostIdle] != nil {
+		columns[restIdleIRQ] = hostIdle
+	}
+	if s.tracks[hostIdle] != nil {
+		columns[restWake] = hostIdle
+	}
+	for part, src := range columns {
+		if v, ok := s.rate(src, columnOf[part]); ok {
+			parts[part] = v
+		}
+	}
+}
+
+var columnOf = map[string]string{
+	restIRQ: bench.ColCPUIRQ, restSoftIRQ: bench.ColCPUSoftIRQ, restIdleIRQ: bench.ColIdleIRQ, restWake: bench.ColIdleWake,
 }
 
 // remainder is what is left of a counter of the host. Its counters and those of

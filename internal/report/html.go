@@ -34,6 +34,9 @@ type page struct {
 	UpTo    string // before a number of trials that may turn out not to be needed
 	Extent  string // blocks planned, or their bounds
 	Again   []againView
+	// Balance sets the parts against the whole host, Balanced says it in a sentence.
+	Balance  []balanceView
+	Balanced string
 }
 
 // againView is a command that measures a platform's rows again.
@@ -84,7 +87,7 @@ func HTML(w io.Writer, r *overhead.Result) error {
 		return fmt.Errorf("report template: %w", err)
 	}
 	p := page{Result: r, Style: template.CSS(styleText), Panels: panelsOf(r.Series), Facts: r.HostFacts,
-		Minutes: fmt.Sprintf("%.1f", r.Seconds/60), Extent: blocksOf(r), UpTo: upTo(r), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts)}
+		Minutes: fmt.Sprintf("%.1f", r.Seconds/60), Extent: blocksOf(r), UpTo: upTo(r), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts), Balance: balancesOf(r), Balanced: balanceAnswer(r)}
 	for i, c := range r.Cases {
 		v := caseView{Case: c, ID: caseID(i, c.Name), Stop: stopOf(r, c.Name), Notes: notesOf(c.Rows), Usage: usageOf(c), Stack: stackOf(c), Audits: auditsOf(c.Rows), Latency: latenciesOf(c)}
 		for _, m := range metricsOf(c, r.Margin) {

@@ -55,6 +55,7 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 	if further > 0 {
 		fmt.Fprintf(out, "\n%s: --all, or --format html\n", plural(further, "further metric"))
 	}
+	balanceText(out, r, all)
 	if all {
 		clocksText(out, r.Clocks)
 	}
@@ -108,12 +109,12 @@ func usageText(out io.Writer, c overhead.Case, all bool) {
 // trafficText writes what the host read and wrote, of it the guests' part.
 func trafficText(out io.Writer, c overhead.Case) {
 	var t table
-	t.row("  DISK AND NETWORK", "READ GUEST", "HOST", "WRITTEN GUEST", "HOST", "RECEIVED", "SENT")
+	t.row("  DISK AND NETWORK", "READ GUEST", "LAYER", "HOST", "WRITTEN GUEST", "LAYER", "HOST", "RECEIVED", "SENT")
 	for i := range c.Usage {
 		u := &c.Usage[i]
 		t.row("  "+labelled(u.Platform, u.Label),
-			amount(u, "guest_disk_read_bytes_per_s", u.GuestDiskRead, "bytes/s"), amount(u, "disk_read_bytes_per_s", u.DiskRead, "bytes/s"),
-			amount(u, "guest_disk_write_bytes_per_s", u.GuestDiskWrite, "bytes/s"), amount(u, "disk_write_bytes_per_s", u.DiskWrite, "bytes/s"),
+			amount(u, "guest_disk_read_bytes_per_s", u.GuestDiskRead, "bytes/s"), amount(u, "layer_disk_read_bytes_per_s", u.LayerDiskRead, "bytes/s"), amount(u, "disk_read_bytes_per_s", u.DiskRead, "bytes/s"),
+			amount(u, "guest_disk_write_bytes_per_s", u.GuestDiskWrite, "bytes/s"), amount(u, "layer_disk_write_bytes_per_s", u.LayerDiskWrite, "bytes/s"), amount(u, "disk_write_bytes_per_s", u.DiskWrite, "bytes/s"),
 			amount(u, "net_rx_bytes_per_s", u.NetRx, "bytes/s"), amount(u, "net_tx_bytes_per_s", u.NetTx, "bytes/s"))
 	}
 	t.write(out)

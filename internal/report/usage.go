@@ -14,7 +14,7 @@ type usageView struct {
 	Name, Guest, Layer, Rest, Unattributed, Steal, Overhead string
 	Parts, RestParts                                        string
 	Memory, RestMemory, MemoryOverhead                      string
-	DiskRead, DiskWrite, RestDisk, Net, RestNet             string
+	DiskRead, DiskWrite, LayerDisk, RestDisk, Net, RestNet  string
 	Notes                                                   []string
 }
 
@@ -35,6 +35,7 @@ func usageOf(c overhead.Case) []usageView {
 			RestMemory: unbroken.Replace(amount(u, "rest_mem_bytes", u.RestMem, "bytes")),
 			DiskRead:   pair(u, "guest_disk_read_bytes_per_s", u.GuestDiskRead, "disk_read_bytes_per_s", u.DiskRead, "bytes/s", " of "),
 			DiskWrite:  pair(u, "guest_disk_write_bytes_per_s", u.GuestDiskWrite, "disk_write_bytes_per_s", u.DiskWrite, "bytes/s", " of "),
+			LayerDisk:  pair(u, "layer_disk_read_bytes_per_s", u.LayerDiskRead, "layer_disk_write_bytes_per_s", u.LayerDiskWrite, "bytes/s", ", "),
 			RestDisk:   pair(u, "rest_disk_read_bytes_per_s", u.RestDiskRead, "rest_disk_write_bytes_per_s", u.RestDiskWrite, "bytes/s", ", "),
 			Net:        pair(u, "net_rx_bytes_per_s", u.NetRx, "net_tx_bytes_per_s", u.NetTx, "bytes/s", ", "),
 			RestNet:    pair(u, "rest_net_rx_bytes_per_s", u.RestNetRx, "rest_net_tx_bytes_per_s", u.RestNetTx, "bytes/s", ", "),

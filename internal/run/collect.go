@@ -108,6 +108,12 @@ func (x *trial) describeScopes() error {
 			return fmt.Errorf("scope of %s: %w", a.Name, err)
 		}
 		a.outcome.Scope = &s
+		if len(s.Shared) > 0 {
+			if x.daemons == nil {
+				x.daemons = map[string][]bench.Process{}
+			}
+			x.daemons[a.Platform.Driver()] = s.Shared
+		}
 	}
 	return nil
 }

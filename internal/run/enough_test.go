@@ -12,7 +12,7 @@ import (
 	"tare/internal/platform/fake"
 )
 
-// blocked is a runner of start-ups of the cases "a" and "b" in three blocks,
+// blocked is a runner of start-ups of the scenes "a" and "b" in three blocks,
 // with what was asked at the end of each.
 func blocked(t *testing.T, enoughAfter map[string]int) (*Runner, *sink, *[]string) {
 	t.Helper()
@@ -46,7 +46,7 @@ func ran(s *sink) []string {
 	return ids
 }
 
-func TestACaseThatIsEnoughIsNotRunOn(t *testing.T) {
+func TestASceneThatIsEnoughIsNotRunOn(t *testing.T) {
 	r, s, asked := blocked(t, map[string]int{"a": 2})
 	var ended []string
 	r.Notify = func(e Event) {

@@ -61,10 +61,14 @@ type Runner struct {
 	// with the rest, by a source of its own (meter.OpenBeside). stop, if not nil,
 	// ends them.
 	Beside func(ctx context.Context, s *bench.Scene) (processes []bench.Process, stop func(), err error)
-	// Enough says at the end of a block whether a case needs no further ones;
+	// Enough says at the end of a block whether a scene needs no further ones;
 	// the trials it has left are not run then. It must depend on nothing but
 	// the outcomes stored so far, so that a resumed run hears the same. Nil: never.
-	Enough func(caseName string, block int) (bool, error)
+	Enough func(scene string, block int) (bool, error)
+
+	// daemons are the processes that serve all instances of a platform, by its
+	// name, as its last instance told.
+	daemons map[string][]bench.Process
 }
 
 // Event is progress, for people to watch.
@@ -74,7 +78,7 @@ type Event struct {
 	Index   int // of the trial in the plan, from 0
 	Phase   string
 	Outcome *bench.Outcome // set when the trial has ended
-	// Ended, set alone, is a case that needs no more than the blocks it had.
+	// Ended, set alone, is a scene that needs no more than the blocks it had.
 	Ended string
 }
 
@@ -91,7 +95,7 @@ const (
 	closeDeadline  = 30 * time.Second
 )
 
-// Run executes every trial that is not finished and whose case is not enough
+// Run executes every trial that is not finished and whose scene is not enough
 // yet. It returns early when ctx is done, after closing what runs, or when an
 // outcome cannot be stored. A trial that fails is recorded and the run goes on.
 func (r *Runner) Run(ctx context.Context, finished map[string]bool) error {
@@ -101,7 +105,7 @@ func (r *Runner) Run(ctx context.Context, finished map[string]bool) error {
 		if scene == nil {
 			return fmt.Errorf("plan: trial %s names scene %q, which is not in the plan: %w", t.ID, t.Scene, bench.ErrInvalid)
 		}
-		if !finished[t.ID] && !enough[scene.Case] {
+		if !finished[t.ID] && !enough[scene.ID] {
 			if err := r.carryOut(ctx, i, t, scene); err != nil {
 				return err
 			}
@@ -135,22 +139,22 @@ func (r *Runner) carryOut(ctx context.Context, i int, t bench.Trial, scene *benc
 	return nil
 }
 
-// look asks at the end of a block which cases need no more.
+// look asks at the end of a block which scenes need no more.
 func (r *Runner) look(block int, enough map[string]bool) error {
 	if r.Enough == nil {
 		return nil
 	}
 	for _, s := range r.Plan.Scenes {
-		if enough[s.Case] {
+		if enough[s.ID] {
 			continue
 		}
-		ended, err := r.Enough(s.Case, block)
+		ended, err := r.Enough(s.ID, block)
 		if err != nil {
-			return fmt.Errorf("decide after block %d whether %s is enough: %w", block, s.Case, err)
+			return fmt.Errorf("decide after block %d whether %s is enough: %w", block, s.ID, err)
 		}
 		if ended {
-			enough[s.Case] = true
-			r.notify(Event{Trial: bench.Trial{Block: block}, Ended: s.Case})
+			enough[s.ID] = true
+			r.notify(Event{Trial: bench.Trial{Block: block}, Ended: s.ID})
 		}
 	}
 	return nil

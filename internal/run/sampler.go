@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -104,6 +105,7 @@ func (x *trial) startSampler(beside []bench.Process) error {
 		s.close()
 		return err
 	}
+	add("", x.openIdleDaemons())
 	for _, a := range x.actors {
 		favourAgent(a.outcome.Scope)
 		rs, err := meter.OpenLayer(*a.outcome.Scope, x.Lab)
@@ -133,6 +135,22 @@ func (x *trial) startSampler(beside []bench.Process) error {
 	runtime.GOMAXPROCS(1)
 	go s.loop(x.Interval, x.Observer)
 	return nil
+}
+
+// openIdleDaemons opens readers of the daemons that this trial has no instance
+// for, as far as earlier ones told of them: what they use now is not on behalf
+// of anything measured. Those that have ended meanwhile are left out.
+func (x *trial) openIdleDaemons() []bench.Reader {
+	var readers []bench.Reader
+	for _, platform := range slices.Sorted(maps.Keys(x.daemons)) {
+		if slices.ContainsFunc(x.actors, func(a *actor) bool { return a.Platform.Driver() == platform }) {
+			continue
+		}
+		if r, err := meter.OpenDaemons("/proc", platform, x.daemons[platform]); err == nil {
+			readers = append(readers, r)
+		}
+	}
+	return readers
 }
 
 // stopSampler ends sampling and keeps what was sampled. It may be called again.

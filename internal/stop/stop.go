@@ -1,6 +1,6 @@
-// Package stop decides when a case of an experiment has enough blocks: when the
-// interval of every platform's headline ratio is as narrow as was declared
-// beforehand. It is pure, and never asks whether a ratio differs from 1.
+// Package stop decides when the platforms of a case have enough blocks: when the
+// interval of the headline ratio is as narrow as was declared beforehand. It is
+// pure, and never asks whether a ratio differs from 1.
 package stop
 
 import (
@@ -31,6 +31,12 @@ type Decision struct {
 	Widths map[string]float64
 }
 
+// Within reports whether the interval of what is compared is as narrow as wanted.
+func (d Decision) Within(u bench.Until, name string) bool {
+	width, ok := d.Widths[name]
+	return ok && width <= u.Interval
+}
+
 // Decide applies the rule after a number of blocks. The ratios are those of the
 // headline metric in block order, by platform; one whose launches all failed is
 // there with none. A platform without an interval, for too few ratios or one
@@ -56,7 +62,7 @@ func Decide(u bench.Until, ratios map[string][]float64, blocks int) Decision {
 		width := (i.High - i.Low) / 2 / i.Mid
 		d.Widths[name] = width
 		said := fmt.Sprintf("%s ±%.1f %%", name, 100*width)
-		if width <= u.Interval {
+		if d.Within(u, name) {
 			narrow = append(narrow, said)
 		} else {
 			wide = append(wide, said)

@@ -3,14 +3,18 @@ package all
 
 import (
 	"tare/internal/bench"
+	"tare/internal/platform/bwrap"
 	"tare/internal/platform/crun"
 	"tare/internal/platform/docker"
 	"tare/internal/platform/gvisor"
 	"tare/internal/platform/libvirt"
 	"tare/internal/platform/lxc"
 	"tare/internal/platform/native"
+	"tare/internal/platform/nspawn"
+	"tare/internal/platform/podman"
 	"tare/internal/platform/qemu"
 	"tare/internal/platform/runc"
+	"tare/internal/platform/uml"
 )
 
 // Platforms returns every driver in the order people expect: the baseline
@@ -19,11 +23,15 @@ import (
 func Platforms(state string) []bench.Platform {
 	return []bench.Platform{
 		native.New(),
+		bwrap.New(),
+		nspawn.New(),
 		crun.New(),
 		runc.New(),
 		lxc.New(),
+		podman.New(),
 		docker.New(state),
 		gvisor.New(),
+		uml.New(),
 		qemu.KVM(state),
 		qemu.TCG(),
 		libvirt.KVM(state),

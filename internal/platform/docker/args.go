@@ -13,15 +13,19 @@ const agentInside = "/.tare-agent"
 // daemonArgs are the arguments of dockerd. Its configuration file is given so
 // that the user's is not read.
 func daemonArgs(p paths) []string {
-	return []string{
+	args := []string{
 		"--config-file", p.config(),
-		"--data-root", p.data,
+		"--data-root", p.data, "--storage-driver", p.driver,
 		"--exec-root", p.exec(),
 		"--host", p.host(),
 		"--pidfile", p.pid(),
 		"--exec-opt", "native.cgroupdriver=cgroupfs",
 		"--log-level", "warn",
 	}
+	if p.driver != drivers[0] {
+		args = append(args, "--bridge", bridges[p.driver].name)
+	}
+	return args
 }
 
 // runArgs are the arguments of docker for one container. Its standard streams
@@ -56,8 +60,11 @@ func runArgs(host, image, agent, parent, scratch, disk string, l bench.Launch) [
 		rate := disk + ":" + strconv.Itoa(s.DiskIOPS)
 		args = append(args, "--device-read-iops", rate, "--device-write-iops", rate)
 	}
-	args = append(args, "--network", l.Options["net"], "--mount", bind(agent, agentInside)+",readonly")
-	if l.Options["storage"] == "volume" {
+	args = append(args, "--runtime", l.Options["runtime"], "--network", l.Options["net"], "--mount", bind(agent, agentInside)+",readonly")
+	switch l.Options["storage"] {
+	case "volume":
+		args = append(args, "--mount", "type=volume,target="+bench.ScratchDir) // a nameless one goes with the container
+	case "bind":
 		args = append(args, "--mount", bind(scratch, bench.ScratchDir))
 	}
 	return append(args, image, agentInside, "serve")

@@ -15,7 +15,7 @@ import (
 
 func TestRunArgs(t *testing.T) {
 	base := bench.Launch{
-		ID: "r1-a", CPUSet: []int{0, 3}, Options: map[string]string{"net": "bridge", "storage": "layer"},
+		ID: "r1-a", CPUSet: []int{0, 3}, Options: map[string]string{"net": "bridge", "storage": "rootfs", "runtime": "runc"},
 		Shape: bench.Shape{CPUs: 2, Memory: 512 * bench.MiB, Disk: bench.GiB},
 	}
 	head := "--host unix:///s run --interactive --rm=false --name r1-a --log-driver none --cgroup-parent /tare/r1/r1-a --cpuset-cpus 0,3 --memory 536870912b --memory-swap 536870912b"
@@ -25,19 +25,22 @@ func TestRunArgs(t *testing.T) {
 		change func(*bench.Launch)
 		want   string
 	}{
-		"defaults": {func(*bench.Launch) {}, head + " --network bridge" + agent + tail},
+		"defaults": {func(*bench.Launch) {}, head + " --runtime runc --network bridge" + agent + tail},
 		"every limit": {func(l *bench.Launch) {
 			l.Shape.MemorySoft, l.Shape.CPUQuota, l.Shape.CPUWeight, l.Shape.Pids = 256*bench.MiB, 1.5, 200, 64
-		}, head + " --memory-reservation 268435456b --cpus 1.5 --cpu-shares 2048 --pids-limit 64 --network bridge" + agent + tail},
+		}, head + " --memory-reservation 268435456b --cpus 1.5 --cpu-shares 2048 --pids-limit 64 --runtime runc --network bridge" + agent + tail},
 		"a quota given out often": {func(l *bench.Launch) {
 			l.Shape.CPUQuota, l.Shape.CPUPeriod = 0.475, 10*time.Millisecond
-		}, head + " --cpu-period 10000 --cpu-quota 4750 --network bridge" + agent + tail},
+		}, head + " --cpu-period 10000 --cpu-quota 4750 --runtime runc --network bridge" + agent + tail},
 		"a disk rate": {func(l *bench.Launch) {
 			l.Shape.DiskIOPS = 475
-		}, head + " --device-read-iops /dev/vda:475 --device-write-iops /dev/vda:475 --network bridge" + agent + tail},
+		}, head + " --device-read-iops /dev/vda:475 --device-write-iops /dev/vda:475 --runtime runc --network bridge" + agent + tail},
 		"host network, volume": {func(l *bench.Launch) {
-			l.Options = map[string]string{"net": "host", "storage": "volume"}
-		}, head + " --network host" + agent + " --mount type=bind,source=/d/scratch,target=/scratch" + tail},
+			l.Options = map[string]string{"net": "host", "storage": "volume", "runtime": "runsc"}
+		}, head + " --runtime runsc --network host" + agent + " --mount type=volume,target=/scratch" + tail},
+		"bind": {func(l *bench.Launch) {
+			l.Options = map[string]string{"net": "none", "storage": "bind", "runtime": "crun"}
+		}, head + " --runtime crun --network none" + agent + " --mount type=bind,source=/d/scratch,target=/scratch" + tail},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := base
@@ -51,8 +54,8 @@ func TestRunArgs(t *testing.T) {
 }
 
 func TestDaemonArgs(t *testing.T) {
-	got := strings.Join(daemonArgs(paths{data: "/state/docker", run: "/run/tare/r1/docker"}), " ")
-	want := "--config-file /run/tare/r1/docker/daemon.json --data-root /state/docker --exec-root /run/tare/r1/docker/exec" +
+	got := strings.Join(daemonArgs(paths{driver: "overlay2", data: "/state/docker", run: "/run/tare/r1/docker"}), " ")
+	want := "--config-file /run/tare/r1/docker/daemon.json --data-root /state/docker --storage-driver overlay2 --exec-root /run/tare/r1/docker/exec" +
 		" --host unix:///run/tare/r1/docker/docker.sock --pidfile /run/tare/r1/docker/docker.pid" +
 		" --exec-opt native.cgroupdriver=cgroupfs --log-level warn"
 	if got != want {

@@ -12,11 +12,41 @@ import (
 func TestConformance(t *testing.T) {
 	state := os.Getenv("TARE_PLATFORMTEST_ABANDON")
 	if state == "" {
-		var err error
-		if state, err = os.MkdirTemp("/var/tmp", "dockertest"); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { os.RemoveAll(state) })
+		state = stateDir(t)
 	}
 	platformtest.Run(t, New(state), platformtest.Options{})
+}
+
+// TestConformanceOfRuntimes is for the other runtimes below the shim, in one
+// data root after the other, which imports the image once. What a killed run leaves
+// does not depend on them.
+func TestConformanceOfRuntimes(t *testing.T) {
+	state := stateDir(t)
+	for runtime, o := range map[string]platformtest.Options{
+		"crun": {
+			Options: map[string]string{"runtime": "crun", "storage": "volume"},
+			Lacks:   map[string]string{},
+		},
+		"runsc": {
+			Options: map[string]string{"runtime": "runsc"},
+			Lacks:   map[string]string{"memory limit": "the sandbox is killed as a whole"},
+		},
+	} {
+		t.Run(runtime, func(t *testing.T) {
+			if err := available(runtime); err != nil {
+				t.Skip(err)
+			}
+			o.Lacks["killed run"] = "as with runc"
+			platformtest.Run(t, New(state), o)
+		})
+	}
+}
+
+func stateDir(t *testing.T) string {
+	state, err := os.MkdirTemp("/var/tmp", "dockertest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(state) })
+	return state
 }

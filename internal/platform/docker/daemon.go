@@ -2,6 +2,7 @@ package docker
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -35,13 +36,17 @@ type daemon struct {
 	err   error // of Wait, once done is closed
 }
 
-// newDaemon writes the daemon's configuration, an empty one.
+// newDaemon writes the daemon's configuration, which names the runtimes there are.
 func newDaemon(p paths) (*daemon, error) {
 	path, err := launch.Program("dockerd")
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, install)
 	}
-	if err := os.WriteFile(p.config(), []byte("{}\n"), 0o600); err != nil {
+	config, err := json.Marshal(map[string]any{"runtimes": runtimes()})
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(p.config(), config, 0o600); err != nil {
 		return nil, err
 	}
 	api, err := client.New(client.WithHost(p.host()))
@@ -51,8 +56,9 @@ func newDaemon(p paths) (*daemon, error) {
 	return &daemon{paths: p, cmd: exec.Command(path, daemonArgs(p)...), api: api, done: make(chan struct{})}, nil
 }
 
-// start starts dockerd inside the lab. It inherits the lock.
-func (d *daemon) start(mark, netns string, lock *os.File) error {
+// start starts dockerd inside the lab, where alone its store, if it is a file
+// system of its own, is mounted. It inherits the lock.
+func (d *daemon) start(mark, netns, cgroups string, store *store, lock *os.File) error {
 	log, err := os.OpenFile(d.paths.log(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
@@ -68,6 +74,12 @@ func (d *daemon) start(mark, netns string, lock *os.File) error {
 		if err := launch.Hide("/run/containerd"); err != nil {
 			return err
 		}
+		if err := launch.CoverControllers(cgroups); err != nil {
+			return err
+		}
+		if err := store.mount(); err != nil {
+			return err
+		}
 		return d.cmd.Start()
 	})
 	if err != nil {
@@ -78,6 +90,18 @@ func (d *daemon) start(mark, netns string, lock *os.File) error {
 		close(d.done)
 	}()
 	return nil
+}
+
+// command is the docker command for this daemon, with nothing of the user's own
+// configuration.
+func (d *daemon) command(docker string, args []string, mark string) *exec.Cmd {
+	cmd := exec.Command(docker, args...)
+	cmd.Env = []string{
+		"PATH=" + launch.SearchPath(os.Getenv("PATH")),
+		"DOCKER_CONFIG=" + d.paths.client(),
+		bench.ProcessMark + "=" + mark,
+	}
+	return cmd
 }
 
 func (d *daemon) awaitUp(ctx context.Context, within time.Duration) error {

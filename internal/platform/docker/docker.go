@@ -35,8 +35,12 @@ func (*Platform) Options() []bench.Option {
 	return []bench.Option{
 		{Name: "net", Values: []string{"bridge", "host", "none"}, Default: "bridge",
 			Doc: "bridge: docker0 with NAT, as by default; host: the lab's own network; none: loopback only"},
-		{Name: "storage", Values: []string{"layer", "volume"}, Default: "layer",
-			Doc: "where /scratch lies: in the container's own writable layer, or in a directory of the host"},
+		{Name: "storage", Values: []string{"rootfs", "volume", "bind"}, Default: "rootfs",
+			Doc: "where /scratch lies: rootfs: in the container's own writable layer; volume: in a volume of Docker's; bind: in a directory of the host"},
+		{Name: "driver", Values: drivers, Default: drivers[0],
+			Doc: "how layers are stored: overlay2: overlayfs; vfs: whole copies; btrfs: snapshots"},
+		{Name: "runtime", Values: []string{"runc", "crun", "runsc"}, Default: "runc",
+			Doc: "what runs the container below the shim; runsc: gVisor's sandbox"},
 	}
 }
 
@@ -47,7 +51,7 @@ var programs = []string{"dockerd", "docker", "containerd", "runc"}
 
 // Check asks the installed programs for their versions; it starts no daemon.
 func (*Platform) Check(ctx context.Context) (bench.Availability, error) {
-	a := bench.Availability{Programs: map[string]string{}}
+	a := bench.Availability{Programs: map[string]string{}, Caveats: caveats}
 	if os.Geteuid() != 0 {
 		return a, fmt.Errorf("docker: a daemon needs root: %w%w", bench.ErrUnavailable, bench.Hint("run as root"))
 	}

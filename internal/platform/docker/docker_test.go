@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,9 +51,17 @@ func TestVariants(t *testing.T) {
 		"host":   {map[string]string{"net": "host"}, false, false, true},
 		"none":   {map[string]string{"net": "none"}, true, false, false},
 		"volume": {map[string]string{"storage": "volume"}, true, true, true},
+		"bind":   {map[string]string{"storage": "bind"}, true, true, true},
+		"crun":   {map[string]string{"runtime": "crun"}, true, true, true},
+		"runsc":  {map[string]string{"runtime": "runsc"}, true, true, true},
+		"vfs":    {map[string]string{"driver": "vfs"}, true, true, true},
+		"btrfs":  {map[string]string{"driver": "btrfs"}, true, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			i, err := e.Start(t.Context(), env.Launch(t, p, name, c.options))
+			if errors.Is(err, bench.ErrUnavailable) {
+				t.Skip(err)
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +78,12 @@ func TestVariants(t *testing.T) {
 			for _, helper := range append(s.Helpers, s.Shared...) {
 				parts = append(parts, helper.Part)
 			}
-			if got := strings.Join(parts, " "); got != "shim client daemon containerd" {
+			slices.Sort(parts)
+			want := "client containerd daemon shim"
+			if name == "runsc" {
+				want = "client containerd daemon gofer sandbox shim"
+			}
+			if got := strings.Join(parts, " "); got != want {
 				t.Errorf("processes %q", got)
 			}
 			if dir := s.Cgroups["memory"] + s.Cgroups["unified"]; !strings.Contains(dir, "/tare/"+env.Run+"/") {
@@ -117,7 +131,7 @@ func TestDeadDaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	launchtest.Greet(t, i)
-	d := e.(*engine).daemon
+	d := e.(*engine).services[drivers[0]]
 	if err := d.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"os/exec"
+	"sync"
 
 	"github.com/moby/moby/api/types/system"
 	"github.com/moby/moby/client"
@@ -15,28 +15,37 @@ import (
 	"tare/internal/platform/launch"
 )
 
-// engine is the daemon of one run.
+// engine is the daemons of one run, one for each storage driver in use.
 type engine struct {
-	env        bench.Env
-	docker     string // the docker command
-	daemon     *daemon
-	cgroups    *cgroup.FS
-	labAddr    netip.Addr
-	image      string
-	unenforced []string
-	undo       launch.Undo
+	env     bench.Env
+	state   string
+	docker  string // the docker command
+	cgroups *cgroup.FS
+	labAddr netip.Addr
+
+	mu       sync.Mutex // held while undo grows
+	services map[string]*service
+	undo     launch.Undo
 }
 
-// Open starts the daemon and imports the image if it is not there yet.
+// service is a daemon that is up and has the image.
+type service struct {
+	*daemon
+	image      string
+	unenforced []string
+}
+
+// Open starts the daemon of the default storage driver and imports the image
+// if it is not there yet.
 func (p *Platform) Open(ctx context.Context, env bench.Env) (bench.Engine, error) {
-	e := &engine{env: env}
-	if err := e.open(ctx, p.state); err != nil {
+	e := &engine{env: env, state: p.state, services: map[string]*service{}}
+	if err := e.open(ctx); err != nil {
 		return nil, fmt.Errorf("open docker: %w", e.undo.Fail(ctx, err))
 	}
 	return e, nil
 }
 
-func (e *engine) open(ctx context.Context, state string) (err error) {
+func (e *engine) open(ctx context.Context) (err error) {
 	if e.docker, err = launch.Program("docker"); err != nil {
 		return fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, install)
 	}
@@ -49,68 +58,104 @@ func (e *engine) open(ctx context.Context, state string) (err error) {
 	if e.labAddr, err = launch.BridgeAddr(e.env.Lab); err != nil {
 		return err
 	}
-	p := runPaths(state, e.env.Run)
+	_, err = e.service(ctx, drivers[0])
+	return err
+}
+
+// service returns the daemon of the storage driver, and starts it if need be.
+func (e *engine) service(ctx context.Context, driver string) (*service, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if s := e.services[driver]; s != nil {
+		return s, s.check()
+	}
+	before := e.undo
+	e.undo = launch.Undo{}
+	s, err := e.serve(ctx, driver)
+	if err != nil {
+		err = e.undo.Fail(ctx, err)
+		e.undo = before
+		return nil, err
+	}
+	started := e.undo
+	e.undo = before
+	e.undo.Add(started.Run)
+	e.services[driver] = s
+	return s, nil
+}
+
+func (e *engine) serve(ctx context.Context, driver string) (*service, error) {
+	p := runPaths(e.state, e.env.Run, driver)
 	if err := os.MkdirAll(p.data, 0o711); err != nil {
-		return err
+		return nil, err
 	}
 	removeRun := func(context.Context) error { return os.RemoveAll(p.run) }
 	if err := e.undo.Register(e.env.Ledger, bench.KindDir, p.run, removeRun); err != nil {
-		return err
+		return nil, err
 	}
 	if err := os.MkdirAll(p.client(), 0o700); err != nil {
-		return err
+		return nil, err
 	}
 	held, err := lock(ctx, p.data+".lock", patience)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	e.undo.Add(func(context.Context) error { return held.Close() })
-	if err := e.startDaemon(ctx, p, held); err != nil {
-		return err
+	s := &service{}
+	if s.daemon, err = e.startDaemon(ctx, p, held); err != nil {
+		return nil, err
 	}
 	if err := e.env.Lab.Settle(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	info, err := e.daemon.api.Info(ctx, client.InfoOptions{})
+	info, err := s.api.Info(ctx, client.InfoOptions{})
 	if err != nil {
-		return fmt.Errorf("ask for docker's limits: %w", e.daemon.explain(err))
+		return nil, fmt.Errorf("ask for docker's limits: %w", s.explain(err))
 	}
-	e.unenforced = unenforced(info.Info)
-	if err := e.daemon.removeContainers(ctx); err != nil {
-		return err
+	s.unenforced = unenforced(info.Info)
+	if err := s.removeContainers(ctx); err != nil {
+		return nil, err
 	}
-	e.image, err = e.daemon.provide(ctx, e.env.Image)
-	return err
+	s.image, err = s.provide(ctx, e.env.Image)
+	return s, err
 }
 
 // startDaemon starts the daemon in a cgroup of its own, as a system's service
 // manager would. Its containerd and the shims are born in it, and end with it.
-func (e *engine) startDaemon(ctx context.Context, p paths, held *os.File) error {
-	mark := e.env.Run + "-docker"
+func (e *engine) startDaemon(ctx context.Context, p paths, held *os.File) (*daemon, error) {
+	mark := e.env.Run + "-" + p.name
 	gone := func(context.Context) error { return nil } // with the cgroup
 	if err := e.undo.Register(e.env.Ledger, bench.KindProcess, mark, gone); err != nil {
-		return err
+		return nil, err
 	}
-	group := e.env.Run + "/docker"
+	group := e.env.Run + "/" + p.name
 	remove := func(ctx context.Context) error { return cgroup.Remove(ctx, group) }
 	if err := e.undo.Register(e.env.Ledger, bench.KindCgroup, group, remove); err != nil {
-		return err
+		return nil, err
 	}
 	g, _, err := e.cgroups.Create(group, cgroup.Limits{})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if e.daemon, err = newDaemon(p); err != nil {
-		return err
+	store, err := e.provideStore(ctx, p)
+	if err != nil {
+		return nil, err
 	}
-	if err := e.daemon.start(mark, e.env.Lab.NetNS(), held); err != nil {
-		return err
+	if err := e.provideBridge(p); err != nil {
+		return nil, err
 	}
-	e.undo.Add(e.daemon.stop)
-	if err := g.Add(e.daemon.cmd.Process.Pid); err != nil {
-		return err
+	d, err := newDaemon(p)
+	if err != nil {
+		return nil, err
 	}
-	return e.daemon.awaitUp(ctx, e.env.Patience(upWithin))
+	if err := d.start(mark, e.env.Lab.NetNS(), e.cgroups.Mode(), store, held); err != nil {
+		return nil, err
+	}
+	e.undo.Add(d.stop)
+	if err := g.Add(d.cmd.Process.Pid); err != nil {
+		return nil, err
+	}
+	return d, d.awaitUp(ctx, e.env.Patience(upWithin))
 }
 
 // unenforced are the limits this daemon cannot set on this kernel.
@@ -132,11 +177,11 @@ func unenforced(info system.Info) []string {
 
 // Start runs one container.
 func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
-	if err := e.daemon.check(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", l.ID, err)
-	}
 	i := &instance{engine: e, launch: l}
 	err := ctx.Err()
+	if err == nil {
+		i.service, err = e.service(ctx, l.Options["driver"])
+	}
 	if err == nil {
 		err = i.prepare()
 	}
@@ -149,19 +194,7 @@ func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, err
 	return i, nil
 }
 
-// command is docker run for the launch, with nothing of the user's own
-// configuration.
-func (e *engine) command(args []string, mark string) *exec.Cmd {
-	cmd := exec.Command(e.docker, args...)
-	cmd.Env = []string{
-		"PATH=" + launch.SearchPath(os.Getenv("PATH")),
-		"DOCKER_CONFIG=" + e.daemon.paths.client(),
-		bench.ProcessMark + "=" + mark,
-	}
-	return cmd
-}
-
-// Close stops the daemon and whatever it has started.
+// Close stops the daemons and whatever they have started.
 func (e *engine) Close(ctx context.Context) error {
 	if err := e.undo.Run(ctx); err != nil {
 		return fmt.Errorf("close docker: %w", err)

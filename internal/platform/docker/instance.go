@@ -24,6 +24,7 @@ import (
 // instance is one container and the docker command in its foreground.
 type instance struct {
 	engine     *engine
+	service    *service
 	launch     bench.Launch
 	run        *launch.Process
 	command    []string
@@ -57,7 +58,7 @@ func (i *instance) prepare() error {
 	if err != nil {
 		return err
 	}
-	i.unenforced = append(slices.Concat(missing, e.unenforced), "disk size")
+	i.unenforced = append(slices.Concat(missing, i.service.unenforced), "disk size")
 	if i.disk, err = cgroup.DiskOf(l.Shape, l.Dir); err != nil {
 		return err
 	}
@@ -68,7 +69,10 @@ func (i *instance) prepare() error {
 	if err := i.undo.Register(e.env.Ledger, bench.KindProcess, l.ID, gone); err != nil {
 		return err
 	}
-	if l.Options["storage"] == "volume" {
+	if err := available(l.Options["runtime"]); err != nil {
+		return err
+	}
+	if l.Options["storage"] == "bind" {
 		return os.Mkdir(i.scratch(), 0o777)
 	}
 	return nil
@@ -77,13 +81,13 @@ func (i *instance) prepare() error {
 // args are those of docker run.
 func (i *instance) args() []string {
 	e := i.engine
-	return runArgs(e.daemon.paths.host(), e.image, e.env.AgentPath, "/"+bench.CgroupRoot+"/"+i.group(), i.scratch(), i.disk.Path, i.launch)
+	return runArgs(i.service.paths.host(), i.service.image, e.env.AgentPath, "/"+bench.CgroupRoot+"/"+i.group(), i.scratch(), i.disk.Path, i.launch)
 }
 
 // start issues docker run.
 func (i *instance) start() (err error) {
 	i.command = append([]string{"docker"}, i.args()...)
-	if i.run, err = launch.Start(i.engine.command(i.args(), i.launch.ID), i.words()); err != nil {
+	if i.run, err = launch.Start(i.service.command(i.engine.docker, i.args(), i.launch.ID), i.words()); err != nil {
 		return err
 	}
 	i.undo.Add(i.end)
@@ -104,9 +108,9 @@ func (i *instance) inspect() (container.InspectResponse, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
 	defer cancel()
-	res, err := i.engine.daemon.api.ContainerInspect(ctx, i.launch.ID, client.ContainerInspectOptions{})
+	res, err := i.service.api.ContainerInspect(ctx, i.launch.ID, client.ContainerInspectOptions{})
 	if err != nil {
-		return res.Container, fmt.Errorf("inspect container %s: %w", i.launch.ID, i.engine.daemon.explain(err))
+		return res.Container, fmt.Errorf("inspect container %s: %w", i.launch.ID, i.service.explain(err))
 	}
 	if res.Container.State == nil || res.Container.State.Pid == 0 {
 		return res.Container, fmt.Errorf("inspect container %s: it is not running", i.launch.ID)
@@ -144,15 +148,20 @@ func (i *instance) Scope() (bench.Scope, error) {
 	fail := func(err error) (bench.Scope, error) {
 		return bench.Scope{}, fmt.Errorf("scope of container %s: %w", i.launch.ID, err)
 	}
-	if s.Cgroups, err = i.engine.cgroups.Of(pid); err != nil {
+	if s.Cgroups, err = i.cgroups(pid); err != nil {
 		return fail(err)
 	}
 	shim, err := launch.Parent(pid)
 	if err != nil {
 		return fail(err)
 	}
-	s.Helpers = []bench.Process{{PID: shim, Part: "shim"}, {PID: i.run.PID(), Part: "client"}}
-	if s.Shared, err = i.engine.daemon.processes(); err != nil {
+	group := i.engine.cgroups.Group(i.group())
+	parts, err := launch.Parts(group, group, sandboxParts)
+	if err != nil {
+		return fail(err)
+	}
+	s.Helpers = append([]bench.Process{{PID: shim, Part: "shim"}, {PID: i.run.PID(), Part: "client"}}, parts...)
+	if s.Shared, err = i.service.processes(); err != nil {
 		return fail(err)
 	}
 	net := i.launch.Options["net"]
@@ -169,6 +178,18 @@ func (i *instance) Scope() (bench.Scope, error) {
 	return s, nil
 }
 
+// cgroups are those of the container's process that are its own: runsc makes
+// none in the v2 hierarchy of a hybrid host.
+func (i *instance) cgroups(pid int) (map[string]string, error) {
+	of, err := i.engine.cgroups.Of(pid)
+	for controller, dir := range of {
+		if !strings.Contains(dir, "/"+i.group()+"/") {
+			delete(of, controller)
+		}
+	}
+	return of, err
+}
+
 // Log is the last the docker command and the daemon have printed.
 func (i *instance) Log() string {
 	var b strings.Builder
@@ -176,9 +197,9 @@ func (i *instance) Log() string {
 		fmt.Fprintf(&b, "docker run ended: %s\n", i.run.State())
 	}
 	b.WriteString(launch.Tail(i.words()))
-	if err := i.engine.daemon.check(); err != nil {
+	if err := i.service.check(); err != nil {
 		fmt.Fprintln(&b, err)
-	} else if words := i.engine.daemon.lastWords(); words != "" {
+	} else if words := i.service.lastWords(); words != "" {
 		fmt.Fprintf(&b, "daemon: %s\n", words)
 	}
 	return b.String()
@@ -213,5 +234,5 @@ func (i *instance) end(ctx context.Context) error {
 func (i *instance) remove(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, removeWithin)
 	defer cancel()
-	return i.engine.daemon.removeContainer(ctx, i.launch.ID)
+	return i.service.removeContainer(ctx, i.launch.ID)
 }

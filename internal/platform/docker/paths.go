@@ -9,15 +9,21 @@ import (
 
 // paths are the files of one daemon.
 type paths struct {
-	data string // kept between runs
-	run  string // of this run, short: a socket's path is at most 107 bytes (unix(7))
+	name   string // of the daemon, unique in the run
+	driver string // of storage
+	data   string // kept between runs
+	run    string // of this run, short: a socket's path is at most 107 bytes (unix(7))
 }
 
-// Host is the address of the daemon of a run, as in DOCKER_HOST.
-func Host(run string) string { return runPaths("", run).host() }
+// Host is the address of a run's daemon of the default storage driver, as in DOCKER_HOST.
+func Host(run string) string { return runPaths("", run, drivers[0]).host() }
 
-func runPaths(state, run string) paths {
-	return paths{data: filepath.Join(state, "docker"), run: filepath.Join(bench.RuntimeDir, run, "docker")}
+func runPaths(state, run, driver string) paths {
+	name := "docker"
+	if driver != drivers[0] {
+		name += "-" + driver
+	}
+	return paths{name: name, driver: driver, data: filepath.Join(state, name), run: filepath.Join(bench.RuntimeDir, run, name)}
 }
 
 func (p paths) config() string { return filepath.Join(p.run, "daemon.json") }

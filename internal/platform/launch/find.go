@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -195,12 +196,17 @@ func BridgeAddr(lab bench.Lab) (addr netip.Addr, err error) {
 }
 
 // Parts finds the processes in the group, or below it, whose command line
-// begins with one of the words, as those that play the word's part.
-func Parts(g *cgroup.Group, byWord map[string]string) ([]bench.Process, error) {
+// begins with one of the words, paths left out, as those that play the word's
+// part: inside, if they are in that group too.
+func Parts(g, inside *cgroup.Group, byWord map[string]string) ([]bench.Process, error) {
 	if len(byWord) == 0 {
 		return nil, nil
 	}
 	pids, err := g.Procs()
+	if err != nil {
+		return nil, err
+	}
+	within, err := inside.Procs()
 	if err != nil {
 		return nil, err
 	}
@@ -211,8 +217,8 @@ func Parts(g *cgroup.Group, byWord map[string]string) ([]bench.Process, error) {
 			continue // it ended meanwhile
 		}
 		word, _, _ := strings.Cut(string(line), "\x00")
-		if part := byWord[word]; part != "" {
-			list = append(list, bench.Process{PID: pid, Part: part, Inside: true})
+		if part := byWord[filepath.Base(word)]; part != "" {
+			list = append(list, bench.Process{PID: pid, Part: part, Inside: slices.Contains(within, pid)})
 		}
 	}
 	return list, nil

@@ -44,7 +44,10 @@ func Start(cmd *exec.Cmd, words string) (*Process, error) {
 	}
 	defer childOut.Close()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, childOut, stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setsid = true
 	p := &Process{cmd: cmd, stream: stream{out: out, in: in}, done: make(chan struct{}), launched: clock.Now()}
 	if err := cmd.Start(); err != nil {
 		p.stream.Close()

@@ -19,7 +19,7 @@ func BenchmarkLaunch(b *testing.B) {
 	}
 	launchtest.Bench(b, env, p, e, func(l bench.Launch) (*exec.Cmd, func()) {
 		i := e.(*engine).instance(l)
-		if err := i.prepare(); err != nil {
+		if err := i.prepare(context.Background()); err != nil {
 			b.Fatal(err)
 		}
 		return exec.Command("lxc-execute", i.container.args()...), func() {

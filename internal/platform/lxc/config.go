@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/cgroup"
+	"tare/internal/platform/launch"
 )
 
 // agentInside is where the agent lies inside a container.
@@ -26,21 +27,56 @@ type container struct {
 }
 
 func (c container) upper() string   { return filepath.Join(c.launch.Dir, "upper") }
+func (c container) work() string    { return filepath.Join(c.launch.Dir, "work") }
+func (c container) copied() string  { return filepath.Join(c.launch.Dir, "rootfs") }
 func (c container) scratch() string { return filepath.Join(c.launch.Dir, "scratch") }
-func (c container) log() string     { return filepath.Join(c.launch.Dir, "lxc.log") }
-func (c container) words() string   { return filepath.Join(c.launch.Dir, "lxc.err") }
+
+func (c container) unprivileged() bool { return c.launch.Options["userns"] == "yes" }
+func (c container) boots() bool        { return c.launch.Options["init"] == "systemd" }
+func (c container) copies() bool       { return c.launch.Options["store"] == "dir" }
+
+// A container's users may not be able to reach the state directory. What an
+// unprivileged one is made of is therefore mounted below runtimeDir, see [instance].
+const (
+	rootThere    = runtimeDir + "/root"
+	scratchThere = runtimeDir + "/scratch"
+	agentThere   = runtimeDir + "/agent"
+	portThere    = runtimeDir + "/port"
+)
+
+// sources are the root file system as LXC's configuration names it, the
+// scratch space, the agent and the directory with its socket.
+func (c container) sources() (root, scratch, agent, port string) {
+	switch {
+	case c.unprivileged():
+		return "dir:" + rootThere, scratchThere, agentThere, portThere
+	case c.copies():
+		return "dir:" + c.copied(), c.scratch(), c.agent, c.port()
+	}
+	return "overlay:" + c.image + ":" + c.upper(), c.scratch(), c.agent, c.port()
+}
+
+func (c container) log() string   { return filepath.Join(c.launch.Dir, "lxc.log") }
+func (c container) words() string { return filepath.Join(c.launch.Dir, "lxc.err") }
 
 // file is where lxc looks for the configuration of a container of this name,
 // with the launch's directory as the lxc path.
 func (c container) file() string { return filepath.Join(c.launch.Dir, c.launch.ID, "config") }
 
-// args are the arguments of lxc-execute.
+// args are the arguments of lxc-execute or lxc-start.
 func (c container) args() []string {
-	return []string{
-		"--name", c.launch.ID, "--lxcpath", c.launch.Dir,
-		"--logfile", c.log(), "--logpriority", "WARN",
-		"--", agentInside, "serve",
+	path := c.launch.Dir
+	if c.unprivileged() { // its users must reach that too
+		path = runtimeDir
 	}
+	args := []string{
+		"--name", c.launch.ID, "--lxcpath", path, "--rcfile", c.file(),
+		"--logfile", c.log(), "--logpriority", "WARN",
+	}
+	if c.boots() {
+		return append(append(args, "--foreground", "--"), c.initArgs()...)
+	}
+	return append(args, "--", agentInside, "serve")
 }
 
 // checkPaths refuses paths that a configuration or an overlay mount cannot name.
@@ -60,10 +96,23 @@ func (c container) config(has func(controller, file string) bool) (text string, 
 	var b strings.Builder
 	set := func(key, value string) { fmt.Fprintf(&b, "%s = %s\n", key, value) }
 	set("lxc.include", shared)
+	if c.unprivileged() {
+		set("lxc.include", sharedUserns)
+		for _, kind := range []string{"u", "g"} {
+			set("lxc.idmap", fmt.Sprintf("%s 0 %d %d", kind, launch.FirstID, launch.IDs))
+		}
+	}
+	set("lxc.environment", "PATH="+launch.SearchPath(""))
 	set("lxc.uts.name", c.launch.ID)
-	set("lxc.rootfs.path", "overlay:"+c.image+":"+c.upper())
-	set("lxc.mount.entry", c.agent+" "+agentInside[1:]+" none bind,ro,create=file 0 0")
-	set("lxc.mount.entry", c.scratch()+" "+bench.ScratchDir[1:]+" none bind,create=dir 0 0")
+	root, scratch, agent, port := c.sources()
+	set("lxc.rootfs.path", root)
+	set("lxc.mount.entry", agent+" "+agentInside[1:]+" none bind,ro,create=file 0 0")
+	set("lxc.mount.entry", scratch+" "+bench.ScratchDir[1:]+" none bind,create=dir 0 0")
+	if c.boots() {
+		set("lxc.mount.entry", port+" "+portInside[1:]+" none bind,create=dir 0 0")
+		set("lxc.console.path", "none")
+		set("lxc.tty.max", "0")
+	}
 	set("lxc.cgroup.dir", c.group)
 	version := "lxc.cgroup."
 	if c.v2 {

@@ -28,6 +28,7 @@ func example() container {
 func everything(string, string) bool { return true }
 
 const common = `lxc.include = /usr/share/lxc/config/common.conf
+lxc.environment = PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 lxc.uts.name = r1-a
 lxc.rootfs.path = overlay:/image/root:/state/r1/a/upper
 lxc.mount.entry = /opt/tare-agent .tare-agent none bind,ro,create=file 0 0
@@ -72,6 +73,17 @@ func TestConfig(t *testing.T) {
 		}, common + strings.Split(limitsV1, "lxc.cgroup.memory.memsw")[0] + veth, []string{"swap limit", "pids limit"}},
 		"host network": {func(c *container) { c.launch.Options = map[string]string{"net": "host"} }, everything,
 			common + limitsV1 + "lxc.net.0.type = none\n", nil},
+		"unprivileged": {func(c *container) {
+			c.launch.Options = map[string]string{"net": "veth", "userns": "yes"}
+		}, everything, strings.NewReplacer(
+			"common.conf\n", "common.conf\nlxc.include = /usr/share/lxc/config/userns.conf\nlxc.idmap = u 0 524288 65536\nlxc.idmap = g 0 524288 65536\n",
+			"overlay:/image/root:/state/r1/a/upper", "dir:/run/lxc/root", "/opt/tare-agent", "/run/lxc/agent", "/state/r1/a/scratch", "/run/lxc/scratch",
+		).Replace(common) + limitsV1 + veth, nil},
+		"a system container": {func(c *container) { c.launch.Options["init"] = "systemd" }, everything,
+			strings.Replace(common, "lxc.cgroup.dir", "lxc.mount.entry = /state/r1/a/port .tare-port none bind,create=dir 0 0\n"+
+				"lxc.console.path = none\nlxc.tty.max = 0\nlxc.cgroup.dir", 1) + limitsV1 + veth, nil},
+		"a copy": {func(c *container) { c.launch.Options["store"] = "dir" }, everything,
+			strings.Replace(common, "overlay:/image/root:/state/r1/a/upper", "dir:/state/r1/a/rootfs", 1) + limitsV1 + veth, nil},
 		"no network, only what must be": {func(c *container) {
 			c.launch.Options = map[string]string{"net": "none"}
 			c.launch.Shape.CPUQuota, c.launch.Shape.Pids, c.v2 = 0, 0, true
@@ -91,8 +103,19 @@ func TestConfig(t *testing.T) {
 	}
 }
 
+func TestInitArgs(t *testing.T) {
+	c := example()
+	c.launch.Options["init"] = "systemd"
+	if got := strings.Join(c.args(), " "); !strings.HasSuffix(got, "--foreground -- /sbin/init SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1") {
+		t.Errorf("v1: %s", got)
+	}
+	if c.v2 = true; !strings.HasSuffix(strings.Join(c.args(), " "), "--foreground -- /sbin/init") {
+		t.Errorf("v2: %s", c.args())
+	}
+}
+
 func TestArgs(t *testing.T) {
-	want := "--name r1-a --lxcpath /state/r1/a --logfile /state/r1/a/lxc.log --logpriority WARN -- /.tare-agent serve"
+	want := "--name r1-a --lxcpath /state/r1/a --rcfile /state/r1/a/r1-a/config --logfile /state/r1/a/lxc.log --logpriority WARN -- /.tare-agent serve"
 	if got := strings.Join(example().args(), " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"path/filepath"
 
 	"tare/internal/bench"
 	"tare/internal/cgroup"
@@ -54,7 +55,7 @@ func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, err
 	i := e.instance(l)
 	err := ctx.Err()
 	if err == nil {
-		err = i.prepare()
+		err = i.prepare(ctx)
 	}
 	if err == nil {
 		err = i.start()
@@ -72,10 +73,24 @@ func (e *engine) instance(l bench.Launch) *instance {
 	}}
 }
 
-// command is lxc-execute for the container.
+// programOf returns the program that runs the container.
+func (e *engine) programOf(c container) string {
+	if c.boots() {
+		return filepath.Join(filepath.Dir(e.program), "lxc-start")
+	}
+	return e.program
+}
+
+// command is lxc-execute or lxc-start for the container.
 func (e *engine) command(c container) *exec.Cmd {
-	cmd := exec.Command(e.program, c.args()...)
-	cmd.Env = []string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), bench.ProcessMark + "=" + c.launch.ID}
+	cmd := exec.Command(e.programOf(c), c.args()...)
+	path := launch.SearchPath(os.Getenv("PATH"))
+	if c.unprivileged() {
+		// With newuidmap in reach LXC leaves the mapping to it, which only grants
+		// what /etc/subuid lists; root needs no leave.
+		path = "/nowhere"
+	}
+	cmd.Env = []string{"PATH=" + path, bench.ProcessMark + "=" + c.launch.ID}
 	return cmd
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -25,6 +26,7 @@ type instance struct {
 	engine     *engine
 	container  container
 	monitor    *launch.Process
+	stream     io.ReadWriteCloser
 	command    []string
 	group      *cgroup.Group
 	unenforced []string
@@ -32,7 +34,7 @@ type instance struct {
 }
 
 // prepare makes all that lxc-execute needs.
-func (i *instance) prepare() error {
+func (i *instance) prepare(ctx context.Context) error {
 	e, c := i.engine, &i.container
 	if err := c.checkPaths(); err != nil {
 		return err
@@ -50,12 +52,22 @@ func (i *instance) prepare() error {
 		}
 	}
 	// The caller removes the directory and what is in it.
-	for _, dir := range []string{c.upper(), c.scratch(), filepath.Dir(c.file())} {
+	for _, dir := range []string{c.upper(), c.work(), c.scratch(), filepath.Dir(c.file())} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return err
 		}
 	}
+	if c.copies() {
+		if _, err := launch.Output(ctx, "cp", "--archive", "--reflink=auto", c.image, c.copied()); err != nil {
+			return fmt.Errorf("copy the image: %w", err)
+		}
+	}
 	gone := func(context.Context) error { return nil } // stopped by then
+	if c.boots() {
+		if err := c.install(); err != nil {
+			return err
+		}
+	}
 	if err := i.undo.Register(e.env.Ledger, bench.KindProcess, c.launch.ID, gone); err != nil {
 		return err
 	}
@@ -109,25 +121,87 @@ func (i *instance) controls(controller, file string) bool {
 // files it leaves behind vanish with it.
 func (i *instance) start() error {
 	e, c := i.engine, i.container
-	i.command = append([]string{"lxc-execute"}, c.args()...)
+	i.command = append([]string{filepath.Base(e.programOf(c))}, c.args()...)
+	var calls *net.UnixListener
+	if c.boots() {
+		var err error
+		if calls, err = launch.Listen(c.port(), socket); err != nil {
+			return err
+		}
+		if err := os.Chmod(filepath.Join(c.port(), socket), 0o666); err != nil { // for an unprivileged container's root
+			return errors.Join(err, calls.Close())
+		}
+	}
 	err := launch.Apart(e.env.Lab.NetNS(), func() (err error) {
 		if err = launch.FreshSysfs(); err != nil {
 			return err
 		}
-		if err = launch.Hide("/run/lxc"); err != nil {
+		if err = launch.Hide(runtimeDir); err != nil {
 			return err
+		}
+		if c.unprivileged() {
+			if err = c.assemble(); err != nil {
+				return err
+			}
 		}
 		i.monitor, err = launch.Start(e.command(c), c.words())
 		return err
 	})
 	if err != nil {
+		if calls != nil {
+			calls.Close()
+		}
 		return err
+	}
+	i.stream = i.monitor.Stream()
+	if calls != nil {
+		i.stream = launch.AwaitCall(calls, i.monitor.Done())
 	}
 	i.undo.Add(i.end)
 	return nil
 }
 
-func (i *instance) Stream() io.ReadWriteCloser { return i.monitor.Stream() }
+// assemble mounts what an unprivileged container is made of where its users
+// can reach it. All goes with the last process.
+func (c container) assemble() error {
+	for _, dir := range []string{rootThere, scratchThere} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(agentThere, nil, 0o755); err != nil {
+		return err
+	}
+	tree := c.image
+	if c.copies() {
+		tree = c.copied()
+	}
+	if err := launch.MapIDs(tree, c.upper(), c.scratch()); err != nil {
+		return err
+	}
+	if !c.copies() {
+		if err := launch.Overlay(c.image, c.launch.Dir, rootThere); err != nil {
+			return err
+		}
+	} else if err := bind(tree, rootThere); err != nil {
+		return err
+	}
+	if c.boots() {
+		if err := errors.Join(os.Mkdir(portThere, 0o755), bind(c.port(), portThere)); err != nil {
+			return err
+		}
+	}
+	return errors.Join(bind(c.scratch(), scratchThere), bind(c.agent, agentThere))
+}
+
+func bind(from, to string) error {
+	if err := unix.Mount(from, to, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("bind %s: %w", from, err)
+	}
+	return nil
+}
+
+func (i *instance) Stream() io.ReadWriteCloser { return i.stream }
 func (i *instance) Launched() int64            { return i.monitor.Launched() }
 func (i *instance) Command() []string          { return i.command }
 func (i *instance) Unenforced() []string       { return i.unenforced }
@@ -139,6 +213,9 @@ func (i *instance) Addr() netip.Addr {
 	}
 	return i.container.lease.Addr.Addr()
 }
+
+// payloadGroup begins the name of the group in which LXC puts a container.
+const payloadGroup = "/lxc.payload."
 
 // payload finds the container's first process and its cgroups: the child of
 // the monitor that lxc has put into the payload's group.
@@ -152,10 +229,16 @@ func (i *instance) payload() (pid int, cgroups map[string]string, err error) {
 		if err != nil {
 			continue // it ended meanwhile
 		}
-		for _, dir := range cgroups {
-			if strings.HasPrefix(filepath.Base(dir), "lxc.payload.") {
-				return c.PID, cgroups, nil
+		found := false
+		for key, dir := range cgroups {
+			// An init system moves itself into a group below the container's.
+			if at := strings.Index(dir, payloadGroup); at >= 0 {
+				end, _, _ := strings.Cut(dir[at+1:], "/")
+				cgroups[key], found = dir[:at+1]+end, true
 			}
+		}
+		if found {
+			return c.PID, cgroups, nil
 		}
 	}
 	return 0, nil, errors.New("no process in it")
@@ -190,7 +273,7 @@ func (i *instance) Scope() (bench.Scope, error) {
 func (i *instance) Log() string {
 	var b strings.Builder
 	if !i.monitor.Running() {
-		fmt.Fprintf(&b, "lxc-execute ended: %s\n", i.monitor.State())
+		fmt.Fprintf(&b, "the monitor ended: %s\n", i.monitor.State())
 	}
 	b.WriteString(launch.Tail(i.container.words()))
 	b.WriteString(launch.Tail(i.container.log()))
@@ -216,5 +299,6 @@ func (i *instance) end(ctx context.Context) error {
 			return fmt.Errorf("kill process %d: %w", pid, err)
 		}
 	}
+	_ = i.stream.Close() // by now its user may have closed it
 	return i.monitor.Stop(ctx, grace)
 }

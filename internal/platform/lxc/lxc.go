@@ -1,6 +1,7 @@
-// Package lxc runs instances as system-less application containers, by
+// Package lxc runs instances as application containers, by
 // lxc-execute in the foreground: its standard streams reach the agent as they
-// are, through no terminal.
+// are, through no terminal. Or, with init=systemd, as system containers by lxc-start: the agent is a
+// service there, and connects to a socket.
 package lxc
 
 import (
@@ -25,13 +26,21 @@ func New() Platform { return Platform{} }
 func (Platform) Name() string { return "lxc" }
 
 // Summary is one line for people.
-func (Platform) Summary() string { return "LXC application containers, by lxc-execute" }
+func (Platform) Summary() string {
+	return "LXC application containers, by lxc-execute, or system containers"
+}
 
 // Options are the switches of this platform.
 func (Platform) Options() []bench.Option {
 	return []bench.Option{
 		{Name: "net", Values: []string{"veth", "host", "none"}, Default: "veth",
 			Doc: "veth: an address on the lab's bridge; host: the lab's own network; none: loopback only"},
+		{Name: "store", Values: []string{"overlay", "dir"}, Default: "overlay",
+			Doc: "the root: overlay: the image below a layer of the container's own; dir: a copy of the image, made before the launch"},
+		{Name: "init", Values: []string{"none", "systemd"}, Default: "none",
+			Doc: "none: an application container by lxc-execute; systemd: a system container by lxc-start, ready once it has booted"},
+		{Name: "userns", Values: []string{"no", "yes"}, Default: "no",
+			Doc: "yes: unprivileged, in a user namespace of its own, whose users are others outside (idmapped mounts)"},
 	}
 }
 
@@ -40,6 +49,12 @@ const install = bench.Hint("install LXC, such as: apt-get install lxc")
 // shared is what every container's configuration includes, as those made by
 // lxc-create do: capabilities, devices, system call filter.
 const shared = "/usr/share/lxc/config/common.conf"
+
+// sharedUserns is what those of unprivileged containers include besides.
+const sharedUserns = "/usr/share/lxc/config/userns.conf"
+
+// runtimeDir is where LXC leaves its lock files.
+const runtimeDir = "/run/lxc"
 
 // Check asks lxc-execute for its version.
 func (Platform) Check(ctx context.Context) (bench.Availability, error) {

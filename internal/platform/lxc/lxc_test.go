@@ -12,49 +12,20 @@ import (
 
 // TestVariants looks at what each option makes of a container.
 func TestVariants(t *testing.T) {
-	p := New()
-	if _, err := p.Check(t.Context()); err != nil {
-		t.Skip(err)
-	}
-	for net, c := range map[string]struct{ netns, dev, routed bool }{
-		"veth": {true, true, true}, "host": {false, false, true}, "none": {true, false, false},
-	} {
-		t.Run(net, func(t *testing.T) {
-			env := launchtest.New(t, "lxctest")
-			e, err := p.Open(t.Context(), env.Env)
-			if err != nil {
-				t.Fatal(err)
-			}
-			i, err := e.Start(t.Context(), env.Launch(t, p, "a", map[string]string{"net": net}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := launchtest.Greet(t, i)
-			launchtest.Echo(t, i, r, 3<<20)
-			s, err := i.Scope()
-			if err != nil {
-				t.Error(err)
-			}
-			if (s.NetNS != "") != c.netns || (len(s.NetDevs) == 1) != c.dev || i.Addr().IsValid() != c.routed {
-				t.Errorf("network namespace %q, devices %q, address %v", s.NetNS, s.NetDevs, i.Addr())
-			}
-			if len(s.Helpers) != 1 || s.Helpers[0].Part != "monitor" {
-				t.Errorf("helpers %v", s.Helpers)
-			}
-			if dir := s.Cgroups["memory"] + s.Cgroups["unified"]; !strings.Contains(dir, "/tare/"+env.Run+"/"+env.Run+"-a/lxc.payload.") {
-				t.Errorf("cgroups %v", s.Cgroups)
-			}
-			if err := errors.Join(i.Close(context.Background()), e.Close(context.Background())); err != nil {
-				t.Error(err)
-			}
-			if held := env.Held(t); len(held) != 0 {
-				t.Errorf("still registered: %q", held)
-			}
-			if left := launchtest.Remains(t, env.Run); len(left) != 0 {
-				t.Errorf("left on the host: %q", left)
-			}
-		})
-	}
+	launchtest.Variants(t, New(), []map[string]string{
+		{"net": "veth"}, {"net": "host"}, {"net": "none"}, {"store": "dir"}, {"userns": "yes"}, {"userns": "yes", "store": "dir"},
+	}, func(t *testing.T, env launchtest.Env, i bench.Instance) {
+		s, err := i.Scope()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Helpers) != 1 || s.Helpers[0].Part != "monitor" {
+			t.Errorf("helpers %v", s.Helpers)
+		}
+		if dir := s.Cgroups["memory"] + s.Cgroups["unified"]; !strings.Contains(dir, "/tare/"+env.Run+"/"+env.Run+"-a/lxc.payload.") {
+			t.Errorf("cgroups %v", s.Cgroups)
+		}
+	})
 }
 
 // TestRefused asks for what lxc-execute itself refuses: the error is in the log.
@@ -86,6 +57,10 @@ func TestRefused(t *testing.T) {
 	l.Dir = "/a b"
 	if _, err := e.Start(t.Context(), l); !errors.Is(err, bench.ErrInvalid) || bench.HintOf(err) == "" {
 		t.Errorf("a directory that LXC cannot name: %v", err)
+	}
+	l = env.Launch(t, p, "c", map[string]string{"init": "systemd"})
+	if _, err := e.Start(t.Context(), l); !errors.Is(err, bench.ErrUnavailable) || bench.HintOf(err) == "" {
+		t.Errorf("an image without init: %v", err)
 	}
 	if held := env.Held(t); len(held) != 0 {
 		t.Errorf("still registered: %q", held)

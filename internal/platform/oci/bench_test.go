@@ -32,7 +32,7 @@ func BenchmarkLaunch(b *testing.B) {
 				if out, err := exec.Command("cp", "-a", i.engine.image+"/.", i.bundle().rootfs()).CombinedOutput(); err != nil {
 					b.Fatalf("%v: %s", err, out)
 				}
-				return i.engine.command(l.ID, i.engine.args(l.Options, "run", "--bundle", l.Dir, l.ID)), func() {
+				return i.engine.command(l.ID, i.engine.run(i.site)), func() {
 					if err := i.undo.Run(context.Background()); err != nil {
 						b.Fatal(err)
 					}

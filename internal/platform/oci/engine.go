@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"os"
 	"os/exec"
 	"path/filepath"
 
@@ -16,9 +17,10 @@ import (
 type engine struct {
 	Runtime
 	env     bench.Env
-	path    string // of the runtime
-	state   string // where the runtime keeps its own notes, see --root
-	image   string // the golden root, the lower layer
+	path    string   // of the runtime
+	state   string   // where the runtime keeps its own notes, see --root
+	image   string   // the golden root, the lower layer
+	vars    []string // of the runtime's environment
 	cgroups *cgroup.FS
 	labAddr netip.Addr
 }
@@ -42,7 +44,15 @@ func (e *engine) open(ctx context.Context) (err error) {
 	if e.labAddr, err = launch.BridgeAddr(e.env.Lab); err != nil {
 		return err
 	}
-	e.image, err = e.env.Image.Root(ctx)
+	if e.image, err = e.env.Image.Root(ctx); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(e.state, 0o700); err != nil {
+		return err
+	}
+	if e.Setup != nil {
+		e.vars, err = e.Setup(e.state)
+	}
 	return err
 }
 
@@ -63,22 +73,36 @@ func (e *engine) instance(l bench.Launch) *instance {
 	return &instance{
 		engine: e, launch: l, addr: e.labAddr,
 		outer: e.cgroups.Group(e.env.Run + "/" + l.ID),
-		group: e.cgroups.Group(e.env.Run + "/" + l.ID + "/container"),
 	}
 }
 
 // command is the runtime with its verb, by the mark known as the launch's.
 func (e *engine) command(mark string, args []string) *exec.Cmd {
 	cmd := exec.Command(e.path, args...)
-	cmd.Env = []string{"PATH=" + launch.SearchPath(""), bench.ProcessMark + "=" + mark}
+	cmd.Env = append([]string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), bench.ProcessMark + "=" + mark}, e.vars...)
 	return cmd
 }
 
-// args are the runtime's arguments for a verb.
-func (e *engine) args(options map[string]string, verb ...string) []string {
-	args := []string{"--root", e.state}
+// run are the runtime's arguments to run the container.
+func (e *engine) run(s Site) []string {
+	if e.Run != nil {
+		return e.Run(s)
+	}
+	return e.args(s, "run", "--bundle", s.Bundle, s.Launch.ID)
+}
+
+// delete are those that make it forget the container.
+func (e *engine) delete(s Site) []string {
+	if e.Delete != nil {
+		return e.Delete(s)
+	}
+	return e.args(s, "delete", "--force", s.Launch.ID)
+}
+
+func (e *engine) args(s Site, verb ...string) []string {
+	args := []string{"--root", s.State}
 	if e.Flags != nil {
-		args = append(args, e.Flags(options)...)
+		args = append(args, e.Flags(s.Launch.Options)...)
 	}
 	return append(args, verb...)
 }

@@ -1,11 +1,11 @@
 package oci
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -25,7 +25,7 @@ type instance struct {
 	engine     *engine
 	launch     bench.Launch
 	outer      *cgroup.Group
-	group      *cgroup.Group // the container's
+	site       Site
 	port       bench.Port
 	addr       netip.Addr
 	process    *launch.Process
@@ -56,14 +56,25 @@ func (i *instance) prepare(ctx context.Context) error {
 	if err := i.connect(ctx); err != nil {
 		return err
 	}
-	c := container{launch: l, agent: e.env.AgentPath, group: i.group.Name(), netns: i.port.NetNS}
+	disk, err := cgroup.DiskOf(l.Shape, l.Dir)
+	if err != nil {
+		return err
+	}
+	c := container{launch: l, disk: disk, agent: e.env.AgentPath, group: i.outer.Name() + "/" + inner, netns: i.port.NetNS}
 	if err := os.Mkdir(c.scratch(), 0o755); err != nil {
 		return err
 	}
 	s, unenforced := c.spec(i.controls, e.Uncounted)
 	i.unenforced = slices.Concat(missing, unenforced, []string{"disk size"})
+	i.site = Site{
+		Launch: l, State: e.state, Bundle: l.Dir, Rootfs: i.bundle().rootfs(),
+		Group: bench.CgroupRoot + "/" + i.outer.Name(), NetNS: i.port.NetNS, Disk: disk.Path, Spec: s,
+	}
 	return i.bundle().write(s)
 }
+
+// inner is the name of the container's cgroup in the instance's.
+const inner = "container"
 
 // connect settles the container's network.
 func (i *instance) connect(ctx context.Context) (err error) {
@@ -99,7 +110,7 @@ func (i *instance) start() error {
 	if err := i.undo.Register(e.env.Ledger, bench.KindProcess, l.ID, gone); err != nil {
 		return err
 	}
-	args := e.args(l.Options, "run", "--bundle", l.Dir, l.ID)
+	args := e.run(i.site)
 	i.argv = append([]string{e.Program}, args...)
 	cmd := e.command(l.ID, args)
 	err := launch.Apart(e.env.Lab.NetNS(), func() (err error) {
@@ -128,22 +139,32 @@ func (i *instance) Addr() netip.Addr           { return i.addr }
 // Scope is the container's cgroups, where the runtime has made one, and the
 // runtime's own processes.
 func (i *instance) Scope() (bench.Scope, error) {
-	s := bench.Scope{Cgroups: i.group.Dirs(), NetNS: i.port.NetNS}
-	for controller, dir := range s.Cgroups {
-		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-			delete(s.Cgroups, controller)
-		}
-	}
+	group, dirs := i.container()
+	s := bench.Scope{Cgroups: dirs, NetNS: i.port.NetNS}
 	if i.port.Device != "" {
 		s.NetDevs = []string{i.port.Device}
 	}
 	s.Helpers = []bench.Process{{PID: i.process.PID(), Part: "runtime"}}
-	parts, err := launch.Parts(i.group, i.engine.Parts)
+	parts, err := launch.Parts(i.outer, group, i.engine.Parts)
 	if err != nil || !i.process.Running() || len(s.Cgroups) == 0 {
 		return bench.Scope{}, errors.Join(fmt.Errorf("scope of container %s: %s is %s", i.launch.ID, i.engine.Program, i.process.State()), err)
 	}
 	s.Helpers = append(s.Helpers, parts...)
 	return s, nil
+}
+
+// container is the container's cgroup and those of its directories that exist:
+// a runtime may know nothing of v2 beside v1.
+func (i *instance) container() (g *cgroup.Group, dirs map[string]string) {
+	name := cmp.Or(i.engine.Group, inner)
+	dirs = map[string]string{}
+	for controller, dir := range i.outer.Dirs() {
+		at, _ := filepath.Glob(filepath.Join(dir, name))
+		if len(at) == 1 {
+			dirs[controller], name = at[0], filepath.Base(at[0])
+		}
+	}
+	return i.engine.cgroups.Group(i.outer.Name() + "/" + name), dirs
 }
 
 // Log is the last the runtime has printed.
@@ -170,9 +191,13 @@ const grace = 3 * time.Second
 // end kills the container and waits for the runtime; what it leaves of its
 // notes when it is killed itself is deleted by the runtime's own verb.
 func (i *instance) end(ctx context.Context) error {
-	err := errors.Join(i.outer.Kill(ctx), i.process.Stop(ctx, grace))
+	patience, err := time.Duration(0), error(nil)
+	if group, dirs := i.container(); len(dirs) > 0 {
+		patience, err = grace, group.Kill(ctx)
+	}
+	err = errors.Join(err, i.process.Stop(ctx, patience), i.outer.Kill(ctx))
 	if i.noted() {
-		cmd := i.engine.command(i.launch.ID, i.engine.args(i.launch.Options, "delete", "--force", i.launch.ID))
+		cmd := i.engine.command(i.launch.ID, i.engine.delete(i.site))
 		if out, deleted := cmd.CombinedOutput(); deleted != nil && i.noted() {
 			err = errors.Join(err, fmt.Errorf("%s delete: %w: %s", i.engine.Program, deleted, strings.TrimSpace(string(out))))
 		}

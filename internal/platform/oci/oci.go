@@ -1,7 +1,7 @@
-// Package oci runs instances by an OCI runtime in the foreground: it writes the
-// bundle that the runtime is given (config.json by the runtime specification and
-// an overlay of the image for its root), and what to prepare, find, meter and
-// take back. A runtime itself is a value, see [Runtime].
+// Package oci runs instances by an OCI runtime, or what drives one, in the
+// foreground: it writes the bundle that the runtime is given (config.json by the
+// runtime specification and an overlay of the image for its root), and knows what to
+// prepare, find, meter and take back. A runtime itself is a value, see [Runtime].
 package oci
 
 import (
@@ -9,12 +9,15 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/opencontainers/runtime-spec/specs-go"
+
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
 )
 
-// Runtime is a program that runs bundles as runc does: global flags, then
-// run --bundle DIR ID, delete --force ID.
+// Runtime is a program that runs bundles as runc does (global flags, then
+// run --bundle DIR ID, delete --force ID), or one that says in Run and Delete how
+// it is asked to run the same container.
 type Runtime struct {
 	Name    string // of the platform
 	Program string
@@ -24,14 +27,36 @@ type Runtime struct {
 	Options []bench.Option
 	// Flags are its own global flags for a launch with the options; may be nil.
 	Flags func(options map[string]string) []string
+	// Setup makes what all launches share in the state directory, and returns
+	// what the program's environment needs; may be nil.
+	Setup func(state string) (env []string, err error)
+	// Run and Delete are arguments in place of runc's.
+	Run    func(Site) []string
+	Delete func(Site) []string
+	// Group is the pattern of the name of the container's cgroup, for a program
+	// that names it itself, in the one it is given; "" is the specification's.
+	Group string
 	// Parts are the processes it starts beside the container's, in the
-	// container's cgroup: the part each plays, by the first word of its command line.
+	// instance's cgroup: the part each plays, by the first word of its command line.
 	Parts map[string]string
 	// Uncounted are limits it would not hold the container to: they are not asked for.
 	Uncounted []string
 	Caveats   []bench.Caveat
 	// Refuse finds a reason why a version will not do; may be nil.
 	Refuse func(version string) error
+}
+
+// Site is one launch as the program is told of it, all paths absolute.
+type Site struct {
+	Launch bench.Launch
+	State  string // where the program keeps its own notes
+	Bundle string
+	Rootfs string
+	Group  string // the cgroup to make the container's in, relative to each hierarchy
+	NetNS  string // to join; "" for the one the program is started in, or none
+	Disk   string // the device the disk limits of Spec are for
+	// Spec is the bundle's specification; limits that the host lacks are not in it.
+	Spec specs.Spec
 }
 
 // Platform implements [bench.Platform] for one runtime.

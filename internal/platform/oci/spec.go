@@ -3,6 +3,8 @@ package oci
 import (
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 
@@ -26,6 +28,7 @@ type container struct {
 	agent  string
 	group  string // relative to each hierarchy
 	netns  string // to join; "" for the one the runtime is started in
+	disk   cgroup.Disk
 }
 
 func (c container) scratch() string { return filepath.Join(c.launch.Dir, "scratch") }
@@ -67,8 +70,8 @@ func (c container) spec(has func(controller, v1, v2 string) bool, skip []string)
 		Devices: []specs.LinuxDeviceCgroup{{Allow: false, Access: "rwm"}}, // the runtime adds the usual ones
 		CPU:     &specs.LinuxCPU{},
 	}
-	for _, l := range limits(c.launch.Shape, c.launch.CPUSet) {
-		if slices.Contains(skip, l.what) || !has(l.controller, l.v1, l.v2) {
+	for _, l := range limits(c.launch.Shape, c.launch.CPUSet, c.disk) {
+		if l.set == nil || slices.Contains(skip, l.what) || !has(l.controller, l.v1, l.v2) {
 			unenforced = append(unenforced, l.what)
 		} else {
 			l.set(res)
@@ -98,21 +101,19 @@ func (c container) mounts() []specs.Mount {
 // the runtime will write, by version.
 type limit struct {
 	what, controller, v1, v2 string
-	set                      func(*specs.LinuxResources)
+	set                      func(*specs.LinuxResources) // nil if there is nothing to set it on
 }
-
-// period is the length of the CFS bandwidth period in microseconds.
-const period = 100_000
 
 // limits are the shape's limits. Weight and soft memory limit are held by the
 // group above, see [instance].
-func limits(s bench.Shape, cpus []int) []limit {
+func limits(s bench.Shape, cpus []int, disk cgroup.Disk) []limit {
 	list := []limit{{"cpu set", "cpuset", "cpuset.cpus", "cpuset.cpus",
 		func(r *specs.LinuxResources) { r.CPU.Cpus = cgroup.CPUList(cpus) }}}
 	if s.CPUQuota > 0 {
-		quota, every := max(int64(s.CPUQuota*period+0.5), 1000), uint64(period)
+		quota, p := s.Bandwidth()
+		period := uint64(p)
 		list = append(list, limit{"cpu quota", "cpu", "cpu.cfs_quota_us", "cpu.max",
-			func(r *specs.LinuxResources) { r.CPU.Quota, r.CPU.Period = &quota, &every }})
+			func(r *specs.LinuxResources) { r.CPU.Quota, r.CPU.Period = &quota, &period }})
 	}
 	memory := int64(s.Memory)
 	list = append(list,
@@ -120,10 +121,27 @@ func limits(s bench.Shape, cpus []int) []limit {
 			func(r *specs.LinuxResources) { r.Memory = &specs.LinuxMemory{Limit: &memory} }},
 		limit{"swap limit", "memory", "memory.memsw.limit_in_bytes", "memory.swap.max",
 			func(r *specs.LinuxResources) { r.Memory.Swap = &memory }})
+	if s.DiskIOPS > 0 {
+		l := limit{what: cgroup.DiskRate, controller: "blkio", v1: "blkio.throttle.read_iops_device", v2: "io.max"}
+		if disk != (cgroup.Disk{}) {
+			l.set = func(r *specs.LinuxResources) { r.BlockIO = rates(disk, s.DiskIOPS) }
+		}
+		list = append(list, l)
+	}
 	if s.Pids > 0 {
 		most := int64(s.Pids)
 		list = append(list, limit{"pids limit", "pids", "pids.max", "pids.max",
 			func(r *specs.LinuxResources) { r.Pids = &specs.LinuxPids{Limit: &most} }})
 	}
 	return list
+}
+
+// rates hold reads and writes on the disk to so many per second each.
+func rates(disk cgroup.Disk, iops int) *specs.LinuxBlockIO {
+	rate := specs.LinuxThrottleDevice{Rate: uint64(iops)}
+	major, minor, _ := strings.Cut(disk.Number, ":")
+	rate.Major, _ = strconv.ParseInt(major, 10, 64) // the kernel's own numbers
+	rate.Minor, _ = strconv.ParseInt(minor, 10, 64)
+	list := []specs.LinuxThrottleDevice{rate}
+	return &specs.LinuxBlockIO{ThrottleReadIOPSDevice: list, ThrottleWriteIOPSDevice: list}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/bench"
+	"tare/internal/cgroup"
 )
 
 func example() container {
@@ -41,10 +42,12 @@ func TestResources(t *testing.T) {
 			`"memory":{"limit":536870912,"swap":536870912},"cpu":{"quota":150000,"period":100000,"cpus":"0,3"}`, []string{"pids limit"}},
 		"nothing": {example().launch.Shape, func(string, string, string) bool { return false }, nil,
 			`"cpu":{}`, []string{"cpu set", "cpu quota", "memory limit", "swap limit", "pids limit"}},
+		"a disk rate": {bench.Shape{CPUs: 1, Memory: bench.MiB, DiskIOPS: 475}, all, nil,
+			`"memory":{"limit":1048576,"swap":1048576},"cpu":{"cpus":"0,3"},"blockIO":{"throttleReadIOPSDevice":[{"major":254,"minor":1,"rate":475}],"throttleWriteIOPSDevice":[{"major":254,"minor":1,"rate":475}]}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := example()
-			e.launch.Shape = c.shape
+			e.launch.Shape, e.disk = c.shape, cgroup.Disk{Number: "254:1", Path: "/dev/vda1"}
 			s, lacks := e.spec(c.has, c.skip)
 			text, err := json.Marshal(s.Linux.Resources)
 			if err != nil {

@@ -11,6 +11,7 @@ import (
 	"tare/internal/platform/crun"
 	"tare/internal/platform/gvisor"
 	"tare/internal/platform/launch/launchtest"
+	"tare/internal/platform/podman"
 	"tare/internal/platform/runc"
 )
 
@@ -35,6 +36,9 @@ func TestVariants(t *testing.T) {
 		{gvisor.New(), map[string]string{"net": "host", "stack": "host"}, "gofer runtime sandbox", false, false},
 		{gvisor.New(), map[string]string{"net": "none", "overlay": "memory"}, "gofer runtime sandbox", false, false},
 		{gvisor.New(), map[string]string{"overlay": "none"}, "gofer runtime sandbox", true, true},
+		{podman.New(), nil, "monitor runtime", true, true},
+		{podman.New(), map[string]string{"runtime": "runc", "net": "host", "storage": "rootfs"}, "monitor runtime", false, false},
+		{podman.New(), map[string]string{"net": "none"}, "monitor runtime", false, false},
 	} {
 		name := bench.PlatformRef{Name: c.platform.Name(), Options: c.options}.String()
 		t.Run(strings.ReplaceAll(name, ",", " "), func(t *testing.T) {
@@ -62,7 +66,7 @@ func TestVariants(t *testing.T) {
 			var parts []string
 			for _, p := range s.Helpers {
 				parts = append(parts, p.Part)
-				if p.Inside != (p.Part != "runtime") {
+				if p.Inside != (p.Part == "sandbox" || p.Part == "gofer") {
 					t.Errorf("%+v", p)
 				}
 			}
@@ -70,7 +74,7 @@ func TestVariants(t *testing.T) {
 			if got := strings.Join(parts, " "); got != c.parts {
 				t.Errorf("processes %q, want %q", got, c.parts)
 			}
-			if dir := s.Cgroups["memory"] + s.Cgroups["unified"]; !strings.Contains(dir, "/tare/"+env.Run+"/"+env.Run+"-a/container") {
+			if dir := s.Cgroups["memory"] + s.Cgroups["unified"]; !strings.Contains(dir, "/tare/"+env.Run+"/"+env.Run+"-a/") {
 				t.Errorf("cgroups %v", s.Cgroups)
 			}
 			if err := errors.Join(i.Close(context.Background()), e.Close(context.Background())); err != nil {
@@ -88,7 +92,7 @@ func TestVariants(t *testing.T) {
 
 // TestRefused asks for what the runtimes themselves refuse: the error is in the log.
 func TestRefused(t *testing.T) {
-	for _, p := range []bench.Platform{runc.New(), crun.New(), gvisor.New()} {
+	for _, p := range []bench.Platform{runc.New(), crun.New(), gvisor.New(), podman.New()} {
 		t.Run(p.Name(), func(t *testing.T) {
 			if _, err := p.Check(t.Context()); err != nil {
 				t.Skip(err)

@@ -18,6 +18,10 @@ import (
 func testCPUs(t *testing.T, s *suite) {
 	all := hostCPUs(t)
 	for _, cpus := range [][]int{all[:1], all[len(all)-1:], all[:min(2, len(all))]} {
+		if s.o.MostCPUs > 0 && len(cpus) > s.o.MostCPUs {
+			t.Logf("on CPUs %v: the platform's instances have at most %d", cpus, s.o.MostCPUs)
+			continue
+		}
 		shape := s.o.Shape
 		shape.CPUs = len(cpus)
 		b := s.startAs(t, s.launch(t, shape, cpus))

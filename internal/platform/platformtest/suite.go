@@ -30,6 +30,8 @@ type Options struct {
 	Slow float64
 	// Shape of an instance; its zero is one CPU and 256 MiB of memory and disk.
 	Shape bench.Shape
+	// MostCPUs is how many CPUs an instance can have; 0 is any number.
+	MostCPUs int
 	// Lacks are the suite's cases that the platform does not claim to pass, with
 	// the reason. "lab" is for one that is given no network, and one that lacks
 	// "missing image" is given none. Limits it does not enforce are not listed here: they are found

@@ -3,7 +3,6 @@ package qemu
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -124,12 +123,12 @@ func (g *engine) confine(l bench.Launch, i *instance) error {
 // launch starts QEMU and waits until it has connected to the agent's and the
 // monitor's sockets, which it does before the guest runs.
 func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *instance) error {
-	agent, err := listen(l.Dir, fileAgent)
+	agent, err := launch.Listen(l.Dir, fileAgent)
 	if err != nil {
 		return err
 	}
 	defer agent.Close()
-	monitor, err := listen(l.Dir, fileMonitor)
+	monitor, err := launch.Listen(l.Dir, fileMonitor)
 	if err != nil {
 		return err
 	}
@@ -184,23 +183,6 @@ func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *insta
 		return i.pin(ctx, l.CPUSet)
 	}
 	return nil
-}
-
-// listen makes a socket in dir. It is reached through the directory's
-// descriptor because a socket's path may have 107 bytes only (unix(7)).
-func listen(dir, name string) (*net.UnixListener, error) {
-	d, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	path := fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), name)
-	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	if err != nil {
-		return nil, fmt.Errorf("socket %s in %s: %w", name, dir, err)
-	}
-	ln.SetUnlinkOnClose(false) // the path ends with the descriptor
-	return ln, nil
 }
 
 // vhostDevice is how QEMU asks the kernel to move packets.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/platform/launch"
 )
 
 func TestVhostThreads(t *testing.T) {
@@ -28,7 +30,7 @@ func TestListenInADeepDirectory(t *testing.T) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	ln, err := listen(dir, "s")
+	ln, err := launch.Listen(dir, "s")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"tare/internal/bench"
+	"tare/internal/platform/launch"
 )
 
 // cpu is the CPU model the guest sees.
@@ -58,7 +59,7 @@ type ports struct {
 func (p *ports) make(dir string, names []string) error {
 	for range names {
 		p.sockets++
-		ln, err := listen(dir, filePort(p.sockets-1))
+		ln, err := launch.Listen(dir, filePort(p.sockets-1))
 		if err != nil {
 			return err
 		}

@@ -37,6 +37,8 @@ func Boot(ctx context.Context, e bench.Env) (kernel, initrd string, err error) {
 type Guest struct {
 	Addr    netip.Prefix
 	Gateway netip.Addr
+	Root    string // the device of the root's disk, if it is not /dev/vda
+	Port    string // the serial line to serve on, if it is not the virtio-serial port
 	Scratch string // the device of the scratch disk, such as /dev/vdb
 	Bus     string // of the scratch disk, if its drivers are not loaded anyhow: scsi, ide, nvme
 }
@@ -46,6 +48,12 @@ func (g Guest) Args() string {
 	args := "tare.ip=" + g.Addr.String() + " tare.gw=" + g.Gateway.String()
 	if g.Bus != "" {
 		args += " tare.bus=" + g.Bus
+	}
+	if g.Root != "" {
+		args += " tare.root=" + g.Root
+	}
+	if g.Port != "" {
+		args += " tare.port=" + g.Port
 	}
 	return args + " tare.scratch=" + g.Scratch
 }

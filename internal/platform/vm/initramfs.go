@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -16,6 +17,26 @@ import (
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
 )
+
+// Bare makes, in the run's directory, the initial RAM file system with the
+// agent for a kernel that has all drivers built in, and returns its absolute path.
+func Bare(e bench.Env) (path string, err error) {
+	init, err := os.ReadFile(e.AgentPath)
+	if err != nil {
+		return "", fmt.Errorf("read agent: %w%w", err, bench.Hint("build tare-agent and keep it beside tare"))
+	}
+	f, err := os.CreateTemp(e.Dir, "initramfs-bare-*.cpio")
+	if err != nil {
+		return "", fmt.Errorf("make initramfs: %w", err)
+	}
+	c := &cpioWriter{w: f}
+	writeInit(c, init)
+	c.File("modules.list", 0o644, nil)
+	if err := errors.Join(c.Close(), f.Close()); err != nil {
+		return "", fmt.Errorf("make initramfs: %w", err)
+	}
+	return filepath.Abs(f.Name())
+}
 
 // initramfs returns the path of the initial RAM file system for the agent and
 // the kernel whose modules directory is given, in dir. It is made once for each
@@ -72,15 +93,20 @@ func initramfs(ctx context.Context, dir, agent, modules string) (string, error) 
 	return name, nil
 }
 
-// writeInitramfs writes /init (the agent), the modules' files uncompressed in
-// /modules, and their paths in the order to load them in the lists.
-func writeInitramfs(ctx context.Context, w io.Writer, init []byte, modules string, lists map[string][]string) error {
-	c := &cpioWriter{w: w}
+// writeInit writes /init (the agent) and what it needs to begin.
+func writeInit(c *cpioWriter, init []byte) {
 	for _, dir := range []string{"dev", "proc", "sys", "modules"} {
 		c.Dir(dir)
 	}
 	c.CharDev("dev/console", 0o600, 5, 1) // opened by the kernel for init's standard files
 	c.File("init", 0o755, init)
+}
+
+// writeInitramfs writes /init (the agent), the modules' files uncompressed in
+// /modules, and their paths in the order to load them in the lists.
+func writeInitramfs(ctx context.Context, w io.Writer, init []byte, modules string, lists map[string][]string) error {
+	c := &cpioWriter{w: w}
+	writeInit(c, init)
 	packed := map[string]bool{}
 	for _, list := range slices.Sorted(maps.Keys(lists)) {
 		var text strings.Builder

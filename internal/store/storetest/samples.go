@@ -115,6 +115,7 @@ func (g *generator) sources(c caseModel, s *bench.Scene) []source {
 				rates: map[string]float64{}, now: map[string]float64{bench.ColMemRSS: helperMem(a.Platform.Name)}}
 			for part, cores := range layer {
 				h.rates[bench.CPUOf(part)] = cores
+				h.rates[bench.ReadOf(part)], h.rates[bench.WrittenOf(part)] = 10, 20
 				h.now[bench.MemOf(part)] = helperMem(a.Platform.Name) / float64(len(layer))
 			}
 			if vcpu > 0 {

@@ -186,11 +186,12 @@ func echo(t testing.TB) string {
 }
 
 // image is a root file system of empty directories.
-type image struct{ dir, tar string }
+type image struct{ dir, tar, disk string }
 
 func root(t testing.TB) image {
 	t.Helper()
-	im := image{dir: filepath.Join(t.TempDir(), "root"), tar: filepath.Join(t.TempDir(), "root.tar")}
+	im := image{dir: filepath.Join(t.TempDir(), "root"), tar: filepath.Join(t.TempDir(), "root.tar"),
+		disk: filepath.Join(t.TempDir(), "root.ext4")}
 	for _, d := range []string{"dev", "etc", "proc", "run", "scratch", "sys", "tmp", "usr/bin"} {
 		if err := os.MkdirAll(filepath.Join(im.dir, d), 0o755); err != nil {
 			t.Fatal(err)
@@ -205,7 +206,12 @@ func root(t testing.TB) image {
 func (image) Digest() string                         { return "sha256:" + strings.Repeat("0123456789abcdef", 4) }
 func (i image) Root(context.Context) (string, error) { return i.dir, nil }
 func (i image) Tar(context.Context) (string, error)  { return i.tar, nil }
-func (image) Disk(context.Context) (string, error)   { panic("no container takes a disk") }
+
+// Disk has a file system, and nothing in it that could be run.
+func (i image) Disk(ctx context.Context) (string, error) {
+	return i.disk, exec.CommandContext(ctx, "mkfs.ext4", "-q", "-F", "-d", i.dir, i.disk, "16M").Run()
+}
+
 func (image) Kernel(context.Context) (string, string, error) {
 	panic("no container takes a kernel")
 }

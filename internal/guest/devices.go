@@ -1,0 +1,33 @@
+package guest
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// devices are where the guest finds its disks and the stream to the host.
+type devices struct {
+	root    string
+	scratch string // "" for none
+	bus     string // of the scratch disk, if its drivers are not loaded anyhow
+	port    string // a serial line, spoken to by package serial, or "" for the virtio serial port
+}
+
+// parseDevices reads tare.root=, tare.scratch= and tare.port= of the kernel's
+// command line, each a path below /dev, and tare.bus=.
+func parseDevices(cmdline string) (devices, error) {
+	d := devices{root: "/dev/vda"}
+	for _, word := range strings.Fields(cmdline) {
+		key, value, _ := strings.Cut(word, "=")
+		at := map[string]*string{"tare.root": &d.root, "tare.scratch": &d.scratch, "tare.port": &d.port, "tare.bus": &d.bus}[key]
+		if at == nil {
+			continue
+		}
+		if at != &d.bus && (filepath.Clean(value) != value || !strings.HasPrefix(value, "/dev/")) {
+			return devices{}, fmt.Errorf("kernel command line: %q: not a path below /dev", word)
+		}
+		*at = value
+	}
+	return d, nil
+}

@@ -1,0 +1,87 @@
+package guest
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/agent"
+	"tare/internal/serial"
+)
+
+// portName is the name of the virtio serial port the host talks to.
+const portName = "tare"
+
+// openPort opens the stream to the host: that over the serial line, if one is
+// named, or else the virtio serial port once the host has its end open.
+func openPort(line string) (io.ReadWriteCloser, error) {
+	if line == "" {
+		return OpenPort(portName)
+	}
+	f, err := os.OpenFile(line, os.O_RDWR|unix.O_NOCTTY, 0)
+	if err == nil {
+		_, err = agent.MakeRaw(f)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the serial line to the host: %w", err)
+	}
+	return struct {
+		io.ReadWriter
+		io.Closer
+	}{serial.NewGuest(f), f}, nil
+}
+
+// OpenPort opens the virtio serial port of that name once the host has its end open.
+func OpenPort(name string) (*os.File, error) {
+	end := time.Now().Add(deviceWait)
+	for ; time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		names, err := filepath.Glob("/sys/class/virtio-ports/*/name")
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range names {
+			text, err := os.ReadFile(file)
+			if err != nil || strings.TrimSpace(string(text)) != name {
+				continue
+			}
+			device := "/dev/" + filepath.Base(filepath.Dir(file))
+			port, err := os.OpenFile(device, os.O_RDWR, 0)
+			if err != nil {
+				return nil, fmt.Errorf("open the port %s to the host: %w", name, err)
+			}
+			return port, awaitHost(port, end)
+		}
+	}
+	return nil, fmt.Errorf("no virtio port named %q in %v", name, deviceWait)
+}
+
+// awaitHost waits until the host has opened its end: a read would meet the end
+// of the stream before.
+func awaitHost(port *os.File, end time.Time) error {
+	raw, err := port.SyscallConn()
+	if err != nil {
+		return err
+	}
+	for time.Now().Before(end) {
+		var events int16
+		err := raw.Control(func(fd uintptr) {
+			fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
+			if _, err := unix.Poll(fds, 0); err == nil {
+				events = fds[0].Revents
+			}
+		})
+		if err != nil {
+			return err
+		}
+		if events&unix.POLLHUP == 0 {
+			return nil
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	return fmt.Errorf("the host has not opened the port in %v", deviceWait)
+}

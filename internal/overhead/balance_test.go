@@ -1,0 +1,37 @@
+package overhead
+
+import (
+	"testing"
+
+	"tare/internal/bench"
+)
+
+func TestBalances(t *testing.T) {
+	gap := 0.05
+	r := Result{Cases: []Case{
+		{Name: "cpu", Usage: []Usage{
+			{Platform: "native", GuestCPU: 1, LayerCPU: 0.1, RestCPU: 0.2, BusyCPU: 2, Unattributed: 0.1, UnattributedShare: &gap, N: 3,
+				Others: map[bench.Role]float64{bench.Peer: 0.4, bench.Idle: 0.2}},
+			{Platform: "lxc", GuestCPU: 1, Absent: []string{fUnattributed}, N: 1},
+		}},
+		{Name: "startup"},
+	}}
+	rows := r.Balances()
+	if len(rows) != 2 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	b := rows[0]
+	approx(t, "others", b.Others, 0.6)
+	approx(t, "sum", b.Sum, b.Guest+b.Layer+b.Others+b.Rest)
+	approx(t, "sum and gap", b.Sum, b.Busy*(1-*b.Gap))
+	if b.Within(0.04) || !b.Within(0.05) {
+		t.Error("a gap of 5 % is within 5 % and not within 4 %")
+	}
+	gap = -0.05
+	if b.Within(0.04) || !b.Within(0.05) {
+		t.Error("a gap of -5 % is within 5 % and not within 4 %")
+	}
+	if rows[1].Gap != nil || rows[1].Sum != 0 || rows[1].Within(1) {
+		t.Errorf("a row with a part that was not measured: %+v", rows[1])
+	}
+}

@@ -1,0 +1,44 @@
+package docker
+
+import (
+	"fmt"
+
+	"tare/internal/bench"
+	"tare/internal/platform/launch"
+)
+
+// runtime is an entry of dockerd's configuration.
+type runtime struct {
+	Path string   `json:"path"`
+	Args []string `json:"runtimeArgs,omitempty"`
+}
+
+// runtimes are those that dockerd does not know by itself and that are installed.
+func runtimes() map[string]runtime {
+	list := map[string]runtime{}
+	for name, args := range map[string][]string{"crun": nil, "runsc": {"--platform=systrap"}} {
+		if path, err := launch.Program(name); err == nil {
+			list[name] = runtime{Path: path, Args: args}
+		}
+	}
+	return list
+}
+
+// available returns an error if the runtime is not installed.
+func available(runtime string) error {
+	if _, err := launch.Program(runtime); err != nil {
+		return fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, bench.Hint("install "+runtime+", or use docker[runtime=runc]"))
+	}
+	return nil
+}
+
+// sandboxParts are the processes of runsc in a container's cgroup, see platform gvisor.
+var sandboxParts = map[string]string{"runsc-sandbox": "sandbox", "runsc-gofer": "gofer"}
+
+// caveats are those of gVisor, as of platform gvisor, and of the storage drivers.
+var caveats = []bench.Caveat{
+	{Text: "O_DIRECT not honoured: its disk figures include the host's page cache", With: map[string]string{"runtime": "runsc"}},
+	{Text: "guest CPU times unreliable: read the host's control group", With: map[string]string{"runtime": "runsc"}},
+	{Text: "killed as a whole when it runs out of memory", With: map[string]string{"runtime": "runsc"}},
+	{Text: "btrfs lies in a file on the disk under test unless that is btrfs itself", With: map[string]string{"driver": "btrfs"}},
+}

@@ -1,0 +1,72 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"slices"
+
+	"tare/internal/bench"
+	"tare/internal/cgroup"
+)
+
+// box is one program and all it started. It implements [bench.Instance].
+type box struct {
+	id         string
+	words      string // the file with its standard error
+	argv       []string
+	addr       netip.Addr
+	port       bench.Port // with net=veth
+	group      *cgroup.Group
+	unenforced []string
+	process    *Process
+	undo       Undo
+}
+
+func (i *box) Stream() io.ReadWriteCloser { return i.process.Stream() }
+func (i *box) Launched() int64            { return i.process.Launched() }
+func (i *box) Command() []string          { return slices.Clone(i.argv) }
+func (i *box) Addr() netip.Addr           { return i.addr }
+func (i *box) Unenforced() []string       { return slices.Clone(i.unenforced) }
+
+// Scope is the cgroup, which also holds the program itself.
+func (i *box) Scope() (bench.Scope, error) {
+	if !i.process.Running() {
+		return bench.Scope{}, fmt.Errorf("scope of %s: %s ended: %s", i.id, i.argv[0], i.process.State())
+	}
+	s := bench.Scope{Cgroups: i.group.Dirs(), Helpers: []bench.Process{{PID: i.process.PID(), Part: "monitor", Inside: true}}}
+	if i.port.NetNS != "" {
+		s.NetDevs, s.NetNS = []string{i.port.Device}, i.port.NetNS
+	}
+	return s, nil
+}
+
+// Log is the last that the program wrote to its standard error.
+func (i *box) Log() string {
+	if i.process.Running() {
+		return Tail(i.words)
+	}
+	return i.argv[0] + " ended: " + i.process.State() + "\n" + Tail(i.words)
+}
+
+// Close kills everything inside; mounts and network go with the last process.
+func (i *box) Close(ctx context.Context) error {
+	if err := i.undo.Run(ctx); err != nil {
+		return fmt.Errorf("close %s: %w", i.id, err)
+	}
+	return nil
+}
+
+// end kills all processes at once: nothing inside is worth a goodbye.
+func (i *box) end(ctx context.Context) error {
+	if i.process == nil {
+		return nil
+	}
+	return errors.Join(i.group.Kill(ctx), i.process.Stop(ctx, 0))
+}
+
+func (i *box) removeGroup(ctx context.Context) error {
+	return errors.Join(i.group.Kill(ctx), i.group.Remove())
+}

@@ -1,0 +1,81 @@
+package launch
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+)
+
+// Listen makes a socket in dir. It is reached through the directory's
+// descriptor because a socket's path may have 107 bytes only (unix(7)).
+func Listen(dir, name string) (*net.UnixListener, error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	path := fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), name)
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("socket %s in %s: %w", name, dir, err)
+	}
+	ln.SetUnlinkOnClose(false) // the path ends with the descriptor
+	return ln, nil
+}
+
+// Call is the stream to an agent that calls: an init system starts it, so none
+// of its files lead here, but it connects to a socket once it is up. Until
+// then reads and writes wait.
+type Call struct {
+	ln    *net.UnixListener
+	ready chan struct{} // closed when conn or err is set
+	conn  net.Conn
+	err   error
+}
+
+// AwaitCall takes one call on the socket, which it closes; when done is closed
+// first, there will be none.
+func AwaitCall(ln *net.UnixListener, done <-chan struct{}) *Call {
+	c := &Call{ln: ln, ready: make(chan struct{})}
+	go func() {
+		select {
+		case <-done:
+			ln.Close()
+		case <-c.ready:
+		}
+	}()
+	go func() {
+		defer close(c.ready)
+		if c.conn, c.err = ln.Accept(); c.err != nil {
+			c.err = io.EOF // closed, from here or because the instance is gone
+		}
+		ln.Close()
+	}()
+	return c
+}
+
+// Read implements [io.Reader].
+func (c *Call) Read(p []byte) (int, error) {
+	if <-c.ready; c.err != nil {
+		return 0, c.err
+	}
+	return c.conn.Read(p)
+}
+
+// Write implements [io.Writer].
+func (c *Call) Write(p []byte) (int, error) {
+	if <-c.ready; c.err != nil {
+		return 0, c.err
+	}
+	return c.conn.Write(p)
+}
+
+// Close hangs up.
+func (c *Call) Close() error {
+	c.ln.Close()
+	if <-c.ready; c.err != nil {
+		return nil
+	}
+	return c.conn.Close()
+}

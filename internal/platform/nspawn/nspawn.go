@@ -1,0 +1,78 @@
+// Package nspawn runs instances in containers of systemd-nspawn, as application
+// containers in the foreground: the agent is beside a small init of nspawn's own.
+// It needs no systemd on the host: nothing is registered with one, and the limits are those of the
+// control group it is started in.
+package nspawn
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"tare/internal/bench"
+	"tare/internal/platform/launch"
+)
+
+// Platform implements [bench.Platform].
+type Platform struct{}
+
+// New returns the platform.
+func New() Platform { return Platform{} }
+
+// Name returns "nspawn".
+func (Platform) Name() string { return "nspawn" }
+
+// Summary is one line for people.
+func (Platform) Summary() string {
+	return "containers of systemd-nspawn, without systemd around or inside"
+}
+
+// Options are the switches of this platform.
+func (Platform) Options() []bench.Option {
+	return []bench.Option{launch.NetOption, {Name: "userns", Values: []string{"no", "yes"}, Default: "no",
+		Doc: "yes: in a user namespace of its own, whose users are others outside (idmapped mounts)"}}
+}
+
+const program = "systemd-nspawn"
+
+// Check asks systemd-nspawn for its version.
+func (Platform) Check(ctx context.Context) (bench.Availability, error) {
+	unavailable := func(why any, hint bench.Hint) (bench.Availability, error) {
+		return bench.Availability{}, fmt.Errorf("nspawn: %v: %w%w", why, bench.ErrUnavailable, hint)
+	}
+	if os.Geteuid() != 0 {
+		return unavailable("containers need root", "run as root")
+	}
+	version, err := launch.Version(ctx, program)
+	if err != nil {
+		return unavailable(err, "apt-get install systemd-container")
+	}
+	return bench.Availability{Version: version, Programs: map[string]string{program: version}}, nil
+}
+
+// Open looks for the image; nspawn has no daemon.
+func (Platform) Open(ctx context.Context, env bench.Env) (bench.Engine, error) {
+	// In /run/systemd it keeps locks and sockets by the machine's name.
+	return launch.Box{Program: program, Args: args, Hide: []string{"/run/systemd"}, MapIDs: mapsIDs}.Open(ctx, env)
+}
+
+func mapsIDs(l bench.Launch) bool { return l.Options["userns"] == "yes" }
+
+// args are those of systemd-nspawn for one container.
+func args(s launch.Site) []string {
+	a := []string{"--quiet", "--settings=no", "--register=no", "--keep-unit", "--as-pid2", "--console=pipe",
+		"--directory=" + s.Root, "--machine=" + s.Launch.ID,
+		"--bind=" + escape(s.Scratch) + ":" + bench.ScratchDir, "--bind-ro=" + escape(s.Agent) + ":" + launch.AgentInside,
+		"--resolv-conf=off", "--timezone=off", "--link-journal=no"}
+	if s.Launch.Options["net"] == "none" {
+		a = append(a, "--private-network")
+	}
+	if mapsIDs(s.Launch) {
+		a = append(a, fmt.Sprintf("--private-users=%d:%d", launch.FirstID, launch.IDs), "--private-users-ownership=off")
+	}
+	return append(a, launch.AgentInside, "serve")
+}
+
+// escape writes a path for --bind, where a colon separates.
+func escape(path string) string { return strings.ReplaceAll(path, ":", `\:`) }

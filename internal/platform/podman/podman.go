@@ -1,0 +1,103 @@
+// Package podman runs instances by podman, which has no daemon: each container
+// is watched over by a conmon of its own. Its root file system is the image
+// under a layer of Tare's, as for a bare runtime, and not in a store of Podman's.
+package podman
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"tare/internal/bench"
+	"tare/internal/platform/oci"
+)
+
+// New returns the platform.
+func New() bench.Platform {
+	return oci.New(oci.Runtime{
+		Name:    "podman",
+		Program: "podman",
+		Summary: "Podman containers, as root, without a daemon",
+		Install: "install Podman, such as: apt-get install podman",
+		Options: []bench.Option{
+			{Name: "runtime", Values: []string{"crun", "runc"}, Default: "crun", Doc: "what runs the container below conmon"},
+		},
+		Setup: setup,
+		Run:   run,
+		Delete: func(s oci.Site) []string {
+			return append(global(s), "rm", "--force", "--time", "0", "--ignore", s.Launch.ID)
+		},
+		Group: "libpod-*",
+		Parts: map[string]string{"conmon": "monitor"},
+	})
+}
+
+// setup keeps the user's own configuration and locks out of it.
+func setup(state string) (env []string, err error) {
+	const engine = "[containers]\ndefault_ulimits = []\n[engine]\nlock_type = \"file\"\nevents_logger = \"none\"\n"
+	file := filepath.Join(state, "containers.conf")
+	return []string{"CONTAINERS_CONF=" + file}, os.WriteFile(file, []byte(engine), 0o600)
+}
+
+// global are the arguments before the verb. Nothing is stored, so no driver
+// that mounts its store is needed.
+func global(s oci.Site) []string {
+	return []string{
+		"--root", filepath.Join(s.State, "store"), "--runroot", filepath.Join(s.State, "run"), "--tmpdir", filepath.Join(s.State, "tmp"),
+		"--storage-driver", "vfs", "--cgroup-manager", "cgroupfs", "--runtime", s.Launch.Options["runtime"],
+	}
+}
+
+// run has the limits of the specification that a runtime would be given.
+func run(s oci.Site) []string {
+	args := append(global(s), "run", "--interactive", "--name", s.Launch.ID, "--hostname", s.Launch.ID,
+		"--log-driver", "none", "--ulimit", "host", "--cgroup-parent", "/"+s.Group, "--network", network(s))
+	number := func(flag string, n *int64) {
+		if n != nil {
+			args = append(args, flag, strconv.FormatInt(*n, 10))
+		}
+	}
+	limits := s.Spec.Linux.Resources
+	if limits.CPU.Cpus != "" {
+		args = append(args, "--cpuset-cpus", limits.CPU.Cpus)
+	}
+	if limits.CPU.Quota != nil {
+		args = append(args, "--cpu-period", strconv.FormatUint(*limits.CPU.Period, 10))
+	}
+	number("--cpu-quota", limits.CPU.Quota)
+	if m := limits.Memory; m != nil {
+		number("--memory", m.Limit)
+		number("--memory-swap", m.Swap)
+	}
+	if limits.Pids != nil {
+		number("--pids-limit", limits.Pids.Limit)
+	} else {
+		args = append(args, "--pids-limit", "-1") // its own default is 2048
+	}
+	if io := limits.BlockIO; io != nil {
+		rate := s.Disk + ":" + strconv.FormatUint(io.ThrottleReadIOPSDevice[0].Rate, 10)
+		args = append(args, "--device-read-iops", rate, "--device-write-iops", rate)
+	}
+	for _, m := range s.Spec.Mounts {
+		if m.Type == "bind" {
+			args = append(args, "--mount", "type=bind,source="+m.Source+",target="+m.Destination+readOnly(m.Options))
+		}
+	}
+	return append(append(args, "--rootfs", s.Rootfs), s.Spec.Process.Args...)
+}
+
+func readOnly(options []string) string {
+	for _, o := range options {
+		if o == "ro" {
+			return ",readonly"
+		}
+	}
+	return ""
+}
+
+func network(s oci.Site) string {
+	if s.NetNS != "" {
+		return "ns:" + s.NetNS
+	}
+	return s.Launch.Options["net"]
+}

@@ -1,0 +1,36 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"tare/internal/overhead"
+)
+
+func TestBalanceSaysWhereThePartsDoNotSum(t *testing.T) {
+	gap := func(v float64) *float64 { return &v }
+	r := &overhead.Result{Cases: []overhead.Case{{Name: "disk", Title: "Disk", Usage: []overhead.Usage{
+		{Platform: "native", GuestCPU: 0.3, RestCPU: 0.19, BusyCPU: 0.5, Unattributed: 0.01, UnattributedShare: gap(0.02)},
+		{Platform: "docker", GuestCPU: 0.3, LayerCPU: 0.1, RestCPU: 0.13, BusyCPU: 0.5, Unattributed: -0.03, UnattributedShare: gap(-0.06)},
+		{Platform: "lxc", Absent: []string{"unattributed_cpu"}},
+	}}}}
+	const want = "within 3 % in 1 of 2 rows (1 not measured); the largest gap is -6.0 %, of 0.500 cores, with docker in disk."
+	if got := balanceAnswer(r); !strings.HasSuffix(got, want) {
+		t.Errorf("%q does not end in %q", got, want)
+	}
+	rows := balancesOf(r)
+	if len(rows) != 3 || rows[0].Beyond || !rows[1].Beyond || rows[2].Beyond {
+		t.Errorf("beyond the limit: %+v", rows)
+	}
+	if rows[0].Sum != "0.490" || rows[0].Whole != "0.500" || rows[1].Gap != "-6.0\u00a0%" || rows[2].Sum != "–" || rows[2].Gap != "not measured" {
+		t.Errorf("rows %+v", rows)
+	}
+
+	r.Cases[0].Usage = r.Cases[0].Usage[2:]
+	if got := balanceAnswer(r); !strings.Contains(got, "not measured") {
+		t.Errorf("without any sum: %q", got)
+	}
+	if got := balanceAnswer(&overhead.Result{}); got != "" {
+		t.Errorf("without usage: %q", got)
+	}
+}

@@ -1,0 +1,60 @@
+package selftest
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"tare/internal/bench"
+	"tare/internal/overhead"
+)
+
+func usage(platform string, guest, layer, rest, busy float64) overhead.Usage {
+	share := (busy - guest - layer - rest - 0.25) / busy
+	return overhead.Usage{Platform: platform, N: 2, GuestCPU: guest, LayerCPU: layer, RestCPU: rest, BusyCPU: busy,
+		Others: map[bench.Role]float64{bench.Peer: 0.25}, UnattributedShare: &share, Unattributed: share * busy}
+}
+
+func TestEvaluateSum(t *testing.T) {
+	exact := usage("native", 0.5, 0, 0.25, 1)
+	missing := usage("lxc", 0.5, 0, 0.2, 1)
+	exceeding := usage("docker", 0.5, 0.1, 0.2, 1)
+	lacking := overhead.Usage{Platform: "qemu-tcg", Label: "emulated (tcg)", N: 2, BusyCPU: 1, Absent: []string{"rest_cpu", "unattributed_cpu"}, Notes: []string{"no vCPU"}}
+	s := EvaluateSum(&overhead.Result{Cases: []overhead.Case{{Name: "net", Usage: []overhead.Usage{exact, missing, exceeding, lacking}}}})
+	if s.Within.K != 1 || s.Within.N != 3 || s.Lacking != 1 || len(s.Rows) != 4 {
+		t.Fatalf("%+v", s)
+	}
+	for i, want := range []float64{0, 0.05, -0.05} {
+		if r := s.Rows[i]; r.Gap == nil || math.Abs(*r.Gap-want) > 1e-12 || r.Others != 0.25 {
+			t.Errorf("%s: %+v, want a gap of %g", r.Platform, r, want)
+		}
+	}
+	f := s.Finding(true)
+	if f.Complete || f.Claims[0].Held != No || f.Claims[0].Found != "1 of 3 rows; of 1 a part is not known" {
+		t.Errorf("%+v", f)
+	}
+	for _, row := range f.Tables[0].Rows {
+		if len(row) != len(f.Tables[0].Head) {
+			t.Errorf("%d cells under %d heads: %q", len(row), len(f.Tables[0].Head), row)
+		}
+	}
+	if last := f.Tables[0].Rows[3]; last[1] != "qemu-tcg, emulated (tcg)" || last[8] != "not known" || last[9] != "" {
+		t.Errorf("%q", last)
+	}
+	if note := f.Tables[0].Note; !strings.HasSuffix(note, "net on qemu-tcg is not known: no vCPU; absent: rest_cpu, unattributed_cpu.") {
+		t.Error(note)
+	}
+	unmeasured := EvaluateSum(&overhead.Result{Cases: []overhead.Case{{Usage: []overhead.Usage{{Platform: "lxc"}}}}})
+	if why := unmeasured.Rows[0].Why; why != "no launch was finished" {
+		t.Error(why)
+	}
+	for _, c := range []struct {
+		rows []overhead.Usage
+		held Held
+	}{{[]overhead.Usage{exact, usage("lxc", 0.5, 0, 0.221, 1)}, Yes}, {[]overhead.Usage{exact, lacking}, Open}, {[]overhead.Usage{exact, usage("lxc", 0.5, 0, 1.25, 2)}, Open}, {nil, Open}} {
+		s := EvaluateSum(&overhead.Result{Cases: []overhead.Case{{Usage: c.rows}}})
+		if f := s.Finding(true); f.Claims[0].Held != c.held {
+			t.Errorf("%+v, want %s", f.Claims, c.held)
+		}
+	}
+}
