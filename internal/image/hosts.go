@@ -13,9 +13,9 @@ func Hosts() Recipe {
 	r := Golden()
 	r.Role = RoleHosts
 	r.Packages = []string{
-		"docker.io", "docker-cli", "containerd", "runc", "crun", "lxc",
+		"docker.io", "docker-cli", "containerd", "runc", "crun", "podman", "lxc",
 		"qemu-system-x86", "seabios", "ipxe-qemu",
-		"kmod", "iproute2", "iptables", "nftables", "procps", "e2fsprogs", "xz-utils", "bubblewrap",
+		"kmod", "iproute2", "iptables", "nftables", "procps", "e2fsprogs", "xz-utils", "bubblewrap", "systemd-container",
 	}
 	r.Kernel, r.Script = "", ""
 	r.Dirs = []string{"scratch", "lib/modules", "mnt/golden", "mnt/tools"}
@@ -30,6 +30,8 @@ func Hosts() Recipe {
 		{"containerd", "/usr/bin/containerd", nil, "containerd"},
 		{"runc", "/usr/sbin/runc", nil, "runc"},
 		{"crun", "/usr/bin/crun", nil, "crun"},
+		{"podman", "/usr/bin/podman", nil, "podman"},
+		{"systemd-nspawn", "/usr/bin/systemd-nspawn", nil, "systemd-container"},
 		{"lxc-start", "/usr/bin/lxc-start", nil, "lxc"},
 		{"qemu-system-x86_64", "/usr/bin/qemu-system-x86_64", nil, "qemu-system-x86"},
 		{"bwrap", "/usr/bin/bwrap", nil, "bubblewrap"},

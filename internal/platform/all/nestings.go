@@ -6,11 +6,14 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/image"
+	"tare/internal/platform/bwrap"
 	"tare/internal/platform/crun"
 	"tare/internal/platform/docker"
 	"tare/internal/platform/lxc"
 	"tare/internal/platform/native"
 	"tare/internal/platform/nest"
+	"tare/internal/platform/nspawn"
+	"tare/internal/platform/podman"
 	"tare/internal/platform/qemu"
 	"tare/internal/platform/runc"
 )
@@ -27,7 +30,7 @@ func Nestings(state string) []bench.Platform {
 	var list []bench.Platform
 	for _, outer := range []bench.Platform{qemu.KVM(state), qemu.TCG()} {
 		for _, inner := range []bench.Platform{
-			native.New(), crun.New(), runc.New(), lxc.New(), docker.New(state), qemu.KVM(state),
+			native.New(), bwrap.New(), nspawn.New(), crun.New(), runc.New(), lxc.New(), podman.New(), docker.New(state), qemu.KVM(state),
 		} {
 			list = append(list, nest.New(inner, outer, setup))
 		}

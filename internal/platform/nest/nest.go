@@ -114,7 +114,7 @@ func label(outer string) string {
 // platform's.
 func program(inner string) string {
 	return cmp.Or(map[string]string{
-		"native": "linux", "lxc": "lxc-start", "docker": "dockerd", "kvm": "qemu-system-x86_64",
+		"native": "linux", "lxc": "lxc-start", "docker": "dockerd", "nspawn": "systemd-nspawn", "kvm": "qemu-system-x86_64",
 	}[inner], inner)
 }
 
