@@ -139,7 +139,12 @@ func (e *boxes) confine(i *box, l bench.Launch) error {
 	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.group.Name(), i.removeGroup); err != nil {
 		return err
 	}
-	_, unenforced, err := e.cgroups.Create(i.group.Name(), cgroup.LimitsOf(l.Shape, l.CPUSet))
+	limits := cgroup.LimitsOf(l.Shape, l.CPUSet)
+	var err error
+	if limits.Disk, err = cgroup.DiskOf(l.Shape, l.Dir); err != nil {
+		return err
+	}
+	_, unenforced, err := e.cgroups.Create(i.group.Name(), limits)
 	i.unenforced = append(unenforced, "disk size")
 	return err
 }
