@@ -35,8 +35,9 @@ func setup(t *testing.T) nest.Setup {
 			if err != nil {
 				return nil, err
 			}
-			m.Programs["linux"] = "any"
-			return m.Programs, nil
+			golden, err := image.New(bench.StateDir).Manifest()
+			m.Programs["linux"] = golden.Kernel
+			return m.Programs, err
 		},
 		Program: func() (string, error) { return tare, nil },
 	}
@@ -46,18 +47,18 @@ func setup(t *testing.T) nest.Setup {
 // each instance here is the boot of an emulated machine. Native passes most, and
 // so stands for the way through the outer guest; of the others an instance is
 // started and reached over its network. For limits see [TestLimitsOfVersionTwo].
-func TestNativeInEmulated(t *testing.T) {
+func TestConformanceNative(t *testing.T) {
 	conform(t, native.New(), "killed run", "greeting", "commands", "scratch", "scope", "network", "two at once", "cancelled start", "crash")
 }
 
-func TestBwrapInEmulated(t *testing.T)  { conform(t, bwrap.New(), "network") }
-func TestNspawnInEmulated(t *testing.T) { conform(t, nspawn.New(), "network") }
-func TestCrunInEmulated(t *testing.T)   { conform(t, crun.New(), "network") }
-func TestRuncInEmulated(t *testing.T)   { conform(t, runc.New(), "network") }
-func TestLXCInEmulated(t *testing.T)    { conform(t, lxc.New(), "network") }
-func TestPodmanInEmulated(t *testing.T) { conform(t, podman.New(), "network") }
-func TestDockerInEmulated(t *testing.T) { conform(t, docker.New(t.TempDir()), "network") }
-func TestKVMInEmulated(t *testing.T)    { conform(t, qemu.KVM(t.TempDir()), "network") }
+func TestConformanceBwrap(t *testing.T)  { conform(t, bwrap.New(), "network") }
+func TestConformanceNspawn(t *testing.T) { conform(t, nspawn.New(), "network") }
+func TestConformanceCrun(t *testing.T)   { conform(t, crun.New(), "network") }
+func TestConformanceRunc(t *testing.T)   { conform(t, runc.New(), "network") }
+func TestConformanceLXC(t *testing.T)    { conform(t, lxc.New(), "network") }
+func TestConformancePodman(t *testing.T) { conform(t, podman.New(), "network") }
+func TestConformanceDocker(t *testing.T) { conform(t, docker.New(t.TempDir()), "network") }
+func TestConformanceKVM(t *testing.T)    { conform(t, qemu.KVM(t.TempDir()), "network") }
 
 func conform(t *testing.T, inner bench.Platform, only ...string) {
 	t.Helper()

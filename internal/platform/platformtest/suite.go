@@ -94,7 +94,11 @@ func Run(t *testing.T, p bench.Platform, o Options) {
 	}
 	ref := bench.PlatformRef{Name: p.Name(), Options: o.Options}
 	found, err := p.Check(t.Context())
-	t.Logf("conformance of %s; %s; %s", ref, cmp.Or(found.Version, "-"), cmp.Or(found.Label, "real")) // read by testsum
+	measured := cmp.Or(found.Label, "real")
+	if len(o.Only) > 0 {
+		measured += ", reduced set"
+	}
+	t.Logf("conformance of %s; %s; %s", ref, cmp.Or(found.Version, "-"), measured) // read by testsum
 	if errors.Is(err, bench.ErrUnavailable) {
 		t.Skipf("%s is unavailable here: %v", p.Name(), err)
 	}
