@@ -7,6 +7,10 @@ type Level string
 
 const (
 	Guest Level = "guest" // as seen inside the instance
+	// Inner and Outer are a nested instance's alone: what serves or accounts for
+	// it inside the outer guest, and that guest as its own kernel sees it.
+	Inner Level = "inner"
+	Outer Level = "outer"
 	Layer Level = "layer" // what serves or accounts for the instance on the host
 	Host  Level = "host"  // the whole machine
 	Power Level = "power"

@@ -107,6 +107,10 @@ func (d *drawing) add(s *bench.Sample) {
 			return "host" + what
 		case s.Level == bench.Guest:
 			return who + " inside" + what
+		case s.Level == bench.Inner:
+			return who + " layer in the outer guest" + what
+		case s.Level == bench.Outer:
+			return who + " outer guest" + what
 		case s.Meter == "helpers":
 			return who + " helpers" + what
 		}

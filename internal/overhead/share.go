@@ -169,7 +169,7 @@ func (s *share) helpers(a *bench.ActorOutcome, u *instance, counted map[string]b
 		return 0
 	}
 	src := source{bench.Layer, a.Actor, "helpers"}
-	again := counted[a.Platform.Name] && len(common) > 0
+	again := counted[a.Platform.Driver()] && len(common) > 0
 	for _, p := range slices.Concat(own, common) {
 		if again && !slices.Contains(own, p) {
 			continue
@@ -180,7 +180,7 @@ func (s *share) helpers(a *bench.ActorOutcome, u *instance, counted map[string]b
 			continue
 		}
 		if !slices.Contains(own, p) {
-			v -= s.idling(daemon{a.Platform.Name, p}, v)
+			v -= s.idling(daemon{a.Platform.Driver(), p}, v)
 		}
 		u.parts[p] = v
 	}
@@ -192,7 +192,7 @@ func (s *share) helpers(a *bench.ActorOutcome, u *instance, counted map[string]b
 		u.lackLMem = !ok
 	}
 	if len(common) > 0 {
-		counted[a.Platform.Name] = true
+		counted[a.Platform.Driver()] = true
 	}
 	return rss
 }
@@ -253,9 +253,9 @@ func (s *share) sharedKernel(a *bench.ActorOutcome, u *instance, rss float64) {
 
 // ownKernel: the guest is what its own kernel accounts for, but no more than its
 // vCPU threads ran: a guest that is not told of time taken from it (steal)
-// takes that for its own. The vCPU threads' time and the VMM's memory beyond that are the layer's.
+// takes that for its own. Of a nesting the same goes for the outer guest. The vCPU threads' time and the VMM's memory beyond that are the layer's.
 func (s *share) ownKernel(a *bench.ActorOutcome, u *instance, rss float64) {
-	src := source{bench.Guest, a.Actor, "agent"}
+	src := counter(a)
 	var ok bool
 	u.guest, ok = s.rate(src, bench.ColCPUBusy)
 	u.lackCPU = !ok
@@ -267,13 +267,15 @@ func (s *share) ownKernel(a *bench.ActorOutcome, u *instance, rss float64) {
 		vcpu, known = s.rate(source{bench.Layer, a.Actor, "cgroup"}, bench.ColCPUBusy)
 	}
 	if known && ok {
-		if u.guest > vcpu {
-			if u.guest-vcpu > 0.02+0.02*vcpu {
-				s.note("%s: the guest took %.2f cores for busy in which its vCPU threads ran %.2f only; it is charged with those", a.Actor, u.guest, vcpu)
+		ran := s.inside(a, u, vcpu)
+		if ran > vcpu {
+			if ran-vcpu > 0.02+0.02*vcpu {
+				s.note("%s: the guest took %.2f cores for busy in which its vCPU threads ran %.2f only; it is charged with those", a.Actor, ran, vcpu)
 			}
-			u.guest = vcpu
+			ran = vcpu
+			u.guest = min(u.guest, vcpu)
 		}
-		u.parts["vcpu"] = vcpu - u.guest
+		u.parts["vcpu"] = vcpu - ran
 	} else {
 		u.lackLayer = true
 		if !known {

@@ -56,7 +56,7 @@ func isPart(column string) bool {
 // machine's busy time is found by subtracting three counters of whole ticks (10 ms), so
 // between two close readings it may.
 func grain(level bench.Level, column string) float64 {
-	if column == bench.ColCPUBusy && level != bench.Layer {
+	if column == bench.ColCPUBusy && level != bench.Layer && level != bench.Inner {
 		return 3 * 0.01
 	}
 	return 0

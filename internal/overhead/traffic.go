@@ -94,7 +94,7 @@ func (s *share) helpersDisk(a *bench.ActorOutcome, of func(part string) string, 
 		}
 	}
 	for _, p := range a.Scope.Shared {
-		if d := (daemon{a.Platform.Name, p.Part}); !seen[p.Part] && !counted[d] {
+		if d := (daemon{a.Platform.Driver(), p.Part}); !seen[p.Part] && !counted[d] {
 			seen[p.Part], counted[d] = true, true
 			add(p.Part)
 		}
@@ -113,7 +113,7 @@ func (s *share) diskOf(a *bench.ActorOutcome, column string) (float64, bool) {
 	case a.Scope == nil:
 		return 0, false // noted with its CPU time
 	case countsItself(a.Scope):
-		return s.rate(source{bench.Guest, a.Actor, "agent"}, column)
+		return s.rate(counter(a), column)
 	}
 	return s.rate(source{bench.Layer, a.Actor, "cgroup"}, column)
 }
