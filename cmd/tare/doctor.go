@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -79,7 +80,20 @@ that matter to a measurement. Changes nothing.`,
 func (a *app) printDiagnosis(d diagnosis) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "PLATFORM\tSTATE\tVERSION")
+	shown := map[string]bool{}
 	for _, p := range d.Platforms {
+		// Nestings lack the same thing: it is said once.
+		if strings.Contains(p.Name, "@") && !p.Available {
+			_, why, _ := strings.Cut(p.Reason, ": ")
+			if outer := p.Name[strings.IndexByte(p.Name, '@'):] + why; !shown[outer] {
+				shown[outer] = true
+				fmt.Fprintf(w, "%s\tnot available\t\n  %s\n", nestingsLike(d.Platforms, p), why)
+				if p.Hint != "" {
+					fmt.Fprintf(w, "  hint: %s\n", p.Hint)
+				}
+			}
+			continue
+		}
 		state := "ready"
 		switch {
 		case !p.Available:
@@ -126,6 +140,20 @@ func (a *app) printDiagnosis(d diagnosis) error {
 		fmt.Fprintf(a.stdout, "! %s\n", c)
 	}
 	return nil
+}
+
+// nestingsLike names all nestings in the outer platform of p that lack what it lacks.
+func nestingsLike(all []platformState, p platformState) string {
+	inner, outer, _ := strings.Cut(p.Name, "@")
+	names := []string{inner}
+	_, why, _ := strings.Cut(p.Reason, ": ")
+	for _, q := range all {
+		in, out, nested := strings.Cut(q.Name, "@")
+		if _, other, _ := strings.Cut(q.Reason, ": "); nested && in != inner && out == outer && other == why {
+			names = append(names, in)
+		}
+	}
+	return strings.Join(names, "|") + "@" + outer
 }
 
 // meters tries every meter that needs no instance; those of instances read the

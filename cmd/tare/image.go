@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -29,22 +30,28 @@ func (a *app) imageCommand() *cobra.Command {
 }
 
 // images is the store of golden images; what a build makes is registered in led.
-func (a *app) images(led bench.Ledger) *image.Store {
-	s := image.New(a.state)
+func (a *app) images(led bench.Ledger) *image.Store { return a.equip(image.New(a.state), led) }
+
+// hosts is the store of the image that outer guests of nestings boot from.
+func (a *app) hosts(led bench.Ledger) *image.Store { return a.equip(image.NewHosts(a.state), led) }
+
+func (a *app) equip(s *image.Store, led bench.Ledger) *image.Store {
 	s.Ledger = led
 	s.Progress = func(line string) { fmt.Fprintln(a.stderr, line) }
 	return s
 }
 
 func (a *app) imageBuildCommand() *cobra.Command {
-	var asJSON, verify bool
+	var asJSON, verify, hosts bool
 	c := &cobra.Command{
 		Use:   "build",
 		Short: "Build the golden image, unless it is there",
 		Long: `Builds the root file system every platform runs: Debian packages by
 mmdebstrap, the same bytes on each platform. It is built again only when its
-recipe changes.`,
-		Example: "  tare image build\n  tare image build --verify",
+recipe changes. With --hosts it builds instead the image that the outer guest
+of a nesting (such as docker@qemu-tcg) boots from, which the first run of a
+nesting builds otherwise.`,
+		Example: "  tare image build\n  tare image build --verify\n  tare image build --hosts",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := needRoot("image build"); err != nil {
@@ -54,7 +61,11 @@ recipe changes.`,
 			if err != nil {
 				return err
 			}
-			img, err := a.images(led).Build(c.Context())
+			store := a.images(led)
+			if hosts {
+				store = a.hosts(led)
+			}
+			img, err := store.Build(c.Context())
 			if err != nil {
 				return err
 			}
@@ -74,6 +85,7 @@ recipe changes.`,
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the manifest as JSON")
+	c.Flags().BoolVar(&hosts, "hosts", false, "build the image of nestings' outer guests")
 	c.Flags().BoolVar(&verify, "verify", false, "read every byte and compare with the digest")
 	return c
 }
@@ -91,14 +103,14 @@ func (a *app) imageListCommand() *cobra.Command {
 				return writeJSON(a.stdout, infos)
 			}
 			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "DIGEST\tCREATED\tSIZE\tFORMS")
+			fmt.Fprintln(w, "DIGEST\tROLE\tCREATED\tSIZE\tFORMS")
 			for _, i := range infos {
 				if i.Problem != "" {
-					fmt.Fprintf(w, "%s\t\t%s\tunusable: %s\n", i.Recipe, i.Size, i.Problem)
+					fmt.Fprintf(w, "%s\t\t\t%s\tunusable: %s\n", i.Recipe, i.Size, i.Problem)
 					continue
 				}
 				forms := append([]string{"root"}, slices.Sorted(maps.Keys(i.Forms))...)
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", i.Digest[:19], i.Created.Format(time.DateTime), i.Size, strings.Join(forms, ", "))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Digest[:19], cmp.Or(i.Role, "golden"), i.Created.Format(time.DateTime), i.Size, strings.Join(forms, ", "))
 			}
 			return w.Flush()
 		},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -39,10 +40,12 @@ func (a *app) listPlatforms(asJSON bool) error {
 		Name    string         `json:"name"`
 		Summary string         `json:"summary"`
 		Options []bench.Option `json:"options,omitempty"`
+		// On are the platforms inside of which it runs too, written name@outer.
+		On []string `json:"on,omitempty"`
 	}
 	var rows []row
 	for _, p := range a.platforms() {
-		rows = append(rows, row{p.Name(), p.Summary(), p.Options()})
+		rows = append(rows, row{p.Name(), p.Summary(), p.Options(), a.outersOf(p.Name())})
 	}
 	if asJSON {
 		return writeJSON(a.stdout, rows)
@@ -51,6 +54,18 @@ func (a *app) listPlatforms(asJSON bool) error {
 		fmt.Fprintf(a.stdout, "%s  %s\n", r.Name, r.Summary)
 		for _, o := range r.Options {
 			fmt.Fprintf(a.stdout, "    %s=%s  %s\n", o.Name, strings.Join(o.Values, "|"), o.Doc)
+		}
+	}
+	fmt.Fprintln(a.stdout, "\nNestings, written INNER@OUTER, each with its own options: docker[net=host]@qemu-tcg[cache=writeback]")
+	for _, outer := range rows {
+		var inner []string
+		for _, r := range rows {
+			if slices.Contains(r.On, outer.Name) {
+				inner = append(inner, r.Name)
+			}
+		}
+		if len(inner) > 0 {
+			fmt.Fprintf(a.stdout, "    %s\n", bench.Nested(strings.Join(inner, "|"), outer.Name))
 		}
 	}
 	return nil

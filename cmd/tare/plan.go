@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -48,15 +49,18 @@ func (r *request) overrides() []string {
 // specification is for many hosts, a command line for this one.
 func (r *request) insist(skipped []bench.Skip) error {
 	for _, ref := range joinOptions(r.platforms) {
-		name, _, _ := strings.Cut(ref, "[")
+		driver := bracketed.ReplaceAllString(ref, "")
 		for _, s := range skipped {
-			if s.Platform == ref || s.Platform == name {
-				return fmt.Errorf("platform %s cannot run here: %s%w", name, s.Reason, bench.Hint(s.Hint))
+			if bracketed.ReplaceAllString(s.Platform, "") == driver {
+				return fmt.Errorf("platform %s cannot run here: %s%w", driver, s.Reason, bench.Hint(s.Hint))
 			}
 		}
 	}
 	return nil
 }
+
+// bracketed is a platform's options, as written.
+var bracketed = regexp.MustCompile(`\[[^\]]*\]`)
 
 // joinOptions mends a reference whose options were cut at their commas:
 // docker[net=host and storage=volume] belong together.
@@ -108,7 +112,7 @@ type planned struct {
 
 // plan works a request out. trial, if not nil, lets platforms try what their
 // check cannot decide.
-func (a *app) plan(ctx context.Context, r *request, trial func() error) (*planned, error) {
+func (a *app) plan(ctx context.Context, r *request, trial func(*spec.Experiment) error) (*planned, error) {
 	file, text, err := r.read()
 	if err != nil {
 		return nil, err
@@ -123,7 +127,7 @@ func (a *app) plan(ctx context.Context, r *request, trial func() error) (*planne
 		return nil, err
 	}
 	if trial != nil {
-		if err := trial(); err != nil {
+		if err := trial(e); err != nil {
 			return nil, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,13 +20,27 @@ import (
 // platforms are the drivers there are, in the order they are listed.
 func (a *app) platforms() []bench.Platform { return all.Platforms(a.state) }
 
+// nestings are the platforms that run inside another.
+func (a *app) nestings() []bench.Platform { return all.Nestings(a.state) }
+
 // vocabulary is every word a specification may use.
 func (a *app) vocabulary() spec.Vocabulary {
 	v := spec.Vocabulary{Workloads: workload.All(), Fill: workload.Fill, Checks: audit.Names()}
 	for _, p := range a.platforms() {
-		v.Platforms = append(v.Platforms, spec.PlatformWord{Name: p.Name(), Options: p.Options()})
+		v.Platforms = append(v.Platforms, spec.PlatformWord{Name: p.Name(), Options: p.Options(), On: a.outersOf(p.Name())})
 	}
 	return v
+}
+
+// outersOf names the platforms inside of which one can run.
+func (a *app) outersOf(inner string) []string {
+	var names []string
+	for _, n := range a.nestings() {
+		if in, outer, _ := strings.Cut(n.Name(), "@"); in == inner {
+			names = append(names, outer)
+		}
+	}
+	return names
 }
 
 // checkDeadline bounds a platform's check, so that doctor stays quick whatever
@@ -41,7 +56,7 @@ type checked struct {
 
 // checkAll checks every platform at once.
 func (a *app) checkAll(ctx context.Context) []checked {
-	ps := a.platforms()
+	ps := append(a.platforms(), a.nestings()...)
 	found := make([]checked, len(ps))
 	var wg sync.WaitGroup
 	for i, p := range ps {

@@ -19,6 +19,7 @@ import (
 	"tare/internal/ledger"
 	"tare/internal/overhead"
 	"tare/internal/plan"
+	"tare/internal/spec"
 	"tare/internal/store"
 )
 
@@ -112,7 +113,14 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 		return err
 	}
 	defer img.Close()
-	p, err := a.plan(ctx, r, func() error { return a.probe(ctx, id, img, led) })
+	p, err := a.plan(ctx, r, func(e *spec.Experiment) error {
+		if e.Nests() {
+			if err := a.buildHosts(ctx, led); err != nil {
+				return err
+			}
+		}
+		return a.probe(ctx, id, img, led)
+	})
 	if err != nil {
 		return err
 	}
@@ -142,6 +150,15 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	}
 	m.maxTime = cmp.Or(m.maxTime, p.limit)
 	return a.carryOut(ctx, run, p.found, img, led, nil, m)
+}
+
+// buildHosts builds the image that outer guests boot from, unless it is there.
+func (a *app) buildHosts(ctx context.Context, led *ledger.Ledger) error {
+	img, err := a.hosts(led).Build(ctx)
+	if err != nil {
+		return err
+	}
+	return img.Close()
 }
 
 // extent says how much there is to run, or may be.

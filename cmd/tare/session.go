@@ -85,7 +85,7 @@ func platformsOf(p *bench.Plan) []string {
 	names := map[string]bool{}
 	for _, s := range p.Scenes {
 		for _, a := range s.Actors {
-			names[a.Platform.Name] = true
+			names[a.Platform.Driver()] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(names))

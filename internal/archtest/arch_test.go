@@ -44,7 +44,8 @@ var allowed = map[string][]string{
 
 	"meter/idle": {"bench"},
 
-	"platform/all":    {"bench", "platform/"},
+	"platform/all":    {"bench", "image", "platform/"},
+	"platform/nest":   {"agent", "bench", "clock", "nested/wire", "platform/launch"},
 	"platform/launch": {"bench", "cgroup", "clock"},
 	"platform/native": {"bench", "cage", "cgroup", "clock", "platform/launch"},
 	"platform/vm":     {"bench", "cgroup", "platform/launch"},
@@ -52,6 +53,10 @@ var allowed = map[string][]string{
 
 	"platform/oci": {"bench", "cgroup", "platform/launch"},
 
+	"platform/containerd": {"bench", "cgroup", "platform/launch", "platform/oci"},
+
+	"nested/wire":           {"bench"},
+	"nested":                {"bench", "cgroup", "clock", "guest", "lab", "ledger", "meter", "nested/wire"},
 	"platform/platformtest": {"agent", "bench", "cgroup", "clock", "image", "lab", "ledger"},
 	"store/storetest":       {"bench", "host", "store"},
 	"spec/spectest":         {"bench", "spec"},

@@ -3,6 +3,7 @@ package bench
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"testing"
 )
 
@@ -30,9 +31,19 @@ func TestBytesString(t *testing.T) {
 }
 
 func TestPlatformRefString(t *testing.T) {
-	r := PlatformRef{"docker", map[string]string{"storage": "volume", "net": "host"}}
+	r := PlatformRef{Name: "docker", Options: map[string]string{"storage": "volume", "net": "host"}}
 	if got, want := r.String(), "docker[net=host,storage=volume]"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+	r.On = &PlatformRef{Name: "kvm", Options: map[string]string{"cache": "none", AliasOption: "b"}}
+	if got, want := r.String(), "docker[net=host,storage=volume]@kvm[as=b,cache=none]"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := r.Driver(); got != "docker@kvm" {
+		t.Errorf("driver %q", got)
+	}
+	if got, want := r.DriverOptions(), map[string]string{"storage": "volume", "net": "host", "@cache": "none"}; !maps.Equal(got, want) {
+		t.Errorf("options %v, want %v", got, want)
 	}
 }
 

@@ -7,6 +7,10 @@ type Level string
 
 const (
 	Guest Level = "guest" // as seen inside the instance
+	// Inner and Outer are a nested instance's alone: what serves or accounts for
+	// it inside the outer guest, and that guest as its own kernel sees it.
+	Inner Level = "inner"
+	Outer Level = "outer"
 	Layer Level = "layer" // what serves or accounts for the instance on the host
 	Host  Level = "host"  // the whole machine
 	Power Level = "power"
@@ -50,9 +54,9 @@ const (
 	// a task are. Those that come while a CPU idles are in it nowhere.
 	ColCPUTasks = "cpu_tasks_s"
 	// ColIdleIRQ is the time that interrupts, soft ones included, took on CPUs
-	// that ran no task, and ColIdleWake what these CPUs took from leaving idle to
-	// the switch to a task, all of the machine's. They are in neither tasks' nor
-	// idle time. ColIdleWakes counts how often a CPU left idle for a task.
+	// that ran no task, all of the machine's; it is in neither tasks' nor idle
+	// time. ColIdleWake is what these CPUs took from leaving the idle state to the
+	// scheduler, part of which is idle time. ColIdleWakes counts how often a CPU left idle for a task.
 	ColIdleIRQ   = "idle_irq_s"
 	ColIdleWake  = "idle_wake_s"
 	ColIdleWakes = "idle_wakes"

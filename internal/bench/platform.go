@@ -4,35 +4,9 @@ import (
 	"context"
 	"io"
 	"net/netip"
-	"sort"
 	"strings"
+	"time"
 )
-
-// PlatformRef names a platform and the options that choose a variant of it,
-// written docker[net=host,storage=volume]. Options are part of a platform's
-// identity in every result.
-type PlatformRef struct {
-	Name    string            `json:"name"`
-	Options map[string]string `json:"options,omitempty"`
-}
-
-// String writes the reference with its options in alphabetical order.
-func (r PlatformRef) String() string {
-	if len(r.Options) == 0 {
-		return r.Name
-	}
-	kv := make([]string, 0, len(r.Options))
-	for k, v := range r.Options {
-		kv = append(kv, k+"="+v)
-	}
-	sort.Strings(kv)
-	return r.Name + "[" + strings.Join(kv, ",") + "]"
-}
-
-// AliasOption gives a platform a second name: native[as=b] is native once more,
-// a platform of its own in every result, so that it can be compared with
-// itself. Every platform takes it, with any word, and no driver sees it.
-const AliasOption = "as"
 
 // Option is a variant switch of a platform.
 type Option struct {
@@ -70,6 +44,10 @@ func (c Caveat) String() string {
 	}
 	return strings.Trim(PlatformRef{Options: c.With}.String(), "[]") + ": " + c.Text
 }
+
+// NoDirect begins the caveat of a platform that takes direct I/O and does it
+// through the host's page cache all the same. The audit knows it by this.
+const NoDirect = "O_DIRECT not honoured"
 
 // CaveatsOf returns the texts that hold for the variant with the options,
 // defaults filled in.
@@ -125,6 +103,14 @@ type Env struct {
 	Dir string
 	// AgentPath is the static agent binary on the host.
 	AgentPath string
+	// Slow is how many times longer than on an ordinary host things may take
+	// here; 0 is 1. An emulated guest that is a nesting's host says 10.
+	Slow float64
+}
+
+// Patience stretches a deadline for a slow host.
+func (e Env) Patience(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * max(1, e.Slow))
 }
 
 // Image is the golden image in the form each platform takes. A form is built
@@ -231,6 +217,37 @@ type Launch struct {
 	// NetNS, if not empty, is a network namespace to run in instead of the
 	// lab's (a peer's). Only native knows it.
 	NetNS string
+	// Host asks for an instance that another platform's instance will run in.
+	// Only virtual machines know it.
+	Host *Hosting
+}
+
+// Hosting is what the outer instance of a nesting has beyond an ordinary one.
+type Hosting struct {
+	// Disks are files with raw images of further disks, read-only.
+	Disks []string
+	// Ports are the names of further byte streams to the guest; see [Ported].
+	Ports []string
+	// Virtualization: the guest must be able to run virtual machines itself.
+	Virtualization bool
+}
+
+// Ported is an instance with further byte streams, those its [Hosting] named.
+type Ported interface {
+	// Port is the host's end of the stream; open when Start returns.
+	Port(name string) (io.ReadWriteCloser, error)
+}
+
+// Described is an instance of which its driver knows facts that the agent
+// inside cannot see.
+type Described interface{ Facts() map[string]string }
+
+// Metered is an instance whose cost is partly paid where the host's own meters
+// do not reach: of a nested one, in the outer guest.
+type Metered interface {
+	// Readers opens the meters there, once the agent has greeted. Each asks a
+	// guest, so it must be read beside the host's, never before them.
+	Readers(ctx context.Context) ([]Reader, error)
 }
 
 // Instance is a started platform.
@@ -274,10 +291,14 @@ type Scope struct {
 	NetDevs []string `json:"net_devs,omitempty"`
 	// NetNS is the instance's own network namespace if it has one reachable as a path.
 	NetNS string `json:"netns,omitempty"`
+	// Inner is a nested instance's scope inside the outer guest, whose paths and
+	// process ids are that guest's; the rest is then the outer instance's on the host.
+	Inner *Scope `json:"inner,omitempty"`
 }
 
 // Process is a process on the host with the part it plays: "shim", "monitor",
-// "daemon", "containerd", "vmm", "runtime", "sandbox", "gofer".
+// "daemon", "containerd", "vmm", "runtime", "sandbox", "gofer",
+// "kernel" (a user-mode one, whose programs are processes of the host too).
 type Process struct {
 	PID  int    `json:"pid"`
 	Part string `json:"part"`

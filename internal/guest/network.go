@@ -55,7 +55,7 @@ func (n *network) configure() error {
 	if err := up(fd, "lo"); err != nil {
 		return err
 	}
-	device, err := firstDevice()
+	device, err := Device()
 	if err != nil {
 		return err
 	}
@@ -87,8 +87,8 @@ func (n *network) configure() error {
 	return defaultRoute(fd, n.gateway)
 }
 
-// firstDevice waits for a network device besides lo.
-func firstDevice() (string, error) {
+// Device waits for a network device besides lo and returns the first.
+func Device() (string, error) {
 	for end := time.Now().Add(deviceWait); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		entries, err := os.ReadDir("/sys/class/net")
 		if err != nil {

@@ -22,7 +22,7 @@ const portName = "tare"
 // named, or else the virtio serial port once the host has its end open.
 func openPort(line string) (io.ReadWriteCloser, error) {
 	if line == "" {
-		return openVirtioPort()
+		return OpenPort(portName)
 	}
 	f, err := os.OpenFile(line, os.O_RDWR|unix.O_NOCTTY, 0)
 	if err == nil {
@@ -53,7 +53,8 @@ func silence(line string) error {
 	return os.WriteFile("/proc/sys/kernel/printk", []byte("1"), 0)
 }
 
-func openVirtioPort() (*os.File, error) {
+// OpenPort opens the virtio serial port of that name once the host has its end open.
+func OpenPort(name string) (*os.File, error) {
 	end := time.Now().Add(deviceWait)
 	for ; time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		names, err := filepath.Glob("/sys/class/virtio-ports/*/name")
@@ -61,19 +62,19 @@ func openVirtioPort() (*os.File, error) {
 			return nil, err
 		}
 		for _, file := range names {
-			name, err := os.ReadFile(file)
-			if err != nil || strings.TrimSpace(string(name)) != portName {
+			text, err := os.ReadFile(file)
+			if err != nil || strings.TrimSpace(string(text)) != name {
 				continue
 			}
 			device := "/dev/" + filepath.Base(filepath.Dir(file))
 			port, err := os.OpenFile(device, os.O_RDWR, 0)
 			if err != nil {
-				return nil, fmt.Errorf("open the port to the host: %w", err)
+				return nil, fmt.Errorf("open the port %s to the host: %w", name, err)
 			}
 			return port, awaitHost(port, end)
 		}
 	}
-	return nil, fmt.Errorf("no virtio port named %q in %v", portName, deviceWait)
+	return nil, fmt.Errorf("no virtio port named %q in %v", name, deviceWait)
 }
 
 // awaitHost waits until the host has opened its end: a read would meet the end

@@ -37,7 +37,7 @@ func (i *Image) writeDisk(ctx context.Context, path string) error {
 	uuid := strings.Join([]string{id[:8], id[8:12], id[12:16], id[16:20], id[20:32]}, "-")
 	epoch := strconv.FormatInt(i.manifest.Recipe.Epoch, 10)
 	cmd := exec.CommandContext(ctx, mkfs, "-q", "-F", "-d", root,
-		"-O", "^has_journal", "-m", "0", "-b", "4096", "-i", "8192", "-L", "tare",
+		"-O", "^has_journal", "-m", "0", "-b", "4096", "-i", "8192", "-L", i.Label(),
 		"-U", uuid, "-E", "hash_seed="+uuid+",lazy_itable_init=0,root_owner=0:0,nodiscard",
 		path, strconv.FormatInt(int64(size/bench.KiB), 10)+"k")
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "E2FSPROGS_FAKE_TIME="+epoch, "SOURCE_DATE_EPOCH="+epoch)
@@ -45,6 +45,15 @@ func (i *Image) writeDisk(ctx context.Context, path string) error {
 		return fmt.Errorf("mkfs.ext4: %w: %s", err, strings.TrimSpace(string(out)))
 	}
 	return nil
+}
+
+// Label is the disk's volume label, by which a guest with several disks tells
+// them apart: "tare" for the golden image, "tare-hosts" for the outer guests'.
+func (i *Image) Label() string {
+	if role := i.manifest.Recipe.Role; role != "" {
+		return "tare-" + role
+	}
+	return "tare"
 }
 
 // diskSize is what the tree takes in blocks of 4 KiB, and a tenth and

@@ -13,9 +13,11 @@ import (
 // day they were built, which is what the manifest and the digest tell.
 type Recipe struct {
 	// Format is raised when the build itself changes what comes out.
-	Format int    `json:"format"`
-	Suite  string `json:"suite"`
-	Arch   string `json:"arch"` // dpkg's word, such as "amd64"
+	Format int `json:"format"`
+	// Role is "" for the golden image and [RoleHosts] for the outer guests' own.
+	Role  string `json:"role,omitempty"`
+	Suite string `json:"suite"`
+	Arch  string `json:"arch"` // dpkg's word, such as "amd64"
 	// Epoch is SOURCE_DATE_EPOCH, seconds: no file in the image is younger.
 	Epoch    int64    `json:"epoch"`
 	Packages []string `json:"packages"`
@@ -102,6 +104,14 @@ func Golden() Recipe {
 			{"time", "/usr/bin/time", nil, "time"},
 		},
 	}
+}
+
+// what names the image in errors.
+func (r Recipe) what() string {
+	if r.Role == RoleHosts {
+		return "image of outer guests"
+	}
+	return "golden image"
 }
 
 // Hash identifies the recipe: SHA-256 of its JSON, in hexadecimal.

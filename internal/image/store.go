@@ -63,7 +63,7 @@ func (s *Store) say(format string, args ...any) {
 func (s *Store) Open(ctx context.Context) (*Image, error) {
 	i, err := s.open(s.path())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("golden image: not built: %w%w", bench.ErrUnavailable, bench.Hint("tare image build"))
+		return nil, s.notBuilt()
 	}
 	if err != nil {
 		return nil, err
@@ -73,6 +73,27 @@ func (s *Store) Open(ctx context.Context) (*Image, error) {
 		return nil, err
 	}
 	return i, nil
+}
+
+// Manifest tells what is in the image of the store's recipe, without a look at
+// its files. If it is not built, the error wraps [bench.ErrUnavailable].
+func (s *Store) Manifest() (Manifest, error) {
+	data, err := os.ReadFile(filepath.Join(s.path(), "manifest.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Manifest{}, s.notBuilt()
+	}
+	if err != nil {
+		return Manifest{}, fmt.Errorf("%s: %w", s.Recipe.what(), err)
+	}
+	return DecodeManifest(data)
+}
+
+func (s *Store) notBuilt() error {
+	build := bench.Hint("tare image build")
+	if s.Recipe.Role == RoleHosts {
+		build = "tare image build --hosts; a run that names a nesting builds it"
+	}
+	return fmt.Errorf("%s: not built: %w%w", s.Recipe.what(), bench.ErrUnavailable, build)
 }
 
 func (s *Store) open(dir string) (*Image, error) {
@@ -104,6 +125,7 @@ func (s *Store) open(dir string) (*Image, error) {
 type Info struct {
 	Digest  string            `json:"digest"` // "" if the manifest is damaged
 	Recipe  string            `json:"recipe"` // the directory's name
+	Role    string            `json:"role,omitempty"`
 	Current bool              `json:"current"`
 	Created time.Time         `json:"created"`
 	Size    bench.Bytes       `json:"size"` // on disk, of everything
@@ -129,7 +151,7 @@ func (s *Store) List() ([]Info, error) {
 			continue
 		}
 		dir := filepath.Join(s.images(), e.Name())
-		info := Info{Recipe: e.Name(), Current: dir == s.path()}
+		info := Info{Recipe: e.Name(), Current: dir == s.path() || dir == NewHosts(s.Dir).path()}
 		if info.Size, err = diskUsage(dir); err != nil {
 			return nil, fmt.Errorf("list images: %w", err)
 		}
@@ -138,6 +160,7 @@ func (s *Store) List() ([]Info, error) {
 			info.Problem = err.Error()
 		} else {
 			m := i.Manifest()
+			info.Role = m.Recipe.Role
 			info.Digest, info.Created, info.Kernel, info.Program = m.Digest, m.Created, m.Kernel, m.Programs
 			info.Forms = i.forms()
 			i.Close()

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -31,9 +32,10 @@ const bridgeName = "tarebr0"
 
 // Lab implements [bench.Lab].
 type Lab struct {
-	run    string
-	dir    string // bench.RuntimeDir/RUN
-	ledger bench.Ledger
+	run     string
+	dir     string // bench.RuntimeDir/RUN
+	ledger  bench.Ledger
+	network netip.Prefix // the bridge's, with the bridge's own address
 
 	mu     sync.Mutex
 	leases leases
@@ -45,13 +47,20 @@ var runName = regexp.MustCompile(`^[a-z0-9-]+$`)
 // New makes the lab of a run. When it fails it leaves nothing behind. It needs
 // root; without it the error wraps [bench.ErrUnavailable].
 func New(ctx context.Context, run string, led bench.Ledger) (*Lab, error) {
+	return NewAt(ctx, run, led, hostNetwork)
+}
+
+// NewAt is New with another network on the bridge than 10.231.0.0/16: that of
+// the bridge's own address and prefix length. A lab inside a guest of a lab
+// needs one.
+func NewAt(ctx context.Context, run string, led bench.Ledger, network netip.Prefix) (*Lab, error) {
 	if !runName.MatchString(run) {
 		return nil, fmt.Errorf("make lab: run %q is not [a-z0-9-]+", run)
 	}
 	if os.Geteuid() != 0 {
 		return nil, fmt.Errorf("make lab: network namespaces need root: %w%w", bench.ErrUnavailable, bench.Hint("run tare as root"))
 	}
-	l := &Lab{run: run, dir: filepath.Join(bench.RuntimeDir, run), ledger: led, leases: newLeases(), peers: map[string]peer{}}
+	l := &Lab{run: run, dir: filepath.Join(bench.RuntimeDir, run), ledger: led, network: network, leases: newLeases(network), peers: map[string]peer{}}
 	if err := l.build(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("make lab: %w", err), l.Close(context.WithoutCancel(ctx)))
 	}
@@ -78,11 +87,11 @@ func (l *Lab) build(ctx context.Context) error {
 		if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0); err != nil {
 			return fmt.Errorf("switch on forwarding: %w", err)
 		}
-		bridge := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: bridgeName, HardwareAddr: hardwareAddr(gateway)}}
+		bridge := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: bridgeName, HardwareAddr: hardwareAddr(l.network.Addr())}}
 		if err := netlink.LinkAdd(bridge); err != nil {
 			return fmt.Errorf("add bridge: %w", err)
 		}
-		if err := address(bridgeName, network); err != nil {
+		if err := address(bridgeName, ipNet(l.network)); err != nil {
 			return err
 		}
 		return up(bridgeName)

@@ -128,7 +128,7 @@ func TestEveryoneReachesEveryone(t *testing.T) {
 		{"instance to lab", one, l.NetNS(), lease1.Gateway},
 		{"instance to peer", one, peer, addr},
 		{"peer to instance", peer, one, lease1.Addr.Addr()},
-		{"peer to lab", peer, l.NetNS(), gateway},
+		{"peer to lab", peer, l.NetNS(), hostNetwork.Addr()},
 		{"lab to peer", l.NetNS(), peer, addr},
 		{"lab to instance", l.NetNS(), two, lease2.Addr.Addr()},
 		{"peer to peer", peer, other, otherAddr},

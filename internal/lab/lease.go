@@ -9,34 +9,35 @@ import (
 	"tare/internal/bench"
 )
 
-// The bridge's network, with the bridge's own address.
-var (
-	network = net.IPNet{IP: net.IPv4(10, 231, 0, 1), Mask: net.CIDRMask(16, 32)}
-	prefix  = netip.MustParsePrefix("10.231.0.0/16")
-	gateway = netip.MustParseAddr("10.231.0.1")
-)
+// hostNetwork is the network of a host's bridge, with the bridge's own address.
+var hostNetwork = netip.MustParsePrefix("10.231.0.1/16")
+
+func ipNet(p netip.Prefix) net.IPNet {
+	return net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
+}
 
 // leases hands out the bridge network's addresses in turn, so that one just
 // given back is not used again while caches still remember it.
 type leases struct {
-	next netip.Addr
-	used map[netip.Addr]bool
+	network netip.Prefix
+	next    netip.Addr
+	used    map[netip.Addr]bool
 }
 
-func newLeases() leases {
-	return leases{next: gateway.Next(), used: map[netip.Addr]bool{}}
+func newLeases(network netip.Prefix) leases {
+	return leases{network: network, next: network.Addr().Next(), used: map[netip.Addr]bool{}}
 }
 
 // size is how many addresses there are to lease: without those of the network,
 // the bridge and broadcast.
-const size = 1<<16 - 3
+func (ls *leases) size() int { return 1<<(32-ls.network.Bits()) - 3 }
 
 func (ls *leases) take() (netip.Addr, error) {
-	for range size {
+	for range ls.size() {
 		addr := ls.next
 		ls.next = addr.Next()
-		if !prefix.Contains(ls.next.Next()) { // addr.Next() is the broadcast address
-			ls.next = gateway.Next()
+		if !ls.network.Contains(ls.next.Next()) { // addr.Next() is the broadcast address
+			ls.next = ls.network.Addr().Next()
 		}
 		if !ls.used[addr] {
 			ls.used[addr] = true
@@ -52,11 +53,11 @@ func (l *Lab) Allocate() (bench.Lease, error) {
 	defer l.mu.Unlock()
 	addr, err := l.leases.take()
 	if err != nil {
-		return bench.Lease{}, fmt.Errorf("allocate address on %s: %w", prefix, err)
+		return bench.Lease{}, fmt.Errorf("allocate address on %s: %w", l.network, err)
 	}
 	return bench.Lease{
-		Addr:    netip.PrefixFrom(addr, prefix.Bits()),
-		Gateway: gateway,
+		Addr:    netip.PrefixFrom(addr, l.network.Bits()),
+		Gateway: l.network.Addr(),
 		MAC:     hardwareAddr(addr).String(),
 	}, nil
 }

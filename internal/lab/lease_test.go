@@ -8,7 +8,8 @@ import (
 )
 
 func TestLeasesAreUniqueUntilReleased(t *testing.T) {
-	l := &Lab{leases: newLeases()}
+	l := &Lab{network: hostNetwork, leases: newLeases(hostNetwork)}
+	gateway, size := hostNetwork.Addr(), l.leases.size()
 	seen := map[netip.Addr]bool{}
 	macs := map[string]bool{}
 	var first bench.Lease
@@ -18,7 +19,7 @@ func TestLeasesAreUniqueUntilReleased(t *testing.T) {
 			t.Fatalf("lease %d of %d: %v", i, size, err)
 		}
 		addr := lease.Addr.Addr()
-		if seen[addr] || macs[lease.MAC] || addr == gateway || !prefix.Contains(addr) || lease.Gateway != gateway {
+		if seen[addr] || macs[lease.MAC] || addr == gateway || !hostNetwork.Contains(addr) || lease.Gateway != gateway {
 			t.Fatalf("lease %d: %+v", i, lease)
 		}
 		if addr == netip.MustParseAddr("10.231.0.0") || addr == netip.MustParseAddr("10.231.255.255") {

@@ -67,9 +67,7 @@ func (l *Lab) plug(p bench.Port) error {
 		if err := up("lo"); err != nil {
 			return err
 		}
-		net := network
-		net.IP = p.Lease.Addr.Addr().AsSlice()
-		if err := address(inside, net); err != nil {
+		if err := address(inside, ipNet(p.Lease.Addr)); err != nil {
 			return err
 		}
 		if err := up(inside); err != nil {

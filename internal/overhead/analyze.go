@@ -207,7 +207,7 @@ func (s *study) platforms() {
 			continue
 		}
 		seen[name] = true
-		found := s.run.Header().Platforms[ref.Name]
+		found := s.run.Header().Platforms[ref.Driver()]
 		p := Platform{Name: name, Version: found.Version, Label: found.Label}
 		for _, t := range s.plan.Trials {
 			o := s.last[t.ID]

@@ -92,7 +92,7 @@ func (o *observed) watch(x *bench.Sample, spans map[bench.Level][2]int64) {
 
 func (o *observed) observer() Observer {
 	out := Observer{Levels: []ObserverLevel{}}
-	for _, level := range []bench.Level{bench.Guest, bench.Layer, bench.Host, bench.Power} {
+	for _, level := range []bench.Level{bench.Guest, bench.Inner, bench.Outer, bench.Layer, bench.Host, bench.Power} {
 		w := o.levels[level]
 		if w == nil {
 			continue

@@ -141,7 +141,7 @@ func (s *share) instance(a *bench.ActorOutcome, counted map[string]bool) instanc
 		return u
 	}
 	helpers := s.helpers(a, &u, counted)
-	if a.Scope.OwnKernel {
+	if countsItself(a.Scope) {
 		s.ownKernel(a, &u, helpers)
 	} else {
 		s.sharedKernel(a, &u, helpers)
@@ -152,16 +152,24 @@ func (s *share) instance(a *bench.ActorOutcome, counted map[string]bool) instanc
 	return u
 }
 
+// countsItself says whether an instance's own kernel tells what it used. One in
+// user space that is a process of the host (gVisor's Sentry) is not relied on: the host's
+// control group counts its programs, and its process is read apart.
+func countsItself(s *bench.Scope) bool {
+	sandbox := func(p bench.Process) bool { return p.Part == "sandbox" && p.Inside }
+	return s.OwnKernel && !slices.ContainsFunc(s.Helpers, sandbox)
+}
+
 // helpers fills u.parts with the CPU of the processes that serve the actor and
 // returns their memory.
 func (s *share) helpers(a *bench.ActorOutcome, u *instance, counted map[string]bool) (rss float64) {
 	own, common := partsOf(a.Scope.Helpers), partsOf(a.Scope.Shared)
 	if len(own)+len(common) == 0 {
-		u.lackLMem = a.Scope.OwnKernel // its memory is that of a VMM we do not know
+		u.lackLMem = countsItself(a.Scope) // its memory is that of a VMM we do not know
 		return 0
 	}
 	src := source{bench.Layer, a.Actor, "helpers"}
-	again := counted[a.Platform.Name] && len(common) > 0
+	again := counted[a.Platform.Driver()] && len(common) > 0
 	for _, p := range slices.Concat(own, common) {
 		if again && !slices.Contains(own, p) {
 			continue
@@ -172,7 +180,7 @@ func (s *share) helpers(a *bench.ActorOutcome, u *instance, counted map[string]b
 			continue
 		}
 		if !slices.Contains(own, p) {
-			v -= s.idling(daemon{a.Platform.Name, p}, v)
+			v -= s.idling(daemon{a.Platform.Driver(), p}, v)
 		}
 		u.parts[p] = v
 	}
@@ -184,7 +192,7 @@ func (s *share) helpers(a *bench.ActorOutcome, u *instance, counted map[string]b
 		u.lackLMem = !ok
 	}
 	if len(common) > 0 {
-		counted[a.Platform.Name] = true
+		counted[a.Platform.Driver()] = true
 	}
 	return rss
 }
@@ -245,9 +253,9 @@ func (s *share) sharedKernel(a *bench.ActorOutcome, u *instance, rss float64) {
 
 // ownKernel: the guest is what its own kernel accounts for, but no more than its
 // vCPU threads ran: a guest that is not told of time taken from it (steal)
-// takes that for its own. The vCPU threads' time and the VMM's memory beyond that are the layer's.
+// takes that for its own. Of a nesting the same goes for the outer guest. The vCPU threads' time and the VMM's memory beyond that are the layer's.
 func (s *share) ownKernel(a *bench.ActorOutcome, u *instance, rss float64) {
-	src := source{bench.Guest, a.Actor, "agent"}
+	src := counter(a)
 	var ok bool
 	u.guest, ok = s.rate(src, bench.ColCPUBusy)
 	u.lackCPU = !ok
@@ -259,13 +267,15 @@ func (s *share) ownKernel(a *bench.ActorOutcome, u *instance, rss float64) {
 		vcpu, known = s.rate(source{bench.Layer, a.Actor, "cgroup"}, bench.ColCPUBusy)
 	}
 	if known && ok {
-		if u.guest > vcpu {
-			if u.guest-vcpu > 0.02+0.02*vcpu {
-				s.note("%s: the guest took %.2f cores for busy in which its vCPU threads ran %.2f only; it is charged with those", a.Actor, u.guest, vcpu)
+		ran := s.inside(a, u, vcpu)
+		if ran > vcpu {
+			if ran-vcpu > 0.02+0.02*vcpu {
+				s.note("%s: the guest took %.2f cores for busy in which its vCPU threads ran %.2f only; it is charged with those", a.Actor, ran, vcpu)
 			}
-			u.guest = vcpu
+			ran = vcpu
+			u.guest = min(u.guest, vcpu)
 		}
-		u.parts["vcpu"] = vcpu - u.guest
+		u.parts["vcpu"] = vcpu - ran
 	} else {
 		u.lackLayer = true
 		if !known {

@@ -32,7 +32,7 @@ func counts(level bench.Level, column string) bool {
 	switch column {
 	case bench.ColCPUBusy, bench.ColDiskRead, bench.ColDiskWrite, bench.ColNetRx, bench.ColNetTx:
 		return true
-	case bench.ColCPUSteal, bench.ColCPUIRQ, bench.ColCPUSoftIRQ, bench.ColCPUTasks, bench.ColObserver, bench.ColIdleIRQ, bench.ColIdleWake:
+	case bench.ColCPUSteal, bench.ColCPUIRQ, bench.ColCPUSoftIRQ, bench.ColCPUTasks, bench.ColObserver, bench.ColIdleIRQ:
 		return level == bench.Host
 	}
 	if gauge(column) || level == bench.Layer && strings.HasPrefix(column, "disk_") && strings.HasSuffix(column, "_bytes") {
@@ -56,7 +56,7 @@ func isPart(column string) bool {
 // machine's busy time is found by subtracting three counters of whole ticks (10 ms), so
 // between two close readings it may.
 func grain(level bench.Level, column string) float64 {
-	if column == bench.ColCPUBusy && level != bench.Layer {
+	if column == bench.ColCPUBusy && level != bench.Layer && level != bench.Inner {
 		return 3 * 0.01
 	}
 	return 0

@@ -76,13 +76,13 @@ func (m *maker) checkShape(a spec.Actor) (errs spec.Errors) {
 func (m *maker) checkPlatform(a spec.Actor) (errs spec.Errors) {
 	at := a.Places.At("platform")
 	switch {
-	case a.Role == bench.Peer && (a.Platform == nil || a.Platform.Name != "native"):
+	case a.Role == bench.Peer && (a.Platform == nil || a.Platform.Driver() != "native"):
 		return spec.Errors{at.Errorf("%s: a peer runs natively for now%w", a.Name,
 			bench.Hint("it stands for another machine, in a network namespace of its own; leave its platform out"))}
 	case a.Platform == nil:
 		return nil
 	}
-	if _, ok := m.Available[a.Platform.Name]; !ok {
+	if _, ok := m.Available[a.Platform.Driver()]; !ok {
 		why := m.whyNot(*a.Platform)
 		return spec.Errors{at.Errorf("%s needs %s, which cannot run here: %s: %w%w", a.Name, a.Platform, why.Reason,
 			bench.ErrUnavailable, bench.Hint(why.Hint))}

@@ -22,6 +22,7 @@ type Estimator interface {
 // estimate depends on them.
 const (
 	emulatedCost = 20 * time.Second
+	nestedCost   = 40 * time.Second
 	unknownCost  = time.Second
 	trialCost    = 300 * time.Millisecond // directories, clocks, outcomes
 	openCost     = 2 * time.Second        // once for each platform: a daemon, an image
@@ -29,8 +30,11 @@ const (
 
 var launchCost = map[string]time.Duration{
 	"native": 200 * time.Millisecond,
+	"bwrap":  200 * time.Millisecond,
+	"nspawn": 300 * time.Millisecond,
 	"lxc":    500 * time.Millisecond,
 	"docker": 1200 * time.Millisecond,
+	"uml":    3 * time.Second,
 	"kvm":    4 * time.Second,
 }
 
@@ -38,9 +42,11 @@ var launchCost = map[string]time.Duration{
 func (m *maker) trialCost(s bench.Scene) time.Duration {
 	total := trialCost + s.Timing.Cooldown
 	for _, a := range s.Actors {
-		cost, known := launchCost[a.Platform.Name]
+		cost, known := launchCost[a.Platform.Driver()]
 		switch {
-		case m.Available[a.Platform.Name].Label != "":
+		case a.Platform.On != nil:
+			cost = nestedCost
+		case m.Available[a.Platform.Driver()].Label != "":
 			cost = emulatedCost
 		case !known:
 			cost = unknownCost
@@ -70,7 +76,7 @@ func (m *maker) estimate(e *spec.Experiment) {
 	for _, s := range m.plan.Scenes {
 		total += s.Estimate * float64(e.Blocks)
 		for _, a := range s.Actors {
-			opened[a.Platform.Name] = true
+			opened[a.Platform.Driver()] = true
 		}
 	}
 	m.plan.Estimate = total + openCost.Seconds()*float64(len(opened))

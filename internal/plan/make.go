@@ -138,7 +138,7 @@ func (m *maker) platforms(list spec.Platforms) []bench.PlatformRef {
 		}
 	}
 	for _, r := range list.Named {
-		a, ok := m.Available[r.Name]
+		a, ok := m.Available[r.Driver()]
 		if !ok {
 			m.skip(m.whyNot(r))
 			continue
@@ -155,7 +155,7 @@ func (m *maker) platforms(list spec.Platforms) []bench.PlatformRef {
 // whyNot is the skip of a platform that is not available.
 func (m *maker) whyNot(ref bench.PlatformRef) bench.Skip {
 	for _, s := range m.Skips {
-		if s.Platform == ref.Name {
+		if s.Platform == ref.Driver() {
 			s.Platform = ref.String()
 			return s
 		}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"os"
@@ -50,7 +51,7 @@ func (x *trial) launch(ctx context.Context) error {
 }
 
 func (x *trial) launchActor(ctx context.Context, a *actor) error {
-	e, ok := x.Engines[a.Platform.Name]
+	e, ok := x.Engines[a.Platform.Driver()]
 	a.outcome = bench.ActorOutcome{Actor: a.Name, Role: a.Role, Platform: a.Platform, CPUSet: a.CPUSet}
 	if !ok {
 		return fmt.Errorf("platform is not open: %w", bench.ErrUnavailable)
@@ -63,6 +64,9 @@ func (x *trial) launchActor(ctx context.Context, a *actor) error {
 		}
 	}
 	limit := startDeadline
+	if a.Platform.On != nil {
+		limit = nestedDeadline
+	}
 	if d := x.scene.Timing.Deadline; d > 0 {
 		limit = d
 	}
@@ -72,11 +76,7 @@ func (x *trial) launchActor(ctx context.Context, a *actor) error {
 	for _, o := range e.Options {
 		options[o.Name] = o.Default
 	}
-	for k, v := range a.Platform.Options {
-		if k != bench.AliasOption {
-			options[k] = v
-		}
-	}
+	maps.Copy(options, a.Platform.DriverOptions())
 	a.outcome.Caveats = e.CaveatsOf(options)
 	var err error
 	a.instance, err = e.Start(ctx, bench.Launch{

@@ -112,7 +112,7 @@ func (x *trial) describeScopes() error {
 			if x.daemons == nil {
 				x.daemons = map[string][]bench.Process{}
 			}
-			x.daemons[a.Platform.Name] = s.Shared
+			x.daemons[a.Platform.Driver()] = s.Shared
 		}
 	}
 	return nil

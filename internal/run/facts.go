@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,6 +31,9 @@ func (x *trial) takeFacts(ctx context.Context, a *actor) {
 		facts = map[string]string{}
 	}
 	facts[bench.FactReady] = readyEvent
+	if d, ok := a.instance.(bench.Described); ok {
+		maps.Copy(facts, d.Facts())
+	}
 	a.outcome.Facts = facts
 	a.note(bench.FactHostGovernor, cpuFiles(a.CPUSet, "scaling_governor"))
 	a.note(bench.FactHostClockBefore, cpuFiles(a.CPUSet, "scaling_cur_freq"))

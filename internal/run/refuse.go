@@ -183,7 +183,7 @@ func (s *series) value(x *reading, l *limits, column string, v float64) (why str
 	p.from = p.at
 	last, seen := s.last[column]
 	isCPU := strings.HasPrefix(column, "cpu_") && column != bench.ColCPUIOWait
-	if x.Level == bench.Layer || x.Level == bench.Guest && !l.ownKernel {
+	if x.Level == bench.Layer || x.Level == bench.Inner || x.Level == bench.Guest && !l.ownKernel {
 		p.from = l.launched
 		if seen {
 			p.from = last.at

@@ -42,7 +42,7 @@ type Sink interface {
 type Runner struct {
 	ID        string // of the run, prefix of every launch's id
 	Plan      *bench.Plan
-	Engines   map[string]Engine // by platform name
+	Engines   map[string]Engine // by the platform's [bench.PlatformRef.Driver]
 	Workloads map[string]bench.Workload
 	Lab       Lab
 	Sink      Sink
@@ -86,7 +86,10 @@ type Event struct {
 const (
 	// startDeadline bounds a launch. A VM under emulation on a busy machine
 	// needs most of it; a dead instance is noticed at once, by its stream.
-	startDeadline  = 90 * time.Second
+	startDeadline = 90 * time.Second
+	// nestedDeadline bounds that of a nesting: two launches, and the opening of
+	// the inner platform, in a guest that may be emulated.
+	nestedDeadline = 5 * time.Minute
 	answerDeadline = 5 * time.Second  // an agent's answer to a small question
 	listenDeadline = 10 * time.Second // a service opening its port
 	closeDeadline  = 30 * time.Second

@@ -31,6 +31,7 @@ type sampler struct {
 	mu       sync.Mutex // one tick at a time
 	readers  []source
 	guests   []*guest
+	beyond   []source // in outer guests: read beside the host's, as guests are
 	readings []reading
 	stop     int // eventfd that wakes the thread to end
 	done     chan struct{}
@@ -113,6 +114,10 @@ func (x *trial) startSampler(beside []bench.Process) error {
 			return fmt.Errorf("open meters of %s: %w", a.Name, err)
 		}
 		add(a.Name, rs)
+		if err := s.openBeyond(a); err != nil {
+			s.close()
+			return err
+		}
 		cols := a.client.Columns()
 		s.guests = append(s.guests, &guest{
 			client: a.client, actor: a.Name, columns: cols, values: make([]float64, len(cols)),
@@ -138,7 +143,7 @@ func (x *trial) startSampler(beside []bench.Process) error {
 func (x *trial) openIdleDaemons() []bench.Reader {
 	var readers []bench.Reader
 	for _, platform := range slices.Sorted(maps.Keys(x.daemons)) {
-		if slices.ContainsFunc(x.actors, func(a *actor) bool { return a.Platform.Name == platform }) {
+		if slices.ContainsFunc(x.actors, func(a *actor) bool { return a.Platform.Driver() == platform }) {
 			continue
 		}
 		if r, err := meter.OpenDaemons("/proc", platform, x.daemons[platform]); err == nil {
@@ -168,9 +173,28 @@ func (x *trial) stopSampler() {
 }
 
 func (s *sampler) close() {
-	for _, r := range s.readers {
+	for _, r := range slices.Concat(s.readers, s.beyond) {
 		r.Close()
 	}
+}
+
+// openBeyond opens the meters that a nested actor has in its outer guest.
+func (s *sampler) openBeyond(a *actor) error {
+	m, ok := a.instance.(bench.Metered)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), answerDeadline)
+	defer cancel()
+	rs, err := m.Readers(ctx)
+	if err != nil {
+		return fmt.Errorf("open meters of %s: %w", a.Name, err)
+	}
+	for _, r := range rs {
+		cols := r.Columns()
+		s.beyond = append(s.beyond, source{r, a.Name, cols, make([]float64, len(cols))})
+	}
+	return nil
 }
 
 // loop ticks on the whole intervals of the monotonic clock until it is stopped.
@@ -239,14 +263,23 @@ func (s *sampler) tick(at int64) {
 	// The answers of the guests come while the host is read.
 	ctx, cancel := context.WithTimeout(context.Background(), guestDeadline)
 	defer cancel()
+	answers := make(chan reading, len(s.beyond))
 	for _, g := range s.guests {
 		g.asked, g.sampling = clock.Now(), g.client.StartSample()
+	}
+	for i := range s.beyond {
+		go func() { answers <- s.beyond[i].ask(at) }()
 	}
 	for i := range s.readers {
 		s.readings = append(s.readings, s.readers[i].sample(at))
 	}
 	for _, g := range s.guests {
 		if a := g.answer(ctx, at); a.Values != nil {
+			s.readings = append(s.readings, a)
+		}
+	}
+	for range s.beyond {
+		if a := <-answers; a.Values != nil {
 			s.readings = append(s.readings, a)
 		}
 	}
@@ -259,6 +292,20 @@ func (r *source) sample(at int64) reading {
 	ended := clock.Now()
 	return reading{asked: began, received: ended, Sample: bench.Sample{
 		At: at, Late: began - at, Took: ended - began, CPU: clock.ThreadCPU() - cpu,
+		Level: r.Level(), Actor: r.actor, Meter: r.Meter(), Values: named(r.columns, r.values),
+	}}
+}
+
+// ask reads a source in an outer guest. What it costs there is part of that
+// guest's own figures; here it costs nothing but waiting.
+func (r *source) ask(at int64) reading {
+	began := clock.Now()
+	if err := r.Read(r.values); err != nil {
+		return reading{}
+	}
+	ended := clock.Now()
+	return reading{asked: began, received: ended, Sample: bench.Sample{
+		At: at, Late: began - at, Took: ended - began,
 		Level: r.Level(), Actor: r.actor, Meter: r.Meter(), Values: named(r.columns, r.values),
 	}}
 }

@@ -186,7 +186,7 @@ func aliased(r bench.PlatformRef, alias string) bench.PlatformRef {
 	for k, v := range r.Options {
 		options[k] = v
 	}
-	return bench.PlatformRef{Name: r.Name, Options: options}
+	return bench.PlatformRef{Name: r.Name, Options: options, On: r.On}
 }
 
 // AABlocks is how many blocks give at least so many comparisons.

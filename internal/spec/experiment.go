@@ -8,6 +8,7 @@
 package spec
 
 import (
+	"slices"
 	"time"
 
 	"tare/internal/bench"
@@ -29,6 +30,8 @@ type Vocabulary struct {
 type PlatformWord struct {
 	Name    string
 	Options []bench.Option
+	// On are the platforms an instance of which can be this one's host.
+	On []string
 }
 
 // Workload returns the workload with the name, or nil.
@@ -79,6 +82,25 @@ type Experiment struct {
 	// Unmetered are the platforms whose trials are not observed.
 	Unmetered []bench.PlatformRef
 	Places    Places
+}
+
+// Nests reports whether any platform of the experiment is a nesting.
+func (e *Experiment) Nests() bool {
+	nested := func(r bench.PlatformRef) bool { return r.On != nil }
+	if slices.ContainsFunc(e.Platforms.Named, nested) {
+		return true
+	}
+	for _, s := range e.Scenes {
+		if slices.ContainsFunc(s.Platforms.Named, nested) {
+			return true
+		}
+		for _, a := range s.Actors {
+			if a.Platform != nil && nested(*a.Platform) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Inject is a slowdown of the subjects on one platform.

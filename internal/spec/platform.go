@@ -69,16 +69,22 @@ func (d *decoder) platformMap(n *node) (bench.PlatformRef, bool) {
 		return bench.PlatformRef{}, false
 	}
 	e := n.entries[0]
-	word, ok := d.platformName(e.place, e.key)
+	ref, ok := d.platformWord(e.place, e.key)
 	if !ok {
 		return bench.PlatformRef{}, false
 	}
+	word := d.words.platform(ref.Name)
 	if e.value.kind != mapping {
 		d.fail(e.value.place, "options of %s are a mapping, found %s", e.key, e.value.kindName())
 		return bench.PlatformRef{}, false
 	}
-	ref := bench.PlatformRef{Name: word.Name}
 	for _, o := range e.value.entries {
+		if o.key == onKey {
+			if !d.outerOf(o.value, &ref) {
+				return ref, false
+			}
+			continue
+		}
 		if !d.scalar(o.value, "a word") || !d.option(o.place, word, &ref, o.key, o.value.text) {
 			return ref, false
 		}
@@ -86,8 +92,8 @@ func (d *decoder) platformMap(n *node) (bench.PlatformRef, bool) {
 	return ref, true
 }
 
-// platformWord reads docker[net=host,storage=volume]; extra words pass as they are.
-func (d *decoder) platformWord(at Place, text string, extra ...string) (bench.PlatformRef, bool) {
+// onePlatform reads docker[net=host,storage=volume]; extra words pass as they are.
+func (d *decoder) onePlatform(at Place, text string, extra ...string) (bench.PlatformRef, bool) {
 	name, rest, bracket := strings.Cut(text, "[")
 	name = strings.TrimSpace(name)
 	if !bracket && slices.Contains(extra, name) {

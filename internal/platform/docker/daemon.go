@@ -104,8 +104,8 @@ func (d *daemon) command(docker string, args []string, mark string) *exec.Cmd {
 	return cmd
 }
 
-func (d *daemon) awaitUp(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, upWithin)
+func (d *daemon) awaitUp(ctx context.Context, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	for {
 		_, err := d.api.Ping(ctx, client.PingOptions{})

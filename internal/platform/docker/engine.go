@@ -155,7 +155,7 @@ func (e *engine) startDaemon(ctx context.Context, p paths, held *os.File) (*daem
 	if err := g.Add(d.cmd.Process.Pid); err != nil {
 		return nil, err
 	}
-	return d, d.awaitUp(ctx)
+	return d, d.awaitUp(ctx, e.env.Patience(upWithin))
 }
 
 // unenforced are the limits this daemon cannot set on this kernel.

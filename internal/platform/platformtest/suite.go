@@ -3,6 +3,7 @@
 package platformtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -36,6 +38,20 @@ type Options struct {
 	// "missing image" is given none. Limits it does not enforce are not listed here: they are found
 	// in what its instances call unenforced.
 	Lacks map[string]string
+	// Only, if not empty, are the cases to run: a reduced set, for what is slow
+	// and shares its driver with a platform that passes all of them.
+	Only []string
+}
+
+// skips says why a case is not run, "" if it is.
+func (o Options) skips(name string) string {
+	if reason, lacks := o.Lacks[name]; lacks {
+		return "it is not claimed: " + reason
+	}
+	if len(o.Only) > 0 && !slices.Contains(o.Only, name) {
+		return "the set is reduced to " + strings.Join(o.Only, ", ")
+	}
+	return ""
 }
 
 type testCase struct {
@@ -76,19 +92,26 @@ func Run(t *testing.T, p bench.Platform, o Options) {
 			t.Errorf("Lacks names %q, which is no case of the suite", name)
 		}
 	}
-	if _, err := p.Check(t.Context()); errors.Is(err, bench.ErrUnavailable) {
+	ref := bench.PlatformRef{Name: p.Name(), Options: o.Options}
+	found, err := p.Check(t.Context())
+	measured := cmp.Or(found.Label, "real")
+	if len(o.Only) > 0 {
+		measured += ", reduced set"
+	}
+	t.Logf("conformance of %s; %s; %s", ref, cmp.Or(found.Version, "-"), measured) // read by testsum
+	if errors.Is(err, bench.ErrUnavailable) {
 		t.Skipf("%s is unavailable here: %v", p.Name(), err)
 	}
 	t.Run("check", func(t *testing.T) { testCheck(t, p) })
-	if reason, lacks := o.Lacks["killed run"]; lacks {
-		t.Logf("killed run is not claimed: %s", reason)
+	if reason := o.skips("killed run"); reason != "" {
+		t.Logf("killed run is left out: %s", reason)
 	} else {
 		t.Run("killed run", func(t *testing.T) { testKilledRun(t, p, o) })
 	}
 	s := open(t, p, o, newRun(p), stateDir(t))
 	for _, c := range cases {
-		if reason, lacks := o.Lacks[c.name]; lacks {
-			t.Logf("%s is not claimed: %s", c.name, reason)
+		if reason := o.skips(c.name); reason != "" {
+			t.Logf("%s is left out: %s", c.name, reason)
 			continue
 		}
 		ok := t.Run(c.name, func(t *testing.T) { c.f(t, s) })
@@ -118,7 +141,7 @@ type suite struct {
 
 // newRun returns a run id that is unique on the host.
 func newRun(p bench.Platform) string {
-	return fmt.Sprintf("pt-%s-%d", p.Name(), os.Getpid())
+	return fmt.Sprintf("pt-%s-%d", strings.ReplaceAll(p.Name(), "@", "-"), os.Getpid())
 }
 
 // open makes the run and opens the platform; all is closed when the test ends,

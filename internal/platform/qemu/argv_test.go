@@ -29,6 +29,25 @@ func aMachine() machine {
 	}
 }
 
+func TestCommandLineOfAHost(t *testing.T) {
+	m := aMachine()
+	plain := m.argv()
+	m.accel = accelTCG
+	m.host = bench.Hosting{Disks: []string{"/img/golden", "/a,b"}, Ports: []string{"x", "y"}, Virtualization: true}
+	args := m.argv()
+	want := strings.Fields(`
+-drive if=none,id=more0,format=raw,readonly=on,file.locking=off,file=/img/golden -device virtio-blk-pci,drive=more0,iothread=io0,serial=more0
+-drive if=none,id=more1,format=raw,readonly=on,file.locking=off,file=/a,,b -device virtio-blk-pci,drive=more1,iothread=io0,serial=more1
+-chardev socket,id=port0,path=port0.sock -device virtserialport,chardev=port0,name=x
+-chardev socket,id=port1,path=port1.sock -device virtserialport,chardev=port1,name=y`)
+	if d := cmp.Diff(want, args[len(plain):]); d != "" {
+		t.Error(d)
+	}
+	if cpu := args[slices.Index(args, "-cpu")+1]; !strings.Contains(cpu, "+svm") || !strings.Contains(cpu, "-cx16") {
+		t.Errorf("a guest that runs virtual machines has the CPU %s", cpu)
+	}
+}
+
 func TestCommandLineOfKVM(t *testing.T) {
 	want := strings.Split(`qemu-system-x86_64
 -name|r1-b01-t02,debug-threads=on

@@ -74,6 +74,9 @@ func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (mach
 		id: l.ID, accel: g.accel, options: l.Options, cpus: l.Shape.CPUs, memory: l.Shape.Memory,
 		kernel: g.kernel, initrd: g.initrd, root: g.root,
 	}
+	if l.Host != nil {
+		m.host = *l.Host
+	}
 	err := g.plug(l, i, &m)
 	return m, err
 }
@@ -130,6 +133,9 @@ func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *insta
 		return err
 	}
 	defer monitor.Close()
+	if err := i.ports.make(l.Dir, m.host.Ports); err != nil {
+		return err
+	}
 	messages, err := os.Create(filepath.Join(l.Dir, fileMessages))
 	if err != nil {
 		return err
@@ -169,6 +175,9 @@ func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *insta
 	i.monitor = newQMP(conn)
 	if i.stream, err = i.accept(ctx, agent); err != nil {
 		return fmt.Errorf("wait for the agent's port: %w", err)
+	}
+	if err := i.acceptPorts(ctx, m.host.Ports); err != nil {
+		return err
 	}
 	if l.Options[optPin] == "on" {
 		return i.pin(ctx, l.CPUSet)

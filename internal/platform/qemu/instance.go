@@ -40,6 +40,7 @@ type instance struct {
 	launched   int64
 	stream     net.Conn
 	monitor    *qmp
+	ports      ports
 
 	cmd    *exec.Cmd
 	exited chan struct{} // closed once QEMU is gone and status is set
@@ -166,7 +167,8 @@ func (i *instance) Close(ctx context.Context) error {
 // keeps the end.
 func (i *instance) removeFiles(context.Context) error {
 	i.last = i.Log()
-	return removeFiles(i.dir, vm.ScratchFile(vm.Raw), vm.ScratchFile(vm.Qcow2), fileAgent, fileMonitor, fileMessages, fileConsole)
+	i.ports.close()
+	return removeFiles(i.dir, append(i.ports.files(), vm.ScratchFile(vm.Raw), vm.ScratchFile(vm.Qcow2), fileAgent, fileMonitor, fileMessages, fileConsole)...)
 }
 
 // stop ends QEMU: politely if there is time, by force if not. Nothing the guest

@@ -16,7 +16,7 @@ import (
 const trialEnds = 20 * time.Second
 
 // TryBoot boots the guest's kernel with the agent as init, without disks or
-// network, until the agent shows, for at most TrialLimit. It returns why it did
+// network, until the agent shows, for at most TrialLimit, on a slow host more. It returns why it did
 // not, or "".
 func (t *Trial) TryBoot(ctx context.Context, e bench.Env) (failure string, err error) {
 	kernel, initrd, err := Boot(ctx, e)
@@ -35,7 +35,8 @@ func (t *Trial) TryBoot(ctx context.Context, e bench.Env) (failure string, err e
 	if err := e.Ledger.Register(bench.KindProcess, id); err != nil {
 		return "", err
 	}
-	limit, cancel := context.WithTimeout(ctx, TrialLimit)
+	most := e.Patience(TrialLimit)
+	limit, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	console := NewConsole(cancel)
 	cmd := exec.CommandContext(limit, path, argv[1:]...)
@@ -53,7 +54,7 @@ func (t *Trial) TryBoot(ctx context.Context, e bench.Env) (failure string, err e
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case limit.Err() != nil:
-		return fmt.Sprintf("no program ran in the guest within %v; it %s", TrialLimit, console.LastWords()), nil
+		return fmt.Sprintf("no program ran in the guest within %v; it %s", most, console.LastWords()), nil
 	case ended != nil:
 		return fmt.Sprintf("%s ended with %v; it %s", t.Monitor, ended, console.LastWords()), nil
 	}

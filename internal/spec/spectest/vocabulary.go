@@ -21,10 +21,10 @@ func Vocabulary() spec.Vocabulary {
 			{Name: "docker", Options: []bench.Option{
 				{Name: "net", Values: []string{"bridge", "host"}, Default: "bridge"},
 				{Name: "storage", Values: []string{"layer", "volume"}, Default: "layer"},
-			}},
+			}, On: []string{"kvm", "qemu-tcg"}},
 			{Name: "lxc"},
 			{Name: "kvm"},
-			{Name: "qemu-tcg"},
+			{Name: "qemu-tcg", Options: []bench.Option{{Name: "cache", Values: []string{"none", "writeback"}, Default: "none"}}},
 		},
 		Workloads: []bench.Workload{
 			Work{Word: "spin", Known: []bench.Param{

@@ -147,7 +147,7 @@ func header(o Options) store.Header {
 		Platforms: map[string]store.Platform{},
 	}
 	for _, p := range o.Platforms {
-		h.Platforms[p.Name] = store.Platform{Version: version(p.Name), Label: label(p.Name)}
+		h.Platforms[p.Driver()] = store.Platform{Version: version(p.Name), Label: label(p.Name)}
 	}
 	return h
 }

@@ -1,0 +1,87 @@
+package nest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"tare/internal/bench"
+	"tare/internal/nested/wire"
+	"tare/internal/platform/launch"
+)
+
+// makeTools makes a raw ext4 image with tare, its agent, and the golden image's
+// kernel and modules.
+func makeTools(ctx context.Context, dir, program, agent, kernel, modules string) (string, error) {
+	fail := func(err error) (string, error) { return "", fmt.Errorf("disk of the outer guest's tools: %w", err) }
+	tree, path := filepath.Join(dir, "tools"), filepath.Join(dir, "tools.ext4")
+	defer os.RemoveAll(tree)
+	to := filepath.Join(tree, "modules", filepath.Base(modules))
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return fail(err)
+	}
+	size, err := copyTree(to, modules)
+	if err != nil {
+		return fail(err)
+	}
+	for name, from := range map[string]string{"tare": program, "tare-agent": agent, "vmlinuz": kernel} {
+		n, err := copyFile(filepath.Join(tree, name), from, 0o755)
+		if err != nil {
+			return fail(err)
+		}
+		size += n
+	}
+	mkfs, err := launch.Program("mkfs.ext4")
+	if err != nil {
+		return fail(fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, bench.Hint("apt-get install e2fsprogs")))
+	}
+	kib := (size+size/8)>>10 + 16<<10 // and what the file system itself needs
+	out, err := exec.CommandContext(ctx, mkfs, "-q", "-F", "-O", "^has_journal", "-L", wire.ToolsLabel, "-d", tree,
+		path, strconv.FormatInt(kib, 10)+"k").CombinedOutput()
+	if err != nil {
+		return fail(fmt.Errorf("mkfs.ext4: %w: %s", err, strings.TrimSpace(string(out))))
+	}
+	return path, nil
+}
+
+// copyTree copies directories and regular files, and returns their size with
+// each file rounded up to a block.
+func copyTree(to, from string) (size int64, err error) {
+	err = filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, strings.TrimPrefix(path, from))
+		switch {
+		case d.IsDir():
+			return os.Mkdir(target, 0o755)
+		case d.Type().IsRegular():
+			n, err := copyFile(target, path, 0o644)
+			size += (n + 4095) / 4096 * 4096
+			return err
+		}
+		return nil
+	})
+	return size, err
+}
+
+func copyFile(to, from string, mode fs.FileMode) (int64, error) {
+	r, err := os.Open(from)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	w, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return 0, err
+	}
+	n, err := io.Copy(w, r)
+	return n, errors.Join(err, w.Close())
+}

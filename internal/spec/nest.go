@@ -1,0 +1,86 @@
+package spec
+
+import (
+	"slices"
+	"strings"
+
+	"tare/internal/bench"
+)
+
+// onKey names the outer platform among the options of the written-out form:
+// docker: {net: host, on: qemu-tcg}.
+const onKey = "on"
+
+// platformWord reads docker[net=host]@qemu-tcg[cache=writeback]: the outer
+// platform behind the @, the inner one's options in its own brackets. Extra
+// words pass as they are.
+func (d *decoder) platformWord(at Place, text string, extra ...string) (bench.PlatformRef, bool) {
+	cut := splitNest(text)
+	if cut < 0 {
+		return d.onePlatform(at, text, extra...)
+	}
+	inner, ok := d.onePlatform(at.within(text, span{0, cut}), text[:cut])
+	if !ok {
+		return inner, false
+	}
+	outside := at.within(text, span{cut + 1, len(text)})
+	outer, ok := d.platformWord(outside, text[cut+1:])
+	return inner, ok && d.nest(outside, &inner, outer)
+}
+
+// nest puts the inner platform into the outer one, where that is possible.
+func (d *decoder) nest(at Place, inner *bench.PlatformRef, outer bench.PlatformRef) bool {
+	can := d.words.platform(inner.Name).On
+	switch {
+	case outer.On != nil:
+		d.fail(at, "%s@%s: a nesting can be two platforms deep%w", inner, outer, bench.Hint("such as docker@qemu-tcg"))
+		return false
+	case len(can) == 0:
+		d.fail(at, "%s cannot run inside another platform%w", inner.Name, theseCan(d.words))
+		return false
+	case !slices.Contains(can, outer.Name):
+		d.fail(at, "%s cannot run inside %s%w", inner.Name, outer.Name, bench.Hint("it can inside: "+strings.Join(can, ", ")))
+		return false
+	}
+	inner.On = &outer
+	return true
+}
+
+func theseCan(v Vocabulary) bench.Hint {
+	var names []string
+	for _, p := range v.Platforms {
+		if len(p.On) > 0 {
+			names = append(names, p.Name)
+		}
+	}
+	if len(names) == 0 {
+		return "this program knows no nesting"
+	}
+	return bench.Hint("these can: " + strings.Join(names, ", "))
+}
+
+// splitNest returns where the first @ outside brackets stands, or -1.
+func splitNest(text string) int {
+	depth := 0
+	for i, r := range text {
+		switch {
+		case r == '[':
+			depth++
+		case r == ']':
+			depth--
+		case r == '@' && depth == 0:
+			return i
+		}
+	}
+	return -1
+}
+
+// outerOf reads the outer platform of the written-out form.
+func (d *decoder) outerOf(n *node, inner *bench.PlatformRef) bool {
+	if inner.On != nil {
+		d.fail(n.place, "%s is inside %s already", inner.Name, inner.On)
+		return false
+	}
+	outer, ok := d.platform(n)
+	return ok && d.nest(n.place, inner, outer)
+}
