@@ -26,7 +26,7 @@ func monitor() microvm.Monitor {
 		Name:    "cloud-hypervisor",
 		Program: "cloud-hypervisor",
 		Summary: "virtual machines by Cloud Hypervisor with KVM",
-		Install: "take cloud-hypervisor of a release at https://github.com/cloud-hypervisor/cloud-hypervisor/releases into the PATH",
+		Install: "put cloud-hypervisor into the PATH, from a release at https://github.com/cloud-hypervisor/cloud-hypervisor/releases",
 		Banner:  "cloud-hypervisor v",
 		// The first whose serial line can be a socket.
 		Oldest: microvm.Version{Major: 36, Text: "36"},

@@ -30,7 +30,7 @@ func monitor() microvm.Monitor {
 		Name:    "firecracker",
 		Program: "firecracker",
 		Summary: "microVMs by Firecracker with KVM",
-		Install: "take firecracker of a release at https://github.com/firecracker-microvm/firecracker/releases into the PATH",
+		Install: "put firecracker into the PATH, from a release at https://github.com/firecracker-microvm/firecracker/releases",
 		Banner:  "Firecracker v",
 		// The first that announces its devices by ACPI, as kernels of distributions need it.
 		Oldest: microvm.Version{Major: 1, Minor: 8, Text: "1.8"},

@@ -107,7 +107,7 @@ func (p *Platform) Options() []bench.Option {
 // Check asks the runtime for its version.
 func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	r := p.runtime
-	a := bench.Availability{Programs: map[string]string{}, Caveats: r.Caveats}
+	a := bench.Availability{Programs: map[string]string{}}
 	if os.Geteuid() != 0 {
 		return a, fmt.Errorf("%s: containers with a bridge need root: %w%w", r.Name, bench.ErrUnavailable, bench.Hint("run as root"))
 	}
@@ -131,7 +131,7 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 			return a, fmt.Errorf("%s: %w: %w%w", r.Name, err, bench.ErrUnavailable, r.Install)
 		}
 	}
-	a.Version, a.Programs[r.Program] = version, version
+	a.Version, a.Programs[r.Program], a.Caveats = version, version, r.Caveats
 	return a, nil
 }
 
