@@ -39,7 +39,7 @@ func monitor() microvm.Monitor {
 				Doc: "bind each virtual CPU to one CPU of the instance, in order"},
 		},
 		Caveats: []bench.Caveat{
-			{Text: "O_DIRECT not honoured: its disk figures include the host's page cache", With: map[string]string{optCache: "writeback"}},
+			{Text: bench.NoDirect + ": its disk figures include the host's page cache", With: map[string]string{optCache: "writeback"}},
 		},
 		Refuse: refuse,
 		Argv:   argv,

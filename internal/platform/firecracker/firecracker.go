@@ -45,7 +45,7 @@ func monitor() microvm.Monitor {
 				Doc: "how the guest reaches its devices: mapped into memory, or on PCI, which Firecracker has since 1.13"},
 		},
 		Caveats: []bench.Caveat{
-			{Text: "O_DIRECT not honoured: its disk figures include the host's page cache"},
+			{Text: bench.NoDirect + ": its disk figures include the host's page cache"},
 			{Text: "the guest's flushes are ignored: what it wrote durably may be lost", With: map[string]string{optCache: "unsafe"}},
 		},
 		Refuse: refuse,
