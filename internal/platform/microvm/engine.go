@@ -18,7 +18,7 @@ import (
 	"tare/internal/serial"
 )
 
-// Files of an instance, in its directory.
+// Files of an instance, in its directory. All that end in ".log" are its log.
 const (
 	fileWords   = "monitor.log" // what the monitor says
 	fileConsole = "console.log" // what the kernel said until the agent took the line

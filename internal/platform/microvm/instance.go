@@ -63,8 +63,8 @@ func (i *instance) Scope() (bench.Scope, error) {
 	}, nil
 }
 
-// Log implements [bench.Instance]: how the monitor ended, its messages and the
-// end of the guest's console.
+// Log implements [bench.Instance]: how the monitor ended, the end of the guest's
+// console and the monitor's messages and log.
 func (i *instance) Log() string {
 	if i.last != "" {
 		return i.last
@@ -73,8 +73,12 @@ func (i *instance) Log() string {
 	if i.process != nil && !i.process.Running() {
 		parts = append(parts, i.name+" ended: "+i.process.State())
 	}
-	for _, name := range []string{fileWords, fileConsole} {
-		if text := strings.TrimSpace(launch.Tail(i.file(name))); text != "" {
+	logs, err := filepath.Glob(i.file("*.log"))
+	if err != nil {
+		return err.Error()
+	}
+	for _, file := range logs {
+		if text := strings.TrimSpace(launch.Tail(file)); text != "" {
 			parts = append(parts, text)
 		}
 	}

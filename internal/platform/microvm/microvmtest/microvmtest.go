@@ -6,11 +6,14 @@ package microvmtest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tare/internal/bench"
 	"tare/internal/platform/launch/launchtest"
@@ -85,6 +88,48 @@ func Absent(t *testing.T, p *microvm.Platform) {
 	}
 	if _, err := p.Open(t.Context(), bench.Env{}); !errors.Is(err, bench.ErrUnavailable) {
 		t.Errorf("opened without the program: %v", err)
+	}
+}
+
+// Dies starts a machine whose monitor ends at once, and expects its own words and
+// nothing left of it.
+func Dies(t *testing.T, p *microvm.Platform) {
+	dir := Fake(t, p.Name())
+	p.Trial = nil
+	env := launchtest.New(t, "microvmtest")
+	env.Image, env.AgentPath = platformtest.Image(t), platformtest.Agent(t)
+	e, err := p.Open(t.Context(), env.Env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "broken"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	i, err := e.Start(t.Context(), env.Launch(t, p, "a", nil))
+	words := fmt.Sprint(err)
+	if err == nil { // its line is there before it is
+		if n, err := i.Stream().Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("read %d bytes, %v", n, err)
+		}
+		gone := func() bool { _, err := i.Scope(); return err != nil }
+		for end := time.Now().Add(10 * time.Second); !gone(); time.Sleep(time.Millisecond) { // its line ends before it does
+			if time.Now().After(end) {
+				t.Fatal("a machine that is gone has a scope")
+			}
+		}
+		words = i.Log()
+		if err := i.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+	if !strings.Contains(words, "exit status 1") || !strings.Contains(strings.ToLower(words), "kvm") {
+		t.Errorf("the monitor's words are not told: %q", words)
+	}
+	if held := env.Held(t); len(held) != 0 {
+		t.Errorf("still registered: %q", held)
+	}
+	if left := launchtest.Remains(t, env.Run); len(left) != 0 {
+		t.Errorf("left on the host: %q", left)
 	}
 }
 
