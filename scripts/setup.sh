@@ -18,7 +18,8 @@ mkfs.ext4:e2fsprogs
 losetup:mount
 ip:iproute2
 iptables:iptables
-xz:xz-utils"
+xz:xz-utils
+zstd:zstd"
 
 have() {
 	case $1 in
