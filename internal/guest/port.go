@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,9 @@ func openPort(line string) (io.ReadWriteCloser, error) {
 	if err == nil {
 		_, err = agent.MakeRaw(f)
 	}
+	if err == nil {
+		err = leaveConsole(line)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open the serial line to the host: %w", err)
 	}
@@ -34,6 +38,20 @@ func openPort(line string) (io.ReadWriteCloser, error) {
 		io.ReadWriter
 		io.Closer
 	}{serial.NewGuest(f), f}, nil
+}
+
+// leaveConsole makes the kernel print nothing but its last words, if the line is
+// its console: a message between the stream's bytes would break it.
+func leaveConsole(line string) error {
+	active, err := os.ReadFile("/sys/class/tty/console/active")
+	if err != nil || !slices.Contains(strings.Fields(string(active)), filepath.Base(line)) {
+		return nil
+	}
+	const consoleLevel, emergenciesOnly = 8, 1 // syslog(2), SYSLOG_ACTION_CONSOLE_LEVEL
+	if _, _, errno := unix.Syscall(unix.SYS_SYSLOG, consoleLevel, 0, emergenciesOnly); errno != 0 {
+		return fmt.Errorf("keep the kernel's messages off: %w", errno)
+	}
+	return nil
 }
 
 // OpenPort opens the virtio serial port of that name once the host has its end open.

@@ -74,6 +74,7 @@ var modules = map[string][]string{
 	"":       {"overlay", "bridge", "veth", "br_netfilter"},
 	"kvm":    {"tun", "vhost_net", "kvm_amd", "kvm_intel"},
 	"docker": {"nf_conntrack_netlink", "xt_addrtype"},
+	"xen-pv": xenModules, "xen-pvh": xenModules, "xen-hvm": xenModules,
 }
 
 // loadModules loads what the platform needs. One that is missing shows in the

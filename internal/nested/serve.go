@@ -116,6 +116,9 @@ func (s *server) start(ctx context.Context, r wire.Start) (*wire.Started, error)
 	}
 	p := s.drivers(stateDir)[i]
 	loadModules(ctx, r.Platform)
+	if err := serveXen(ctx); err != nil {
+		return nil, err
+	}
 	env, err := s.env(ctx, r)
 	if err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ type Guest struct {
 	Root    string // the device of the root's disk, if it is not /dev/vda
 	Port    string // the serial line to serve on, if it is not the virtio-serial port
 	Scratch string // the device of the scratch disk, such as /dev/vdb
-	Bus     string // of the scratch disk, if its drivers are not loaded anyhow: scsi, ide, nvme
+	Bus     string // of the scratch disk, if its drivers are not loaded anyhow: scsi, ide, nvme, xen
 }
 
 // Args are the words for the kernel's command line.
@@ -64,4 +64,5 @@ const (
 	BusSCSI = "scsi"
 	BusIDE  = "ide"
 	BusNVMe = "nvme"
+	BusXen  = "xen"
 )

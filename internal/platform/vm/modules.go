@@ -12,11 +12,13 @@ import (
 // the network and be spoken to. What the kernel has built in is left out.
 var guestModules = [...]string{"virtio_pci", "virtio_blk", "virtio_net", "virtio_console", "ext4"}
 
-// busModules are what the scratch disk needs on a bus other than the root's.
+// busModules are what the scratch disk needs on a bus other than the root's, and
+// of a Xen domain all disks and the network.
 var busModules = map[string][]string{
 	BusSCSI: {"virtio_scsi", "sd_mod"},
 	BusIDE:  {"ahci", "ata_piix", "sd_mod"},
 	BusNVMe: {"nvme"},
+	BusXen:  {"xen_blkfront", "xen_netfront"},
 }
 
 // moduleSet is what a kernel's modules directory says about its modules.

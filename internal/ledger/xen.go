@@ -1,0 +1,37 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+)
+
+// destroyDomain ends the Xen domain of that name. A host that runs no Xen has none.
+func destroyDomain(ctx context.Context, name string) error {
+	if _, err := os.Stat("/dev/xen/privcmd"); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if exec.CommandContext(ctx, "xl", "domid", name).Run() != nil {
+		return nil // there is none of that name
+	}
+	return tool(ctx, "xl", "destroy", name)
+}
+
+// removeMapped removes a device of the device mapper.
+func removeMapped(ctx context.Context, name string) error {
+	if _, err := os.Lstat("/dev/mapper/" + name); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return tool(ctx, "dmsetup", "remove", "--retry", name)
+}
+
+func tool(ctx context.Context, name string, args ...string) error {
+	if out, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %v: %w: %s", name, args, err, bytes.TrimSpace(out))
+	}
+	return nil
+}
