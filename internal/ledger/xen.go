@@ -8,6 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // destroyDomain ends the Xen domain of that name. A host that runs no Xen has none.
@@ -23,7 +26,15 @@ func destroyDomain(ctx context.Context, name string) error {
 
 // removeMapped removes a device of the device mapper.
 func removeMapped(ctx context.Context, name string) error {
-	if _, err := os.Lstat("/dev/mapper/" + name); errors.Is(err, fs.ErrNotExist) {
+	names, err := filepath.Glob("/sys/block/dm-*/dm/name")
+	if err != nil {
+		return err
+	}
+	is := func(file string) bool {
+		text, err := os.ReadFile(file)
+		return err == nil && strings.TrimSpace(string(text)) == name
+	}
+	if !slices.ContainsFunc(names, is) {
 		return nil
 	}
 	return tool(ctx, "dmsetup", "remove", "--retry", name)

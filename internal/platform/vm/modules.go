@@ -12,6 +12,10 @@ import (
 // the network and be spoken to. What the kernel has built in is left out.
 var guestModules = [...]string{"virtio_pci", "virtio_blk", "virtio_net", "virtio_console", "ext4"}
 
+// checksum is what ext4 asks the kernel's crypto layer for by another name than
+// a module's (modules.softdep), where the kernel has it as a module.
+const checksum = "crc32c_generic"
+
 // busModules are what the scratch disk needs on a bus other than the root's, and
 // of a Xen domain all disks and the network.
 var busModules = map[string][]string{
@@ -67,7 +71,11 @@ func readModules(dep, builtin io.Reader) (*moduleSet, error) {
 // initial RAM file system: modules.list is loaded at every boot, modules-BUS.list
 // for a scratch disk on that bus. A bus the kernel has no drivers for has no list.
 func (s *moduleSet) lists() (map[string][]string, error) {
-	always, err := s.Order(guestModules[:]...)
+	want := guestModules[:]
+	if s.file[checksum] != "" {
+		want = append([]string{checksum}, want...)
+	}
+	always, err := s.Order(want...)
 	if err != nil {
 		return nil, err
 	}

@@ -89,11 +89,16 @@ func (g *engine) snapshot(ctx context.Context, i *instance, name, cow string) (s
 		return "", err
 	}
 	table := "0 " + strings.TrimSpace(string(sectors)) + " snapshot " + g.root + " " + cow + " N " + chunk
-	if _, err := launch.Output(ctx, "dmsetup", "create", "--noudevsync", name, "--table", table); err != nil {
+	if _, err := launch.Output(ctx, "dmsetup", "create", name, "--table", table); err != nil {
 		return "", fmt.Errorf("snapshot of the root: %w", err)
 	}
 	made = true
-	return "/dev/mapper/" + name, nil
+	// Without udev there is no name in /dev/mapper.
+	device, err := launch.Output(ctx, "dmsetup", "info", "--columns", "--noheadings", "-o", "blkdevname", name)
+	if err != nil {
+		return "", fmt.Errorf("snapshot of the root: %w", err)
+	}
+	return "/dev/" + strings.TrimSpace(string(device)), nil
 }
 
 // rootDevice makes a block device of the golden image's disk, if it is none.
