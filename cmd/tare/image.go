@@ -36,7 +36,9 @@ func (a *app) images(led bench.Ledger) *image.Store { return a.equip(image.New(a
 func (a *app) hosts(led bench.Ledger) *image.Store { return a.equip(image.NewHosts(a.state), led) }
 
 // xenHosts is that of the image of those that boot under Xen.
-func (a *app) xenHosts(led bench.Ledger) *image.Store { return a.equip(image.NewXenHosts(a.state), led) }
+func (a *app) xenHosts(led bench.Ledger) *image.Store {
+	return a.equip(image.NewXenHosts(a.state), led)
+}
 
 func (a *app) equip(s *image.Store, led bench.Ledger) *image.Store {
 	s.Ledger = led

@@ -157,8 +157,8 @@ func (a *app) buildHosts(ctx context.Context, led *ledger.Ledger, nested []strin
 	isXen := func(name string) bool { return strings.HasPrefix(name, "xen-") }
 	notXen := func(name string) bool { return !isXen(name) }
 	for _, s := range []struct {
-		store *image.Store
-		serves  func(string) bool
+		store  *image.Store
+		serves func(string) bool
 	}{{a.hosts(led), notXen}, {a.xenHosts(led), isXen}} {
 		if !slices.ContainsFunc(nested, s.serves) {
 			continue

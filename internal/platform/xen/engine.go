@@ -234,4 +234,3 @@ func writeVIFScript(e bench.Env) (string, error) {
 
 // device is the name of the domain's network device in the control domain.
 func (i *instance) device() string { return fmt.Sprintf("vif%d.0", i.number) }
-
