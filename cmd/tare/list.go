@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -56,9 +57,15 @@ func (a *app) listPlatforms(asJSON bool) error {
 		}
 	}
 	fmt.Fprintln(a.stdout, "\nNestings, written INNER@OUTER, each with its own options: docker[net=host]@qemu-tcg[cache=writeback]")
-	for _, r := range rows {
-		for _, outer := range r.On {
-			fmt.Fprintf(a.stdout, "    %s\n", bench.Nested(r.Name, outer))
+	for _, outer := range rows {
+		var inner []string
+		for _, r := range rows {
+			if slices.Contains(r.On, outer.Name) {
+				inner = append(inner, r.Name)
+			}
+		}
+		if len(inner) > 0 {
+			fmt.Fprintf(a.stdout, "    %s\n", bench.Nested(strings.Join(inner, "|"), outer.Name))
 		}
 	}
 	return nil

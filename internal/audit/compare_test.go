@@ -130,6 +130,7 @@ func TestSeededViolations(t *testing.T) {
 		"quota not enforced":        {each(0, func(a *bench.ActorOutcome) { a.Unenforced = []string{"cpu quota"} }), "enforcement", ""},
 		"scratch space in memory":   {fact("scratch_fs", "tmpfs"), "disk path", ""},
 		"page cache for O_DIRECT":   {fact("o_direct", "ignored"), "O_DIRECT", ""},
+		"O_DIRECT not honoured":     {each(0, func(a *bench.ActorOutcome) { a.Caveats = []string{bench.NoDirect + ": and so on"} }), "O_DIRECT", ""},
 		"O_DIRECT refused":          {fact("o_direct", "refused: open: invalid argument"), "O_DIRECT", ""},
 		"the host's page cache below a virtual machine": {func(s *Side) {
 			virtual(s)

@@ -73,7 +73,9 @@ func direct(p *pair) Check {
 			t := a.Facts["o_direct"]
 			switch hostCache(a) {
 			case "", "none", "directsync":
-				return t
+				if !slices.ContainsFunc(a.Caveats, func(c string) bool { return strings.HasPrefix(c, bench.NoDirect) }) {
+					return t
+				}
 			}
 			return strings.TrimPrefix(t+", then through the host's page cache", ", ")
 		}))

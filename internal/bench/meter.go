@@ -54,9 +54,9 @@ const (
 	// a task are. Those that come while a CPU idles are in it nowhere.
 	ColCPUTasks = "cpu_tasks_s"
 	// ColIdleIRQ is the time that interrupts, soft ones included, took on CPUs
-	// that ran no task, and ColIdleWake what these CPUs took from leaving idle to
-	// the switch to a task, all of the machine's. They are in neither tasks' nor
-	// idle time. ColIdleWakes counts how often a CPU left idle for a task.
+	// that ran no task, all of the machine's; it is in neither tasks' nor idle
+	// time. ColIdleWake is what these CPUs took from leaving the idle state to the
+	// scheduler, part of which is idle time. ColIdleWakes counts how often a CPU left idle for a task.
 	ColIdleIRQ   = "idle_irq_s"
 	ColIdleWake  = "idle_wake_s"
 	ColIdleWakes = "idle_wakes"

@@ -45,6 +45,10 @@ func (c Caveat) String() string {
 	return strings.Trim(PlatformRef{Options: c.With}.String(), "[]") + ": " + c.Text
 }
 
+// NoDirect begins the caveat of a platform that takes direct I/O and does it
+// through the host's page cache all the same. The audit knows it by this.
+const NoDirect = "O_DIRECT not honoured"
+
 // CaveatsOf returns the texts that hold for the variant with the options,
 // defaults filled in.
 func (a Availability) CaveatsOf(options map[string]string) []string {
@@ -303,7 +307,8 @@ type Scope struct {
 }
 
 // Process is a process on the host with the part it plays: "shim", "monitor",
-// "daemon", "containerd", "vmm", "runtime", "sandbox", "gofer".
+// "daemon", "containerd", "vmm", "runtime", "sandbox", "gofer",
+// "kernel" (a user-mode one, whose programs are processes of the host too).
 type Process struct {
 	PID  int    `json:"pid"`
 	Part string `json:"part"`

@@ -14,7 +14,7 @@ func Hosts() Recipe {
 	r.Role = RoleHosts
 	r.Packages = []string{
 		"docker.io", "docker-cli", "containerd", "runc", "crun", "podman", "lxc",
-		"qemu-system-x86", "seabios", "ipxe-qemu",
+		"qemu-system-x86", "qemu-utils", "seabios", "ipxe-qemu",
 		"kmod", "iproute2", "iptables", "nftables", "procps", "e2fsprogs", "xz-utils", "bubblewrap", "systemd-container",
 	}
 	r.Kernel, r.Script = "", ""

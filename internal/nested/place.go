@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tare/internal/bench"
@@ -83,6 +84,27 @@ func loadModules(ctx context.Context, platform string) {
 	for _, m := range slices.Concat(modules[""], modules[platform]) {
 		_ = run(ctx, "modprobe", "--quiet", m)
 	}
+}
+
+// hugePage is the size of a huge page of this architecture's kernels.
+const hugePage = 2 * bench.MiB
+
+// configure sets the guest's kernel as the options ask of a host. It is this
+// guest's alone, so nobody's settings are changed.
+func configure(options map[string]string, memory bench.Bytes) error {
+	set := map[string]string{}
+	if options["ksm"] == "on" {
+		set["/sys/kernel/mm/ksm/run"] = "1"
+	}
+	if options["pages"] == "huge" {
+		set["/proc/sys/vm/nr_hugepages"] = strconv.FormatInt(int64((memory+hugePage-1)/hugePage), 10)
+	}
+	for file, value := range set {
+		if err := os.WriteFile(file, []byte(value), 0); err != nil {
+			return fmt.Errorf("set up the outer guest: %w: %w", bench.ErrUnavailable, err)
+		}
+	}
+	return nil
 }
 
 // seat puts the golden image where the platform could only copy it to, or could

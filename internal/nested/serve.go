@@ -119,6 +119,9 @@ func (s *server) start(ctx context.Context, r wire.Start) (*wire.Started, error)
 	if err := serveXen(ctx); err != nil {
 		return nil, err
 	}
+	if err := configure(r.Options, r.Shape.Memory); err != nil {
+		return nil, err
+	}
 	env, err := s.env(ctx, r)
 	if err != nil {
 		return nil, err

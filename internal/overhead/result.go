@@ -245,8 +245,8 @@ type Usage struct {
 	// RestParts splits RestCPU: "observer" is Tare itself, "other tasks"
 	// everything else that is scheduled, kernel threads among it, and "irq" and
 	// "softirq" interrupts, where the kernel keeps them out of tasks' time.
-	// "interrupts on idle CPUs" and "out of idle" are what CPUs did
-	// that ran no task and did not idle, where that could be measured.
+	// "interrupts on idle CPUs" are those that are in no task's time, where they
+	// could be measured by themselves.
 	RestParts map[string]float64 `json:"rest_parts,omitempty"`
 	// BusyCPU is the host's own counter, and Unattributed what of it is in
 	// neither guest, layer, others nor rest; below 0 if they exceed it.

@@ -32,7 +32,7 @@ func counts(level bench.Level, column string) bool {
 	switch column {
 	case bench.ColCPUBusy, bench.ColDiskRead, bench.ColDiskWrite, bench.ColNetRx, bench.ColNetTx:
 		return true
-	case bench.ColCPUSteal, bench.ColCPUIRQ, bench.ColCPUSoftIRQ, bench.ColCPUTasks, bench.ColObserver, bench.ColIdleIRQ, bench.ColIdleWake:
+	case bench.ColCPUSteal, bench.ColCPUIRQ, bench.ColCPUSoftIRQ, bench.ColCPUTasks, bench.ColObserver, bench.ColIdleIRQ:
 		return level == bench.Host
 	}
 	if gauge(column) || level == bench.Layer && strings.HasPrefix(column, "disk_") && strings.HasSuffix(column, "_bytes") {

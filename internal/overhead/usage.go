@@ -74,7 +74,7 @@ func (u *Usage) attribute() {
 	u.UnattributedShare = &v
 	if v > unattributedNote {
 		why := "no task ran"
-		if _, measured := u.RestParts[restWake]; !measured {
+		if _, measured := u.RestParts[restIdleIRQ]; !measured {
 			why += ", as when interrupts wake an idle CPU, which was not measured here"
 		}
 		u.Notes = append(u.Notes, fmt.Sprintf("%.1f %% of the host's busy time (%.3f cores) are unattributed: %s", 100*v, u.Unattributed, why))

@@ -15,9 +15,7 @@ const (
 	restTasks    = "other tasks" // kernel threads among them
 	restIRQ      = "irq"
 	restSoftIRQ  = "softirq"
-	// What CPUs do that run no task and do not idle.
-	restIdleIRQ = "interrupts on idle CPUs"
-	restWake    = "out of idle"
+	restIdleIRQ  = "interrupts on idle CPUs"
 )
 
 // whole sets what all actors used against the host's own counters. Its busy
@@ -68,9 +66,6 @@ func (s *share) withoutTasks(parts map[string]float64) {
 	} else if s.tracks[hostIdle] != nil {
 		columns[restIdleIRQ] = hostIdle
 	}
-	if s.tracks[hostIdle] != nil {
-		columns[restWake] = hostIdle
-	}
 	for part, src := range columns {
 		if v, ok := s.rate(src, columnOf[part]); ok {
 			parts[part] = v
@@ -79,7 +74,7 @@ func (s *share) withoutTasks(parts map[string]float64) {
 }
 
 var columnOf = map[string]string{
-	restIRQ: bench.ColCPUIRQ, restSoftIRQ: bench.ColCPUSoftIRQ, restIdleIRQ: bench.ColIdleIRQ, restWake: bench.ColIdleWake,
+	restIRQ: bench.ColCPUIRQ, restSoftIRQ: bench.ColCPUSoftIRQ, restIdleIRQ: bench.ColIdleIRQ,
 }
 
 // remainder is what is left of a counter of the host. Its counters and those of

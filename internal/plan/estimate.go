@@ -30,8 +30,11 @@ const (
 
 var launchCost = map[string]time.Duration{
 	"native": 200 * time.Millisecond,
+	"bwrap":  200 * time.Millisecond,
+	"nspawn": 300 * time.Millisecond,
 	"lxc":    500 * time.Millisecond,
 	"docker": 1200 * time.Millisecond,
+	"uml":    3 * time.Second,
 	"kvm":    4 * time.Second,
 }
 

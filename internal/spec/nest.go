@@ -36,7 +36,7 @@ func (d *decoder) nest(at Place, inner *bench.PlatformRef, outer bench.PlatformR
 		d.fail(at, "%s@%s: a nesting can be two platforms deep%w", inner, outer, bench.Hint("such as docker@qemu-tcg"))
 		return false
 	case len(can) == 0:
-		d.fail(at, "%s cannot run inside another platform%w", inner.Name, oneOfNestings(d.words))
+		d.fail(at, "%s cannot run inside another platform%w", inner.Name, theseCan(d.words))
 		return false
 	case !slices.Contains(can, outer.Name):
 		d.fail(at, "%s cannot run inside %s%w", inner.Name, outer.Name, bench.Hint("it can inside: "+strings.Join(can, ", ")))
@@ -46,17 +46,17 @@ func (d *decoder) nest(at Place, inner *bench.PlatformRef, outer bench.PlatformR
 	return true
 }
 
-func oneOfNestings(v Vocabulary) bench.Hint {
+func theseCan(v Vocabulary) bench.Hint {
 	var names []string
 	for _, p := range v.Platforms {
-		for _, outer := range p.On {
-			names = append(names, bench.Nested(p.Name, outer))
+		if len(p.On) > 0 {
+			names = append(names, p.Name)
 		}
 	}
 	if len(names) == 0 {
 		return "this program knows no nesting"
 	}
-	return bench.Hint("nestings are: " + strings.Join(names, ", "))
+	return bench.Hint("these can: " + strings.Join(names, ", "))
 }
 
 // splitNest returns where the first @ outside brackets stands, or -1.

@@ -37,7 +37,9 @@ func jsonNames(typ reflect.Type, into map[string]bool) {
 				continue
 			}
 			into[name] = true
-			jsonNames(f.Type, into)
+			if f.Type != reflect.PointerTo(typ) { // a platform is on another
+				jsonNames(f.Type, into)
+			}
 		}
 	}
 }

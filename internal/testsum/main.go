@@ -1,6 +1,6 @@
 // Testsum reads the output of "go test -json" on standard input. It prints what
-// failed in full, lists every skipped test with its reason, and ends with a
-// line of counts. A skip that is not listed in its allowed-skips file is a
+// failed in full, lists every skipped test with its reason and the platforms
+// whose conformance was tested, and ends with a line of counts. A skip that is not listed in its allowed-skips file is a
 // failure where CI is set: a test that must run on these machines ran nowhere.
 package main
 
@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -49,6 +50,7 @@ func summarize(r io.Reader, w io.Writer, allowed map[string]bool, strict bool) i
 	output := map[string][]string{}
 	var skips []string
 	unknown := 0
+	var suites conformance
 	in := bufio.NewScanner(r)
 	in.Buffer(make([]byte, 1<<20), 1<<26)
 	for in.Scan() {
@@ -58,6 +60,7 @@ func summarize(r io.Reader, w io.Writer, allowed map[string]bool, strict bool) i
 			continue
 		}
 		key := e.Package + " " + e.Test
+		suites.see(e, reason(output[key]))
 		switch e.Action {
 		case "output", "build-output":
 			output[key] = append(output[key], e.Output)
@@ -97,6 +100,7 @@ func summarize(r io.Reader, w io.Writer, allowed map[string]bool, strict bool) i
 	for _, s := range skips {
 		fmt.Fprintln(w, "skip", s)
 	}
+	suites.write(w)
 	if strict && unknown > 0 {
 		fmt.Fprintf(w, "%d tests were skipped that are not in internal/testsum/allowed-skips\n", unknown)
 		failed += unknown
@@ -109,9 +113,9 @@ func summarize(r io.Reader, w io.Writer, allowed map[string]bool, strict bool) i
 	return 0
 }
 
-// reason finds what a test said when it skipped.
+// reason finds what a test said when it skipped: the last it said.
 func reason(lines []string) string {
-	for _, l := range lines {
+	for _, l := range slices.Backward(lines) {
 		if _, said, ok := strings.Cut(strings.TrimSpace(l), ".go:"); ok {
 			if _, text, ok := strings.Cut(said, ": "); ok {
 				return text

@@ -1,9 +1,9 @@
-// Package idle measures what CPUs that run no task do instead of idling:
-// interrupts, and the way out of idle to a task. The kernel stops the idle time
-// of a CPU for both (tick_nohz_stop_idle in kernel/time/tick-sched.c), and no
-// task's time holds them. Both are measured from below: the entry to an
-// interrupt before its first handler, the return from it after the last one and
-// the way into idle have no tracepoint and are not in them.
+// Package idle measures the interrupts that come while a CPU runs no task. The
+// kernel stops the CPU's idle time for them (tick_nohz_stop_idle in
+// kernel/time/tick-sched.c), and no task's time holds them. They are measured
+// from below: the entry before the first handler and the return after the last
+// one have no tracepoint. The way out of idle is measured too, from above: it
+// begins with some time that the kernel still takes for idle.
 package idle
 
 import (

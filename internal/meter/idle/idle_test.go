@@ -87,7 +87,7 @@ func (b *stand) want(name string, got, want uint64) {
 func TestOutOfIdle(t *testing.T) {
 	b := newStand(t)
 	from := now(t)
-	s := b.comes("cpu_idle", "cpu_idle exit", "cpu_idle", "cpu_idle exit", "sched_switch")
+	s := b.comes("cpu_idle", "cpu_idle exit", "cpu_idle", "cpu_idle exit", "rcu_utilization", "sched_switch")
 	to := now(t)
 	b.want("back to idle without a task in between", s[2][wake/8], 0)
 	if out := s[4][wake/8]; out == 0 || out > to-s[3][left/8] || s[3][left/8] < from {
@@ -97,15 +97,15 @@ func TestOutOfIdle(t *testing.T) {
 	b.want("interrupts", s[4][irq/8], 0)
 	b.want("on the way", s[4][left/8], 0)
 
-	s = b.comes("sched_switch")
-	b.want("exits, where idle was not left", s[0][wakes/8], 1)
+	s = b.comes("rcu_utilization", "cpu_idle exit", "sched_switch", "rcu_utilization")
+	b.want("exits, where idle was not left since the switch", s[3][wakes/8], 1)
 }
 
 func TestAnInterruptAfterTheIdleStateIsNotCountedTwice(t *testing.T) {
 	b := newStand(t)
-	s := b.comes("cpu_idle", "cpu_idle exit", "irq_handler_entry", "irq_handler_exit", "sched_switch")
+	s := b.comes("cpu_idle", "cpu_idle exit", "irq_handler_entry", "irq_handler_exit", "rcu_utilization", "sched_switch")
 	to := now(t)
-	b.want("interrupt", s[4][irq/8], s[3][ended/8]-s[2][began/8])
+	b.want("interrupt", s[5][irq/8], s[3][ended/8]-s[2][began/8])
 	if out := s[4][wake/8]; out == 0 || out > to-s[3][ended/8] {
 		t.Errorf("%d ns out of idle, %d since the interrupt", out, to-s[3][ended/8])
 	}
@@ -124,11 +124,11 @@ func now(t *testing.T) uint64 {
 func TestAnInterruptEndsWithItsLastHandler(t *testing.T) {
 	b := newStand(t)
 	s := b.comes("cpu_idle", "irq_handler_entry", "irq_handler_exit", "softirq_entry", "local_timer_entry", "local_timer_exit",
-		"softirq_exit", "cpu_idle exit", "sched_switch")
+		"softirq_exit", "cpu_idle exit", "rcu_utilization", "sched_switch")
 	b.want("not booked while it lasts", s[6][irq/8], 0)
 	b.want("handlers open", s[6][depth/8], 0)
-	b.want("interrupt", s[8][irq/8], s[6][ended/8]-s[1][began/8])
-	b.want("exits", s[8][wakes/8], 1)
+	b.want("interrupt", s[9][irq/8], s[6][ended/8]-s[1][began/8])
+	b.want("exits", s[9][wakes/8], 1)
 }
 
 func TestEachInterruptOfOneIdleIsBooked(t *testing.T) {
@@ -141,7 +141,7 @@ func TestEachInterruptOfOneIdleIsBooked(t *testing.T) {
 
 func TestWhatBeganBeforeTheProgramsIsLeftOut(t *testing.T) {
 	b := newStand(t)
-	s := b.comes("softirq_exit", "irq_handler_exit", "cpu_idle", "cpu_idle exit", "sched_switch")
+	s := b.comes("softirq_exit", "irq_handler_exit", "cpu_idle", "cpu_idle exit", "rcu_utilization", "sched_switch")
 	b.want("interrupts", s[4][irq/8], 0)
 	b.want("handlers open", s[4][depth/8], 0)
 }
@@ -156,7 +156,7 @@ func TestTasksAreNotIdle(t *testing.T) {
 		t.Cleanup(func() { p.Close() })
 		b.programs[h.tracepoint] = p
 	}
-	s := b.comes("irq_handler_entry", "irq_handler_exit", "softirq_entry", "softirq_exit", "local_timer_entry", "local_timer_exit", "sched_switch", "sched_switch")
+	s := b.comes("irq_handler_entry", "irq_handler_exit", "softirq_entry", "softirq_exit", "local_timer_entry", "local_timer_exit", "rcu_utilization", "sched_switch", "sched_switch")
 	last := s[len(s)-1]
 	if last != [fieldsSize / 8]uint64{} {
 		t.Errorf("fields %v", last)

@@ -30,6 +30,7 @@ type hook struct {
 
 var hooks = []hook{
 	{"sched_switch", onSwitch, false},
+	{"rcu_utilization", onSchedule, true},
 	{"cpu_idle", onIdleState, false},
 	{"irq_handler_entry", onHardIRQ, false},
 	{"irq_handler_exit", onEnd, false},
@@ -153,14 +154,14 @@ func onIdleState(m *ebpf.Map, _ int32) asm.Instructions {
 		end())
 }
 
-// onSwitch runs while the task that is left is still the current one. Where a
-// CPU waits with interrupts off, the one that woke it comes after it has left
-// idle; the way out then begins at its end.
-func onSwitch(m *ebpf.Map, idle int32) asm.Instructions {
+// onSchedule runs first of all in the scheduler (rcu_note_context_switch), right
+// before it reads the clock from which on the next task is charged. Where a CPU waits
+// with interrupts off, the one that woke it comes after it has left idle; the
+// way out then begins at its end.
+func onSchedule(m *ebpf.Map, idle int32) asm.Instructions {
 	return slices.Concat(unless(idle, "out"), begin(m),
-		settle("settled"),
-		zero(depth),
 		asm.Instructions{
+			load(asm.R1, depth), asm.JNE.Imm(asm.R1, 0, "out"),
 			load(asm.R1, left), asm.JEq.Imm(asm.R1, 0, "out"),
 			load(asm.R2, ended), asm.JGE.Reg(asm.R1, asm.R2, "from"),
 			asm.Mov.Reg(asm.R1, asm.R2),
@@ -168,6 +169,15 @@ func onSwitch(m *ebpf.Map, idle int32) asm.Instructions {
 		},
 		addSince(wake, asm.R1, instant),
 		increment(wakes, 1),
+		zero(left),
+		end())
+}
+
+// onSwitch runs while the task that is left is still the current one.
+func onSwitch(m *ebpf.Map, idle int32) asm.Instructions {
+	return slices.Concat(unless(idle, "out"), begin(m),
+		settle("settled"),
+		zero(depth),
 		zero(left),
 		end())
 }

@@ -22,10 +22,11 @@ type box struct {
 	group      *cgroup.Group
 	unenforced []string
 	process    *Process
+	stream     io.ReadWriteCloser
 	undo       Undo
 }
 
-func (i *box) Stream() io.ReadWriteCloser { return i.process.Stream() }
+func (i *box) Stream() io.ReadWriteCloser { return i.stream }
 func (i *box) Launched() int64            { return i.process.Launched() }
 func (i *box) Command() []string          { return slices.Clone(i.argv) }
 func (i *box) Addr() netip.Addr           { return i.addr }
@@ -63,6 +64,9 @@ func (i *box) Close(ctx context.Context) error {
 func (i *box) end(ctx context.Context) error {
 	if i.process == nil {
 		return nil
+	}
+	if i.stream != nil {
+		_ = i.stream.Close() // by now its user may have closed it
 	}
 	return errors.Join(i.group.Kill(ctx), i.process.Stop(ctx, 0))
 }

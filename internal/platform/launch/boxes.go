@@ -2,7 +2,10 @@ package launch
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -37,6 +40,9 @@ type Box struct {
 	// MapIDs, if not nil, says whether the instance has a user namespace of its
 	// own, of IDs users from FirstID on.
 	MapIDs func(bench.Launch) bool
+	// Boots, if not nil, says whether the instance is a system container, whose
+	// agent calls on a socket in the directory Site.Port.
+	Boots func(bench.Launch) bool
 }
 
 // Site is what is made ready for the program, all paths absolute.
@@ -45,6 +51,8 @@ type Site struct {
 	Root    string // the image under a layer of the instance's own; only the program sees it
 	Scratch string // to appear at [bench.ScratchDir]
 	Agent   string // to appear at [AgentInside]
+	Port    string // of a system container, to appear at [PortInside]
+	V2      bool   // the host's control groups are of version 2
 }
 
 // boxes implements [bench.Engine].
@@ -100,12 +108,22 @@ func (e *boxes) start(ctx context.Context, i *box, l bench.Launch) error {
 	if len(l.CPUSet) == 0 || l.NetNS != "" {
 		return fmt.Errorf("CPUs %v, network namespace %q: %w", l.CPUSet, l.NetNS, bench.ErrInvalid)
 	}
-	at := Site{Launch: l, Root: filepath.Join(l.Dir, "root"), Scratch: filepath.Join(l.Dir, "scratch"), Agent: e.env.AgentPath}
+	at := Site{Launch: l, Root: filepath.Join(l.Dir, "root"), Scratch: filepath.Join(l.Dir, "scratch"), Agent: e.env.AgentPath,
+		V2: e.cgroups.Mode() == "v2"}
 	// The caller removes the directory and what is in it.
 	for _, dir := range []string{at.Root, at.Scratch, upper(l.Dir), work(l.Dir)} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return err
 		}
+	}
+	var calls *net.UnixListener
+	if e.Boots != nil && e.Boots(l) {
+		at.Port = filepath.Join(l.Dir, "port")
+		var err error
+		if calls, err = e.service(at); err != nil {
+			return err
+		}
+		i.undo.Add(func(context.Context) error { calls.Close(); return nil }) // or the call did
 	}
 	if err := e.confine(i, l); err != nil {
 		return err
@@ -121,7 +139,7 @@ func (e *boxes) start(ctx context.Context, i *box, l bench.Launch) error {
 	i.argv = append([]string{e.Program}, args...)
 	cmd := exec.Command(e.path, args...)
 	cmd.Env = []string{"PATH=" + SearchPath(""), bench.ProcessMark + "=" + l.ID}
-	return Apart(netns, func() error {
+	err = Apart(netns, func() error {
 		if err := e.surround(at); err != nil {
 			return err
 		}
@@ -131,6 +149,34 @@ func (e *boxes) start(ctx context.Context, i *box, l bench.Launch) error {
 			return err
 		})
 	})
+	if err != nil {
+		return err
+	}
+	i.stream = i.process.Stream()
+	if calls != nil {
+		go io.Copy(io.Discard, i.stream) // the console, which must not fill up
+		i.stream = AwaitCall(calls, i.process.Done())
+	}
+	return nil
+}
+
+// service makes the agent a service and listens for its call.
+func (e *boxes) service(at Site) (*net.UnixListener, error) {
+	if err := Install(e.image, upper(at.Launch.Dir)); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(at.Port, 0o755); err != nil {
+		return nil, err
+	}
+	calls, err := Listen(at.Port, Socket)
+	if err != nil {
+		return nil, err
+	}
+	// For the root of a user namespace.
+	if err := os.Chmod(filepath.Join(at.Port, Socket), 0o666); err != nil {
+		return nil, errors.Join(err, calls.Close())
+	}
+	return calls, nil
 }
 
 // confine makes the box's control group.
@@ -139,7 +185,12 @@ func (e *boxes) confine(i *box, l bench.Launch) error {
 	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.group.Name(), i.removeGroup); err != nil {
 		return err
 	}
-	_, unenforced, err := e.cgroups.Create(i.group.Name(), cgroup.LimitsOf(l.Shape, l.CPUSet))
+	limits := cgroup.LimitsOf(l.Shape, l.CPUSet)
+	var err error
+	if limits.Disk, err = cgroup.DiskOf(l.Shape, l.Dir); err != nil {
+		return err
+	}
+	_, unenforced, err := e.cgroups.Create(i.group.Name(), limits)
 	i.unenforced = append(unenforced, "disk size")
 	return err
 }

@@ -21,7 +21,7 @@ const (
 
 // MapIDs shows the image, at its own place, as if the owner of each file were
 // FirstID higher, by mount_setattr(2) with MOUNT_ATTR_IDMAP, and gives the
-// instance's own empty directories to its root. For use inside [Apart].
+// instance's own directories, with what is in them, to its root. For use inside [Apart].
 func MapIDs(image string, own ...string) error {
 	ns, err := userNamespace()
 	if err != nil {
@@ -33,7 +33,7 @@ func MapIDs(image string, own ...string) error {
 			bench.Hint("the file system and the kernel (5.12) must know idmapped mounts"))
 	}
 	for _, dir := range own {
-		if err := os.Chown(dir, FirstID, FirstID); err != nil {
+		if err := giveAway(dir); err != nil {
 			return err
 		}
 	}

@@ -96,7 +96,11 @@ func (g *engine) start(ctx context.Context, l bench.Launch, i *instance) error {
 	if err != nil {
 		return err
 	}
-	_, unenforced, err := g.cgroups.Create(i.group.Name(), vm.Limits(l))
+	limits := vm.Limits(l)
+	if limits.Disk, err = cgroup.DiskOf(l.Shape, l.Dir); err != nil {
+		return err
+	}
+	_, unenforced, err := g.cgroups.Create(i.group.Name(), limits)
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func (c container) args() []string {
 		"--logfile", c.log(), "--logpriority", "WARN",
 	}
 	if c.boots() {
-		return append(append(args, "--foreground", "--"), c.initArgs()...)
+		return append(append(args, "--foreground", "--", launch.Init), launch.InitArgs(c.v2)...)
 	}
 	return append(args, "--", agentInside, "serve")
 }
@@ -109,7 +109,7 @@ func (c container) config(has func(controller, file string) bool) (text string, 
 	set("lxc.mount.entry", agent+" "+agentInside[1:]+" none bind,ro,create=file 0 0")
 	set("lxc.mount.entry", scratch+" "+bench.ScratchDir[1:]+" none bind,create=dir 0 0")
 	if c.boots() {
-		set("lxc.mount.entry", port+" "+portInside[1:]+" none bind,create=dir 0 0")
+		set("lxc.mount.entry", port+" "+launch.PortInside[1:]+" none bind,create=dir 0 0")
 		set("lxc.console.path", "none")
 		set("lxc.tty.max", "0")
 	}

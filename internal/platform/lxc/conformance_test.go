@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"tare/internal/platform/launch"
 	"tare/internal/platform/platformtest"
 )
 
@@ -21,7 +22,7 @@ func TestConformanceSystem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Lstat(root + initInside); err != nil {
+	if _, err := os.Lstat(root + launch.Init); err != nil {
 		t.Skipf("the image has no init system: %v", err)
 	}
 	platformtest.Run(t, New(), platformtest.Options{Slow: 2, Options: map[string]string{"init": "systemd"}})

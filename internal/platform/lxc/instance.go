@@ -125,10 +125,10 @@ func (i *instance) start() error {
 	var calls *net.UnixListener
 	if c.boots() {
 		var err error
-		if calls, err = launch.Listen(c.port(), socket); err != nil {
+		if calls, err = launch.Listen(c.port(), launch.Socket); err != nil {
 			return err
 		}
-		if err := os.Chmod(filepath.Join(c.port(), socket), 0o666); err != nil { // for an unprivileged container's root
+		if err := os.Chmod(filepath.Join(c.port(), launch.Socket), 0o666); err != nil { // for an unprivileged container's root
 			return errors.Join(err, calls.Close())
 		}
 	}

@@ -37,8 +37,7 @@ func (Platform) Options() []bench.Option {
 			Doc: "veth: an address on the lab's bridge; host: the lab's own network; none: loopback only"},
 		{Name: "store", Values: []string{"overlay", "dir"}, Default: "overlay",
 			Doc: "the root: overlay: the image below a layer of the container's own; dir: a copy of the image, made before the launch"},
-		{Name: "init", Values: []string{"none", "systemd"}, Default: "none",
-			Doc: "none: an application container by lxc-execute; systemd: a system container by lxc-start, ready once it has booted"},
+		launch.InitOption,
 		{Name: "userns", Values: []string{"no", "yes"}, Default: "no",
 			Doc: "yes: unprivileged, in a user namespace of its own, whose users are others outside (idmapped mounts)"},
 	}

@@ -6,12 +6,15 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/image"
+	"tare/internal/platform/bwrap"
 	"tare/internal/platform/crun"
 	"tare/internal/platform/docker"
 	"tare/internal/platform/lxc"
 	"tare/internal/platform/native"
 	"tare/internal/platform/nest"
+	"tare/internal/platform/nspawn"
 	"tare/internal/platform/platformtest"
+	"tare/internal/platform/podman"
 	"tare/internal/platform/qemu"
 	"tare/internal/platform/runc"
 )
@@ -32,8 +35,9 @@ func setup(t *testing.T) nest.Setup {
 			if err != nil {
 				return nil, err
 			}
-			m.Programs["linux"] = "any"
-			return m.Programs, nil
+			golden, err := image.New(bench.StateDir).Manifest()
+			m.Programs["linux"] = golden.Kernel
+			return m.Programs, err
 		},
 		Program: func() (string, error) { return tare, nil },
 	}
@@ -41,26 +45,22 @@ func setup(t *testing.T) nest.Setup {
 
 // The sets are reduced: every inner driver passes the whole suite on a host, and
 // each instance here is the boot of an emulated machine. Native passes most, and
-// so stands for the way through the outer guest; for limits see [TestLimitsOfVersionTwo].
-var (
-	way    = []string{"killed run", "greeting", "commands", "scratch", "scope", "network", "two at once", "cancelled start", "crash"}
-	basics = []string{"greeting", "network"}
-)
-
-func TestNativeInEmulated(t *testing.T) { conform(t, native.New(), way) }
-
-func TestRuncInEmulated(t *testing.T) { conform(t, runc.New(), basics) }
-
-func TestCrunInEmulated(t *testing.T) { conform(t, crun.New(), []string{"greeting"}) }
-
-func TestLXCInEmulated(t *testing.T) { conform(t, lxc.New(), basics) }
-
-func TestDockerInEmulated(t *testing.T) { conform(t, docker.New(t.TempDir()), basics) }
-
-func TestKVMInEmulated(t *testing.T) {
-	conform(t, qemu.KVM(t.TempDir()), basics)
+// so stands for the way through the outer guest; of the others an instance is
+// started and reached over its network. For limits see [TestLimitsOfVersionTwo].
+func TestConformanceNative(t *testing.T) {
+	conform(t, native.New(), "killed run", "greeting", "commands", "scratch", "scope", "network", "two at once", "cancelled start", "crash")
 }
 
-func conform(t *testing.T, inner bench.Platform, only []string) {
+func TestConformanceBwrap(t *testing.T)  { conform(t, bwrap.New(), "network") }
+func TestConformanceNspawn(t *testing.T) { conform(t, nspawn.New(), "network") }
+func TestConformanceCrun(t *testing.T)   { conform(t, crun.New(), "network") }
+func TestConformanceRunc(t *testing.T)   { conform(t, runc.New(), "network") }
+func TestConformanceLXC(t *testing.T)    { conform(t, lxc.New(), "network") }
+func TestConformancePodman(t *testing.T) { conform(t, podman.New(), "network") }
+func TestConformanceDocker(t *testing.T) { conform(t, docker.New(t.TempDir()), "network") }
+func TestConformanceKVM(t *testing.T)    { conform(t, qemu.KVM(t.TempDir()), "network") }
+
+func conform(t *testing.T, inner bench.Platform, only ...string) {
+	t.Helper()
 	platformtest.Run(t, nest.New(inner, qemu.TCG(), setup(t)), platformtest.Options{Slow: slow, Only: only})
 }

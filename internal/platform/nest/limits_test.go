@@ -59,7 +59,7 @@ func TestLimitsOfVersionTwo(t *testing.T) {
 	if out := inside("dd", "if=/dev/zero", "of=/dev/null", "bs=192M", "count=1"); out.Exit == 0 {
 		t.Error("192 MiB were had of 128")
 	}
-	if out := inside("sh", "-c", "i=0; while [ $i -lt 100 ]; do sleep 3 & i=$((i+1)); done; echo all"); strings.Contains(string(out.Stdout), "all") && out.Exit == 0 {
+	if out := inside("sh", "-c", "i=0; while [ $i -lt 100 ]; do sleep 300 & i=$((i+1)); done; echo all"); strings.Contains(string(out.Stdout), "all") && out.Exit == 0 {
 		t.Error("100 processes began with a limit of 64")
 	}
 	for name, key := range map[string]string{"cpu.stat": "nr_throttled", "memory.events": "oom_kill", "pids.events": "max"} {

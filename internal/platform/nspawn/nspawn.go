@@ -1,5 +1,6 @@
 // Package nspawn runs instances in containers of systemd-nspawn, as application
-// containers in the foreground: the agent is beside a small init of nspawn's own.
+// containers in the foreground: the agent is beside a small init of nspawn's own. Or, with
+// init=systemd, as system containers in which the agent is a service.
 // It needs no systemd on the host: nothing is registered with one, and the limits are those of the
 // control group it is started in.
 package nspawn
@@ -30,7 +31,7 @@ func (Platform) Summary() string {
 
 // Options are the switches of this platform.
 func (Platform) Options() []bench.Option {
-	return []bench.Option{launch.NetOption, {Name: "userns", Values: []string{"no", "yes"}, Default: "no",
+	return []bench.Option{launch.NetOption, launch.InitOption, {Name: "userns", Values: []string{"no", "yes"}, Default: "no",
 		Doc: "yes: in a user namespace of its own, whose users are others outside (idmapped mounts)"}}
 }
 
@@ -54,14 +55,15 @@ func (Platform) Check(ctx context.Context) (bench.Availability, error) {
 // Open looks for the image; nspawn has no daemon.
 func (Platform) Open(ctx context.Context, env bench.Env) (bench.Engine, error) {
 	// In /run/systemd it keeps locks and sockets by the machine's name.
-	return launch.Box{Program: program, Args: args, Hide: []string{"/run/systemd"}, MapIDs: mapsIDs}.Open(ctx, env)
+	return launch.Box{Program: program, Args: args, Hide: []string{"/run/systemd"}, MapIDs: mapsIDs, Boots: boots}.Open(ctx, env)
 }
 
+func boots(l bench.Launch) bool   { return l.Options["init"] == "systemd" }
 func mapsIDs(l bench.Launch) bool { return l.Options["userns"] == "yes" }
 
 // args are those of systemd-nspawn for one container.
 func args(s launch.Site) []string {
-	a := []string{"--quiet", "--settings=no", "--register=no", "--keep-unit", "--as-pid2", "--console=pipe",
+	a := []string{"--quiet", "--settings=no", "--register=no", "--keep-unit", "--console=pipe",
 		"--directory=" + s.Root, "--machine=" + s.Launch.ID,
 		"--bind=" + escape(s.Scratch) + ":" + bench.ScratchDir, "--bind-ro=" + escape(s.Agent) + ":" + launch.AgentInside,
 		"--resolv-conf=off", "--timezone=off", "--link-journal=no"}
@@ -71,7 +73,10 @@ func args(s launch.Site) []string {
 	if mapsIDs(s.Launch) {
 		a = append(a, fmt.Sprintf("--private-users=%d:%d", launch.FirstID, launch.IDs), "--private-users-ownership=off")
 	}
-	return append(a, launch.AgentInside, "serve")
+	if boots(s.Launch) {
+		return append(append(a, "--bind="+escape(s.Port)+":"+launch.PortInside, "--boot"), launch.InitArgs(s.V2)...)
+	}
+	return append(a, "--as-pid2", launch.AgentInside, "serve")
 }
 
 // escape writes a path for --bind, where a colon separates.

@@ -3,6 +3,7 @@
 package platformtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,7 +92,14 @@ func Run(t *testing.T, p bench.Platform, o Options) {
 			t.Errorf("Lacks names %q, which is no case of the suite", name)
 		}
 	}
-	if _, err := p.Check(t.Context()); errors.Is(err, bench.ErrUnavailable) {
+	ref := bench.PlatformRef{Name: p.Name(), Options: o.Options}
+	found, err := p.Check(t.Context())
+	measured := cmp.Or(found.Label, "real")
+	if len(o.Only) > 0 {
+		measured += ", reduced set"
+	}
+	t.Logf("conformance of %s; %s; %s", ref, cmp.Or(found.Version, "-"), measured) // read by testsum
+	if errors.Is(err, bench.ErrUnavailable) {
 		t.Skipf("%s is unavailable here: %v", p.Name(), err)
 	}
 	t.Run("check", func(t *testing.T) { testCheck(t, p) })

@@ -2,8 +2,6 @@ package uml
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"os/exec"
@@ -100,24 +98,24 @@ func (e *engine) start(ctx context.Context, i *instance, l bench.Launch) error {
 	return e.boot(i, m)
 }
 
-// confine makes the guest's control group. The number of tasks inside is the
-// guest kernel's affair.
+// confine makes the guest's control group.
 func (e *engine) confine(i *instance, l bench.Launch) error {
 	i.group = e.cgroups.Group(e.env.Run + "/" + l.ID)
 	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.group.Name(), i.removeGroup); err != nil {
 		return err
 	}
-	limits := cgroup.LimitsOf(l.Shape, l.CPUSet)
-	limits.Memory += Allowance
-	limits.MemorySoft, limits.Pids = 0, 0
+	limits := vm.Limits(l)
+	limits.Memory = l.Shape.Memory + Allowance
+	var err error
+	if limits.Disk, err = cgroup.DiskOf(l.Shape, l.Dir); err != nil {
+		return err
+	}
 	_, unenforced, err := e.cgroups.Create(i.group.Name(), limits)
-	if l.Shape.MemorySoft > 0 {
-		unenforced = append(unenforced, "soft memory limit")
+	i.unenforced = append(unenforced, vm.GuestKeeps(l.Shape)...)
+	if l.Shape.DiskIOPS > 0 && l.Options[optCache] == "writeback" && e.cgroups.Mode() != "v2" {
+		// Version 1 knows not whose data the kernel writes back from the page cache.
+		i.unenforced = append(i.unenforced, cgroup.DiskRate)
 	}
-	if l.Shape.Pids > 0 {
-		unenforced = append(unenforced, "pids limit")
-	}
-	i.unenforced = unenforced
 	return err
 }
 
@@ -126,8 +124,7 @@ func (e *engine) connect(i *instance, m *machine) (err error) {
 	if m.lease, err = e.env.Lab.Allocate(); err != nil {
 		return err
 	}
-	sum := sha256.Sum256([]byte(i.id))
-	m.tap = "um" + hex.EncodeToString(sum[:5])
+	m.tap = vm.TapName(i.id)
 	if err := e.env.Lab.Tap(m.tap); err != nil {
 		return err
 	}

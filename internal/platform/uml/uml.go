@@ -29,6 +29,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
+	"tare/internal/platform/vm"
 )
 
 // program is the kernel's name on Debian and Ubuntu.
@@ -90,8 +91,8 @@ func check(ctx context.Context) (a bench.Availability, err error) {
 // process of the host may have: in the worst case, a program inside needs one for each of its pages.
 func caveats(mostMappings string) []bench.Caveat {
 	list := []bench.Caveat{
-		{Text: "O_DIRECT not honoured: its disk figures include the host's page cache", With: map[string]string{optCache: "writeback"}},
-		{Text: "O_DIRECT not honoured: reads may come from the host's page cache", With: map[string]string{optCache: "sync"}},
+		{Text: bench.NoDirect + ": its disk figures include the host's page cache", With: map[string]string{optCache: "writeback"}},
+		{Text: bench.NoDirect + ": reads may come from the host's page cache", With: map[string]string{optCache: "sync"}},
 		{Text: "guest CPU times unreliable: what the host takes from it counts as its own"},
 	}
 	text, err := os.ReadFile(mostMappings)
@@ -108,27 +109,12 @@ func caveats(mostMappings string) []bench.Caveat {
 // checkLaunch refuses what the kernel could not run.
 func checkLaunch(l bench.Launch) error {
 	switch {
-	case l.Shape.CPUs != 1:
+	case l.Shape.CPUs > 1:
 		return fmt.Errorf("%d CPUs: a user-mode kernel has one: %w%w", l.Shape.CPUs, bench.ErrInvalid, bench.Hint("shape: {cpus: 1}"))
-	case l.Shape.Memory < minMemory:
-		return fmt.Errorf("memory %v: a guest with a kernel of its own needs %v: %w", l.Shape.Memory, minMemory, bench.ErrInvalid)
-	case l.Shape.Disk < minDisk:
-		return fmt.Errorf("disk %v: a file system needs %v: %w", l.Shape.Disk, minDisk, bench.ErrInvalid)
-	case len(l.CPUSet) == 0:
-		return fmt.Errorf("no host CPU to run on: %w", bench.ErrInvalid)
-	case l.NetNS != "":
-		return fmt.Errorf("network namespace %s: a virtual machine can only be in the lab's: %w", l.NetNS, bench.ErrInvalid)
 	case strings.ContainsAny(l.Dir, " \t\n,:="):
 		return fmt.Errorf("directory %q: %w: %w%w", l.Dir, errPath, bench.ErrInvalid, bench.Hint("use a state directory without them"))
 	}
-	return nil
+	return vm.CheckShape(l)
 }
 
 var errPath = errors.New("the kernel's command line cannot name blanks, commas, colons and equals signs")
-
-// The least a guest can do with: below, its kernel has no room for its initial
-// RAM file system, or mkfs for a journal.
-const (
-	minMemory = 64 * bench.MiB
-	minDisk   = 16 * bench.MiB
-)
