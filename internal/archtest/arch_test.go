@@ -54,6 +54,8 @@ var allowed = map[string][]string{
 
 	"platform/oci": {"bench", "cgroup", "platform/launch"},
 
+	"platform/containerd": {"bench", "cgroup", "platform/launch", "platform/oci"},
+
 	"nested/wire":           {"bench"},
 	"nested":                {"bench", "cgroup", "clock", "guest", "lab", "ledger", "meter", "nested/wire"},
 	"platform/platformtest": {"agent", "bench", "cgroup", "clock", "image", "lab", "ledger"},

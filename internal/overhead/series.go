@@ -53,7 +53,7 @@ func SeriesOf(r *store.Run, trial string) (*Series, error) {
 	d := &drawing{lines: map[string]*Line{}, last: map[string]reading{}, own: map[string]bool{}}
 	series := &Series{Trial: trial, Case: sc.Case, Platform: sc.Platform.String()}
 	for _, a := range out.Actors {
-		d.own[a.Actor] = a.Scope != nil && a.Scope.OwnKernel
+		d.own[a.Actor] = a.Scope != nil && countsItself(a.Scope)
 		if a.Role == bench.Subject {
 			series.Label = a.Label
 		}

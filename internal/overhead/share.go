@@ -143,7 +143,7 @@ func (s *share) instance(a *bench.ActorOutcome, counted map[string]bool) instanc
 		return u
 	}
 	helpers := s.helpers(a, &u, counted)
-	if a.Scope.OwnKernel {
+	if countsItself(a.Scope) {
 		s.ownKernel(a, &u, helpers)
 	} else {
 		s.sharedKernel(a, &u, helpers)
@@ -154,12 +154,20 @@ func (s *share) instance(a *bench.ActorOutcome, counted map[string]bool) instanc
 	return u
 }
 
+// countsItself says whether an instance's own kernel tells what it used. One in
+// user space that is a process of the host (gVisor's Sentry) is not relied on: the host's
+// control group counts its programs, and its process is read apart.
+func countsItself(s *bench.Scope) bool {
+	sandbox := func(p bench.Process) bool { return p.Part == "sandbox" && p.Inside }
+	return s.OwnKernel && !slices.ContainsFunc(s.Helpers, sandbox)
+}
+
 // helpers fills u.parts with the CPU of the processes that serve the actor and
 // returns their memory.
 func (s *share) helpers(a *bench.ActorOutcome, u *instance, counted map[string]bool) (rss float64) {
 	own, common := partsOf(a.Scope.Helpers), partsOf(a.Scope.Shared)
 	if len(own)+len(common) == 0 {
-		u.lackLMem = a.Scope.OwnKernel // its memory is that of a VMM we do not know
+		u.lackLMem = countsItself(a.Scope) // its memory is that of a VMM we do not know
 		return 0
 	}
 	src := source{bench.Layer, a.Actor, "helpers"}

@@ -52,7 +52,7 @@ func (s *share) disk(o *bench.Outcome) {
 			allKnown = allKnown && known
 			if a.Role == bench.Subject {
 				guests, guestsKnown = guests+guest, guestsKnown && known
-				layers, layersKnown = layers+layer, layersKnown && layerKnown && (known || !a.Scope.OwnKernel)
+				layers, layersKnown = layers+layer, layersKnown && layerKnown && (known || !countsItself(a.Scope))
 			}
 		}
 		if guestsKnown {
@@ -99,7 +99,7 @@ func (s *share) helpersDisk(a *bench.ActorOutcome, of func(part string) string, 
 			add(p.Part)
 		}
 	}
-	if a.Scope.OwnKernel {
+	if countsItself(a.Scope) {
 		sum = max(0, sum-guest)
 		known = known && len(seen) > 0 // else its monitor is not known
 	}
@@ -112,7 +112,7 @@ func (s *share) diskOf(a *bench.ActorOutcome, column string) (float64, bool) {
 	switch {
 	case a.Scope == nil:
 		return 0, false // noted with its CPU time
-	case a.Scope.OwnKernel:
+	case countsItself(a.Scope):
 		return s.rate(counter(a), column)
 	}
 	return s.rate(source{bench.Layer, a.Actor, "cgroup"}, column)

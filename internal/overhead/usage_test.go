@@ -124,7 +124,7 @@ func TestShareOfASharedKernel(t *testing.T) {
 
 // A sandbox's helpers in the instance's cgroup are taken out of its CPU time.
 func TestShareOfHelpersInside(t *testing.T) {
-	scope := &bench.Scope{Helpers: []bench.Process{{PID: 1, Part: "runtime"}, {PID: 2, Part: "sandbox", Inside: true}}}
+	scope := &bench.Scope{OwnKernel: true, Helpers: []bench.Process{{PID: 1, Part: "runtime"}, {PID: 2, Part: "sandbox", Inside: true}}}
 	s := shareOf([]bench.ActorOutcome{subject("subject", scope)},
 		hostAt(1.2), cgroupAt("subject", 0.9), helpersAt("subject", 30e6, map[string]float64{"runtime": 0.02, "sandbox": 0.25}))
 	wantShare(t, s, map[string]float64{fGuestCPU: 0.65, fLayerCPU: 0.27, fGuestMem: 40e6})

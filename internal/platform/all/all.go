@@ -4,6 +4,7 @@ package all
 import (
 	"tare/internal/bench"
 	"tare/internal/platform/bwrap"
+	"tare/internal/platform/containerd"
 	"tare/internal/platform/crun"
 	"tare/internal/platform/docker"
 	"tare/internal/platform/gvisor"
@@ -29,6 +30,7 @@ func Platforms(state string) []bench.Platform {
 		crun.New(),
 		runc.New(),
 		lxc.New(),
+		containerd.New(),
 		podman.New(),
 		docker.New(state),
 		gvisor.New(),

@@ -160,6 +160,7 @@ func (i *instance) Scope() (bench.Scope, error) {
 	if err != nil {
 		return fail(err)
 	}
+	s.OwnKernel = i.launch.Options["runtime"] == "runsc"
 	s.Helpers = append([]bench.Process{{PID: shim, Part: "shim"}, {PID: i.run.PID(), Part: "client"}}, parts...)
 	if s.Shared, err = i.service.processes(); err != nil {
 		return fail(err)

@@ -27,7 +27,9 @@ func New() bench.Platform {
 		},
 		Flags:  flags,
 		Refuse: refuse,
-		Parts:  map[string]string{"runsc-sandbox": "sandbox", "runsc-gofer": "gofer"},
+
+		OwnKernel: true,
+		Parts:     map[string]string{"runsc-sandbox": "sandbox", "runsc-gofer": "gofer"},
 		Caveats: []bench.Caveat{
 			{Text: "O_DIRECT not honoured: its disk figures include the host's page cache"},
 			{Text: "guest CPU times unreliable: read the host's control group"},

@@ -25,6 +25,28 @@ func Apart(netns string, f func() error) error {
 	return <-done
 }
 
+// Within runs f on a thread of its own in the mount namespace of the process.
+func Within(pid int, f func() error) error {
+	ns, err := os.Open(fmt.Sprintf("/proc/%d/ns/mnt", pid))
+	if err != nil {
+		return fmt.Errorf("open mount namespace: %w", err)
+	}
+	defer ns.Close()
+	done := make(chan error, 1)
+	go onOwnThread(func() {
+		err := unix.Unshare(unix.CLONE_FS) // as setns(2) wants it
+		if err == nil {
+			err = unix.Setns(int(ns.Fd()), unix.CLONE_NEWNS)
+		}
+		if err != nil {
+			done <- fmt.Errorf("enter mount namespace of process %d: %w", pid, err)
+			return
+		}
+		done <- f()
+	})
+	return <-done
+}
+
 // onOwnThread runs f on a thread that ends with it. It passes over the
 // process's first thread, whose namespaces are what /proc/self shows everyone.
 func onOwnThread(f func()) {

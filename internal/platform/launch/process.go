@@ -108,6 +108,14 @@ func (p *Process) Stop(ctx context.Context, grace time.Duration) error {
 	return p.Kill()
 }
 
+// Terminate asks the program to end, by SIGTERM.
+func (p *Process) Terminate() error {
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("end %s (process %d): %w", p.cmd.Path, p.PID(), err)
+	}
+	return nil
+}
+
 // reaping is how long a killed process may take to end; longer means that the
 // kernel holds it.
 const reaping = 10 * time.Second

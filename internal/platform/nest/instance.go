@@ -56,6 +56,7 @@ func (i *instance) Unenforced() []string { return slices.Clone(i.started.Unenfor
 // launch, and the limit that holds in the outer guest.
 func (i *instance) Facts() map[string]string {
 	f := map[string]string{
+		"outer_launch":       strings.Join(i.outer.Command(), " "),
 		"outer_kernel":       i.agent.Hello().Kernel,
 		"outer_boot_ms":      fmt.Sprintf("%.1f", float64(i.boot)/1e6),
 		"inner_open_ms":      fmt.Sprintf("%.1f", float64(i.started.Opened)/1e6),

@@ -17,10 +17,10 @@ import (
 type engine struct {
 	Runtime
 	env     bench.Env
-	path    string   // of the runtime
-	state   string   // where the runtime keeps its own notes, see --root
-	image   string   // the golden root, the lower layer
-	vars    []string // of the runtime's environment
+	path    string // of the runtime
+	state   string // where the runtime keeps its own notes, see --root
+	image   string // the golden root, the lower layer
+	service Service
 	cgroups *cgroup.FS
 	labAddr netip.Addr
 }
@@ -51,7 +51,7 @@ func (e *engine) open(ctx context.Context) (err error) {
 		return err
 	}
 	if e.Setup != nil {
-		e.vars, err = e.Setup(e.state)
+		e.service, err = e.Setup(ctx, e.env, e.state)
 	}
 	return err
 }
@@ -79,7 +79,7 @@ func (e *engine) instance(l bench.Launch) *instance {
 // command is the runtime with its verb, by the mark known as the launch's.
 func (e *engine) command(mark string, args []string) *exec.Cmd {
 	cmd := exec.Command(e.path, args...)
-	cmd.Env = append([]string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), bench.ProcessMark + "=" + mark}, e.vars...)
+	cmd.Env = append([]string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), bench.ProcessMark + "=" + mark}, e.service.Vars...)
 	return cmd
 }
 
@@ -107,5 +107,13 @@ func (e *engine) args(s Site, verb ...string) []string {
 	return append(args, verb...)
 }
 
-// Close has nothing to do: the state directory goes with the lab's.
-func (e *engine) Close(context.Context) error { return nil }
+// Close ends the service, if there is one; the state directory goes with the lab's.
+func (e *engine) Close(ctx context.Context) error {
+	if e.service.Close == nil {
+		return nil
+	}
+	if err := e.service.Close(ctx); err != nil {
+		return fmt.Errorf("close %s: %w", e.Name, err)
+	}
+	return nil
+}

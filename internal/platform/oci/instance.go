@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"tare/internal/bench"
 	"tare/internal/cgroup"
 	"tare/internal/platform/launch"
@@ -43,6 +45,11 @@ func (i *instance) prepare(ctx context.Context) error {
 		return err
 	}
 	e, l := i.engine, i.launch
+	if runtime := l.Options["runtime"]; runtime != "" {
+		if _, err := launch.Program(runtime); err != nil {
+			return fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, bench.Hint("install "+runtime+", or choose another runtime: tare list platforms"))
+		}
+	}
 	remove := func(ctx context.Context) error { return cgroup.Remove(ctx, i.outer.Name()) }
 	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.outer.Name(), remove); err != nil {
 		return err
@@ -64,7 +71,7 @@ func (i *instance) prepare(ctx context.Context) error {
 	if err := os.Mkdir(c.scratch(), 0o755); err != nil {
 		return err
 	}
-	s, unenforced := c.spec(i.controls, e.Uncounted)
+	s, unenforced := c.spec(i.controls)
 	i.unenforced = slices.Concat(missing, unenforced, []string{"disk size"})
 	i.site = Site{
 		Launch: l, State: e.state, Bundle: l.Dir, Rootfs: i.bundle().rootfs(),
@@ -113,9 +120,16 @@ func (i *instance) start() error {
 	args := e.run(i.site)
 	i.argv = append([]string{e.Program}, args...)
 	cmd := e.command(l.ID, args)
-	err := launch.Apart(e.env.Lab.NetNS(), func() (err error) {
-		if err = i.bundle().mount(); err != nil {
+	if e.service.Daemon != 0 {
+		if err := i.mountWithin(e.service.Daemon); err != nil {
 			return err
+		}
+	}
+	err := launch.Apart(e.env.Lab.NetNS(), func() (err error) {
+		if e.service.Daemon == 0 {
+			if err = i.bundle().mount(); err != nil {
+				return err
+			}
 		}
 		if err = launch.CoverControllers(e.cgroups.Mode()); err != nil {
 			return err
@@ -130,6 +144,43 @@ func (i *instance) start() error {
 	return nil
 }
 
+// mountWithin puts the container's root, and the path of its network namespace,
+// where a daemon sees them: in its own mount namespace, with which they go.
+func (i *instance) mountWithin(daemon int) error {
+	root, netns := i.bundle().rootfs(), i.port.NetNS
+	err := launch.Within(daemon, i.bundle().mount)
+	if err != nil {
+		return err
+	}
+	i.undo.Add(func(context.Context) error { return unmountWithin(daemon, root) })
+	if netns == "" {
+		return nil
+	}
+	f, err := os.Open(netns)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	err = launch.Within(daemon, func() error {
+		return unix.Mount(fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.Fd()), netns, "", unix.MS_BIND, "")
+	})
+	if err != nil {
+		return fmt.Errorf("bind network namespace for the daemon: %w", err)
+	}
+	i.undo.Add(func(context.Context) error { return unmountWithin(daemon, netns) })
+	return nil
+}
+
+func unmountWithin(daemon int, path string) error {
+	if _, err := os.Stat(fmt.Sprintf("/proc/%d/ns/mnt", daemon)); err != nil {
+		return nil // it went with the daemon
+	}
+	if err := launch.Within(daemon, func() error { return unix.Unmount(path, unix.MNT_DETACH) }); err != nil {
+		return fmt.Errorf("unmount %s for the daemon: %w", path, err)
+	}
+	return nil
+}
+
 func (i *instance) Stream() io.ReadWriteCloser { return i.process.Stream() }
 func (i *instance) Launched() int64            { return i.process.Launched() }
 func (i *instance) Command() []string          { return slices.Clone(i.argv) }
@@ -140,17 +191,37 @@ func (i *instance) Addr() netip.Addr           { return i.addr }
 // runtime's own processes.
 func (i *instance) Scope() (bench.Scope, error) {
 	group, dirs := i.container()
-	s := bench.Scope{Cgroups: dirs, NetNS: i.port.NetNS}
+	s := bench.Scope{OwnKernel: i.engine.OwnKernel, Cgroups: dirs, NetNS: i.port.NetNS}
 	if i.port.Device != "" {
 		s.NetDevs = []string{i.port.Device}
 	}
-	s.Helpers = []bench.Process{{PID: i.process.PID(), Part: "runtime"}}
+	s.Helpers = []bench.Process{{PID: i.process.PID(), Part: cmp.Or(i.engine.Part, "runtime")}}
 	parts, err := launch.Parts(i.outer, group, i.engine.Parts)
+	if err == nil && i.engine.Watcher != "" {
+		var watcher int
+		watcher, err = parentOf(group)
+		parts = append(parts, bench.Process{PID: watcher, Part: i.engine.Watcher})
+	}
+	s.Shared = i.engine.service.Shared
 	if err != nil || !i.process.Running() || len(s.Cgroups) == 0 {
 		return bench.Scope{}, errors.Join(fmt.Errorf("scope of container %s: %s is %s", i.launch.ID, i.engine.Program, i.process.State()), err)
 	}
 	s.Helpers = append(s.Helpers, parts...)
 	return s, nil
+}
+
+// parentOf returns the process outside of the group whose child is in it.
+func parentOf(g *cgroup.Group) (int, error) {
+	pids, err := g.Procs()
+	if err != nil {
+		return 0, err
+	}
+	for _, pid := range pids {
+		if parent, err := launch.Parent(pid); err == nil && !slices.Contains(pids, parent) {
+			return parent, nil
+		}
+	}
+	return 0, errors.New("no process in it")
 }
 
 // container is the container's cgroup and those of its directories that exist:
@@ -188,15 +259,15 @@ func (i *instance) Close(ctx context.Context) error {
 // grace is how long the runtime may take to clean up after its container.
 const grace = 3 * time.Second
 
-// end kills the container and waits for the runtime; what it leaves of its
-// notes when it is killed itself is deleted by the runtime's own verb.
+// end kills the container and waits for the runtime; what it cannot take back
+// because it is killed itself is deleted by the runtime's own verb.
 func (i *instance) end(ctx context.Context) error {
 	patience, err := time.Duration(0), error(nil)
 	if group, dirs := i.container(); len(dirs) > 0 {
 		patience, err = grace, group.Kill(ctx)
 	}
 	err = errors.Join(err, i.process.Stop(ctx, patience), i.outer.Kill(ctx))
-	if i.noted() {
+	if i.noted() || i.engine.Delete != nil && i.process.State() == killed {
 		cmd := i.engine.command(i.launch.ID, i.engine.delete(i.site))
 		if out, deleted := cmd.CombinedOutput(); deleted != nil && i.noted() {
 			err = errors.Join(err, fmt.Errorf("%s delete: %w: %s", i.engine.Program, deleted, strings.TrimSpace(string(out))))
@@ -204,6 +275,9 @@ func (i *instance) end(ctx context.Context) error {
 	}
 	return err
 }
+
+// killed is the state of a process that was killed.
+const killed = "signal: killed"
 
 // noted reports whether the runtime's notes still know the container.
 func (i *instance) noted() bool {

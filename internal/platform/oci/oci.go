@@ -23,24 +23,30 @@ type Runtime struct {
 	Program string
 	Summary string
 	Install bench.Hint
+	Needs   []string // further programs that must be installed
 	// Options are its own, besides those of every runtime.
 	Options []bench.Option
 	// Flags are its own global flags for a launch with the options; may be nil.
 	Flags func(options map[string]string) []string
-	// Setup makes what all launches share in the state directory, and returns
-	// what the program's environment needs; may be nil.
-	Setup func(state string) (env []string, err error)
+	// Setup makes what all launches of a run share, with the state directory for
+	// its files; may be nil. When it fails it leaves nothing behind.
+	Setup func(ctx context.Context, env bench.Env, state string) (Service, error)
 	// Run and Delete are arguments in place of runc's.
 	Run    func(Site) []string
 	Delete func(Site) []string
 	// Group is the pattern of the name of the container's cgroup, for a program
 	// that names it itself, in the one it is given; "" is the specification's.
 	Group string
+	// Part is the program's own while it waits for the container; "" is "runtime".
+	Part string
+	// Watcher is the part of the process whose child the container is; "" if it
+	// is the program's.
+	Watcher string
 	// Parts are the processes it starts beside the container's, in the
 	// instance's cgroup: the part each plays, by the first word of its command line.
 	Parts map[string]string
-	// Uncounted are limits it would not hold the container to: they are not asked for.
-	Uncounted []string
+	// OwnKernel: the container's programs run on a kernel that is not the host's.
+	OwnKernel bool
 	Caveats   []bench.Caveat
 	// Refuse finds a reason why a version will not do; may be nil.
 	Refuse func(version string) error
@@ -57,6 +63,14 @@ type Site struct {
 	Disk   string // the device the disk limits of Spec are for
 	// Spec is the bundle's specification; limits that the host lacks are not in it.
 	Spec specs.Spec
+}
+
+// Service is what all launches of a run share.
+type Service struct {
+	Vars   []string                    // of the program's environment
+	Daemon int                         // the process that starts the containers instead of the program; 0 is none
+	Shared []bench.Process             // daemons
+	Close  func(context.Context) error // may be nil
 }
 
 // Platform implements [bench.Platform] for one runtime.
@@ -94,6 +108,11 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	}
 	if err != nil {
 		return a, fmt.Errorf("%s: %w: %w%w", r.Name, err, bench.ErrUnavailable, r.Install)
+	}
+	for _, name := range r.Needs {
+		if a.Programs[name], err = launch.Version(ctx, name); err != nil {
+			return a, fmt.Errorf("%s: %w: %w%w", r.Name, err, bench.ErrUnavailable, r.Install)
+		}
 	}
 	a.Version, a.Programs[r.Program] = version, version
 	return a, nil

@@ -2,7 +2,6 @@ package oci
 
 import (
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -34,12 +33,12 @@ type container struct {
 func (c container) scratch() string { return filepath.Join(c.launch.Dir, "scratch") }
 
 // spec is the container's config.json; limits for which has finds no control
-// file, or that skip names, are left out and returned.
-func (c container) spec(has func(controller, v1, v2 string) bool, skip []string) (s specs.Spec, unenforced []string) {
+// file are left out and returned.
+func (c container) spec(has func(controller, v1, v2 string) bool) (s specs.Spec, unenforced []string) {
 	s = specs.Spec{
 		Version:  "1.0.2", // what the oldest runtimes in use know
 		Hostname: c.launch.ID,
-		Root:     &specs.Root{Path: "rootfs"},
+		Root:     &specs.Root{Path: filepath.Join(c.launch.Dir, "rootfs")},
 		Mounts:   c.mounts(),
 		Process: &specs.Process{
 			Args: []string{agentInside, "serve"}, Cwd: "/",
@@ -71,7 +70,7 @@ func (c container) spec(has func(controller, v1, v2 string) bool, skip []string)
 		CPU:     &specs.LinuxCPU{},
 	}
 	for _, l := range limits(c.launch.Shape, c.launch.CPUSet, c.disk) {
-		if l.set == nil || slices.Contains(skip, l.what) || !has(l.controller, l.v1, l.v2) {
+		if l.set == nil || !has(l.controller, l.v1, l.v2) {
 			unenforced = append(unenforced, l.what)
 		} else {
 			l.set(res)

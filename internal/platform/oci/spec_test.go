@@ -27,28 +27,25 @@ func TestResources(t *testing.T) {
 	for name, c := range map[string]struct {
 		shape bench.Shape
 		has   func(controller, v1, v2 string) bool
-		skip  []string
 		want  string
 		lacks []string
 	}{
-		"every limit": {example().launch.Shape, all, nil,
+		"every limit": {example().launch.Shape, all,
 			`"memory":{"limit":536870912,"swap":536870912},"cpu":{"quota":150000,"period":100000,"cpus":"0,3"},"pids":{"limit":64}`, nil},
-		"few": {bench.Shape{CPUs: 1, Memory: bench.MiB}, all, nil,
+		"few": {bench.Shape{CPUs: 1, Memory: bench.MiB}, all,
 			`"memory":{"limit":1048576,"swap":1048576},"cpu":{"cpus":"0,3"}`, nil},
 		"no swap accounting": {bench.Shape{CPUs: 1, Memory: bench.MiB},
-			func(_, v1, _ string) bool { return !strings.Contains(v1, "memsw") }, nil,
+			func(_, v1, _ string) bool { return !strings.Contains(v1, "memsw") },
 			`"memory":{"limit":1048576},"cpu":{"cpus":"0,3"}`, []string{"swap limit"}},
-		"not for this runtime": {example().launch.Shape, all, []string{"pids limit"},
-			`"memory":{"limit":536870912,"swap":536870912},"cpu":{"quota":150000,"period":100000,"cpus":"0,3"}`, []string{"pids limit"}},
-		"nothing": {example().launch.Shape, func(string, string, string) bool { return false }, nil,
+		"nothing": {example().launch.Shape, func(string, string, string) bool { return false },
 			`"cpu":{}`, []string{"cpu set", "cpu quota", "memory limit", "swap limit", "pids limit"}},
-		"a disk rate": {bench.Shape{CPUs: 1, Memory: bench.MiB, DiskIOPS: 475}, all, nil,
+		"a disk rate": {bench.Shape{CPUs: 1, Memory: bench.MiB, DiskIOPS: 475}, all,
 			`"memory":{"limit":1048576,"swap":1048576},"cpu":{"cpus":"0,3"},"blockIO":{"throttleReadIOPSDevice":[{"major":254,"minor":1,"rate":475}],"throttleWriteIOPSDevice":[{"major":254,"minor":1,"rate":475}]}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := example()
 			e.launch.Shape, e.disk = c.shape, cgroup.Disk{Number: "254:1", Path: "/dev/vda1"}
-			s, lacks := e.spec(c.has, c.skip)
+			s, lacks := e.spec(c.has)
 			text, err := json.Marshal(s.Linux.Resources)
 			if err != nil {
 				t.Fatal(err)
@@ -76,7 +73,7 @@ func TestNamespacesAndMounts(t *testing.T) {
 	} {
 		e := example()
 		e.netns, e.launch.Options = c.netns, map[string]string{"net": c.net, "storage": c.storage}
-		s, _ := e.spec(all, nil)
+		s, _ := e.spec(all)
 		net, scratch := "-", ""
 		for _, n := range s.Linux.Namespaces {
 			if n.Type == "network" {

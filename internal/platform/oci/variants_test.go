@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tare/internal/bench"
+	"tare/internal/platform/containerd"
 	"tare/internal/platform/crun"
 	"tare/internal/platform/gvisor"
 	"tare/internal/platform/launch/launchtest"
@@ -36,9 +37,12 @@ func TestVariants(t *testing.T) {
 		{gvisor.New(), map[string]string{"net": "host", "stack": "host"}, "gofer runtime sandbox", false, false},
 		{gvisor.New(), map[string]string{"net": "none", "overlay": "memory"}, "gofer runtime sandbox", false, false},
 		{gvisor.New(), map[string]string{"overlay": "none"}, "gofer runtime sandbox", true, true},
-		{podman.New(), nil, "monitor runtime", true, true},
-		{podman.New(), map[string]string{"runtime": "runc", "net": "host", "storage": "rootfs"}, "monitor runtime", false, false},
-		{podman.New(), map[string]string{"net": "none"}, "monitor runtime", false, false},
+		{containerd.New(), nil, "client shim", true, true},
+		{containerd.New(), map[string]string{"runtime": "crun", "net": "host", "storage": "rootfs"}, "client shim", false, false},
+		{containerd.New(), map[string]string{"net": "none"}, "client shim", false, false},
+		{podman.New(), nil, "client monitor", true, true},
+		{podman.New(), map[string]string{"runtime": "runc", "net": "host", "storage": "rootfs"}, "client monitor", false, false},
+		{podman.New(), map[string]string{"net": "none"}, "client monitor", false, false},
 	} {
 		name := bench.PlatformRef{Name: c.platform.Name(), Options: c.options}.String()
 		t.Run(strings.ReplaceAll(name, ",", " "), func(t *testing.T) {
@@ -92,7 +96,7 @@ func TestVariants(t *testing.T) {
 
 // TestRefused asks for what the runtimes themselves refuse: the error is in the log.
 func TestRefused(t *testing.T) {
-	for _, p := range []bench.Platform{runc.New(), crun.New(), gvisor.New(), podman.New()} {
+	for _, p := range []bench.Platform{runc.New(), crun.New(), gvisor.New(), podman.New(), containerd.New()} {
 		t.Run(p.Name(), func(t *testing.T) {
 			if _, err := p.Check(t.Context()); err != nil {
 				t.Skip(err)
@@ -121,6 +125,9 @@ func TestRefused(t *testing.T) {
 			l.Dir = "/a:b"
 			if _, err := e.Start(t.Context(), l); err == nil {
 				t.Error("started in a directory that is not there")
+			}
+			if err := e.Close(context.Background()); err != nil {
+				t.Error(err)
 			}
 			if held := env.Held(t); len(held) != 0 {
 				t.Errorf("still registered: %q", held)

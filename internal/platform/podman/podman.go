@@ -4,6 +4,7 @@
 package podman
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -21,22 +22,23 @@ func New() bench.Platform {
 		Install: "install Podman, such as: apt-get install podman",
 		Options: []bench.Option{
 			{Name: "runtime", Values: []string{"crun", "runc"}, Default: "crun", Doc: "what runs the container below conmon"},
+			{Name: "seccomp", Values: []string{"unconfined", "default"}, Default: "unconfined",
+				Doc: "the filter of system calls; default: Podman's own, with which libaio may fail"},
 		},
-		Setup: setup,
-		Run:   run,
-		Delete: func(s oci.Site) []string {
-			return append(global(s), "rm", "--force", "--time", "0", "--ignore", s.Launch.ID)
-		},
-		Group: "libpod-*",
-		Parts: map[string]string{"conmon": "monitor"},
+		Setup:   setup,
+		Run:     run,
+		Group:   "libpod-*",
+		Part:    "client",
+		Watcher: "monitor",
 	})
 }
 
-// setup keeps the user's own configuration and locks out of it.
-func setup(state string) (env []string, err error) {
+// setup keeps the user's own configuration and locks out of it. What Podman
+// notes of a container ends with the run's directory.
+func setup(_ context.Context, _ bench.Env, state string) (oci.Service, error) {
 	const engine = "[containers]\ndefault_ulimits = []\n[engine]\nlock_type = \"file\"\nevents_logger = \"none\"\n"
 	file := filepath.Join(state, "containers.conf")
-	return []string{"CONTAINERS_CONF=" + file}, os.WriteFile(file, []byte(engine), 0o600)
+	return oci.Service{Vars: []string{"CONTAINERS_CONF=" + file}}, os.WriteFile(file, []byte(engine), 0o600)
 }
 
 // global are the arguments before the verb. Nothing is stored, so no driver
@@ -52,6 +54,9 @@ func global(s oci.Site) []string {
 func run(s oci.Site) []string {
 	args := append(global(s), "run", "--interactive", "--name", s.Launch.ID, "--hostname", s.Launch.ID,
 		"--log-driver", "none", "--ulimit", "host", "--cgroup-parent", "/"+s.Group, "--network", network(s))
+	if s.Launch.Options["seccomp"] == "unconfined" {
+		args = append(args, "--security-opt", "seccomp=unconfined")
+	}
 	number := func(flag string, n *int64) {
 		if n != nil {
 			args = append(args, flag, strconv.FormatInt(*n, 10))

@@ -1,0 +1,126 @@
+package containerd
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/cgroup"
+	"tare/internal/platform/launch"
+	"tare/internal/platform/oci"
+)
+
+// upWithin is how long the daemon may take to answer; on an idle machine it takes 0.1 s.
+const upWithin = 60 * time.Second
+
+// downWithin is how long it may take to end.
+const downWithin = 10 * time.Second
+
+// daemon is a containerd of ours.
+type daemon struct {
+	env   bench.Env
+	state string
+	proc  *launch.Process
+	undo  launch.Undo
+}
+
+// start starts containerd inside the lab, in a cgroup of its own, as a
+// system's service manager would. The shims are born in it, and end with it.
+func start(ctx context.Context, env bench.Env, state string) (oci.Service, error) {
+	d := &daemon{env: env, state: state}
+	if err := d.start(ctx); err != nil {
+		return oci.Service{}, fmt.Errorf("start containerd: %w", d.undo.Fail(ctx, err))
+	}
+	pid := d.proc.PID()
+	return oci.Service{Daemon: pid, Shared: []bench.Process{{PID: pid, Part: "containerd"}}, Close: d.undo.Run}, nil
+}
+
+func (d *daemon) start(ctx context.Context) error {
+	path, err := launch.Program("containerd")
+	if err != nil {
+		return err
+	}
+	mark := d.env.Run + "-containerd"
+	gone := func(context.Context) error { return nil } // with the cgroup
+	if err := d.undo.Register(d.env.Ledger, bench.KindProcess, mark, gone); err != nil {
+		return err
+	}
+	group := d.env.Run + "/containerd"
+	remove := func(ctx context.Context) error { return cgroup.Remove(ctx, group) }
+	if err := d.undo.Register(d.env.Ledger, bench.KindCgroup, group, remove); err != nil {
+		return err
+	}
+	host, err := cgroup.Detect()
+	if err != nil {
+		return err
+	}
+	g, _, err := host.Create(group, cgroup.Limits{})
+	if err != nil {
+		return err
+	}
+	config := filepath.Join(d.state, "config.toml")
+	if err := os.WriteFile(config, []byte(d.config()), 0o600); err != nil {
+		return err
+	}
+	cmd := exec.Command(path, "--config", config, "--log-level", "warn")
+	cmd.Env = []string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), bench.ProcessMark + "=" + mark}
+	err = launch.Apart(d.env.Lab.NetNS(), func() (err error) {
+		// Sockets of the shims of a system's containerd lie there.
+		if err = launch.Hide("/run/containerd"); err != nil {
+			return err
+		}
+		if err = launch.CoverControllers(host.Mode()); err != nil {
+			return err
+		}
+		d.proc, err = launch.Start(cmd, d.words())
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	d.undo.Add(d.end)
+	if err := g.Add(d.proc.PID()); err != nil {
+		return err
+	}
+	return d.awaitUp(ctx)
+}
+
+func (d *daemon) words() string { return filepath.Join(d.state, "containerd.log") }
+
+// config leaves out what serves Kubernetes and other stores of layers.
+func (d *daemon) config() string {
+	return fmt.Sprintf("version = 2\nroot = %q\nstate = %q\n"+
+		"disabled_plugins = [\"io.containerd.grpc.v1.cri\", \"io.containerd.internal.v1.opt\"]\n[grpc]\naddress = %q\n",
+		filepath.Join(d.state, "root"), filepath.Join(d.state, "state"), socket(d.state))
+}
+
+func (d *daemon) awaitUp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, upWithin)
+	defer cancel()
+	for {
+		conn, err := net.Dial("unix", socket(d.state))
+		if err == nil {
+			return conn.Close()
+		}
+		select {
+		case <-d.proc.Done():
+			return fmt.Errorf("it died (%s): %s", d.proc.State(), launch.Tail(d.words()))
+		case <-ctx.Done():
+			return fmt.Errorf("it does not answer: %w: %s", err, launch.Tail(d.words()))
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// end asks the daemon to end, and kills it if it does not.
+func (d *daemon) end(ctx context.Context) error {
+	if err := d.proc.Terminate(); err != nil {
+		return err
+	}
+	return d.proc.Stop(ctx, downWithin)
+}
