@@ -18,8 +18,12 @@ func destroyDomain(ctx context.Context, name string) error {
 	if _, err := os.Stat("/dev/xen/privcmd"); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if exec.CommandContext(ctx, "xl", "domid", name).Run() != nil {
+	err := exec.CommandContext(ctx, "xl", "domid", name).Run()
+	if errors.As(err, new(*exec.ExitError)) {
 		return nil // there is none of that name
+	}
+	if err != nil {
+		return fmt.Errorf("find domain: %w", err)
 	}
 	return tool(ctx, "xl", "destroy", name)
 }

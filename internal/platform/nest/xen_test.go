@@ -26,13 +26,13 @@ func underXen(t *testing.T) nest.Setup {
 	return s
 }
 
-// Reduced sets: each instance is the boot of a hypervisor, a control domain and a
-// domain, all emulated.
-func TestXenPVInEmulated(t *testing.T) {
-	platformtest.Run(t, nest.New(xen.PV(), qemu.TCG(), underXen(t)), platformtest.Options{Slow: slow,
-		Only: []string{"commands", "network"}})
-}
+// Reduced sets, as those of the others: each instance is the boot of a hypervisor,
+// a control domain and a domain, all emulated.
+func TestConformanceXenPV(t *testing.T) { conformUnderXen(t, xen.PV(), "network") }
 
-func TestXenPVHInEmulated(t *testing.T) {
-	platformtest.Run(t, nest.New(xen.PVH(), qemu.TCG(), underXen(t)), platformtest.Options{Slow: slow, Only: []string{"greeting"}})
+func TestConformanceXenPVH(t *testing.T) { conformUnderXen(t, xen.PVH(), "network") }
+
+func conformUnderXen(t *testing.T, inner bench.Platform, only ...string) {
+	t.Helper()
+	platformtest.Run(t, nest.New(inner, qemu.TCG(), underXen(t)), platformtest.Options{Slow: slow, Only: only})
 }

@@ -25,7 +25,7 @@ func (m machine) cpu() string {
 // (docs/misc/xen-command-line of Xen). That domain has one virtual CPU: the machine's are for the instances.
 func (m machine) hypervisor(line string) []string {
 	return []string{"-kernel", m.host.Hypervisor,
-		"-append", fmt.Sprintf("console=com1 com1=115200,8n1 loglvl=warning dom0_mem=%dK,max:%[1]dK dom0_max_vcpus=1 noreboot=0", m.host.Control/bench.KiB),
+		"-append", fmt.Sprintf("console=com1 com1=115200,8n1 loglvl=warning dom0_mem=%dK,max:%[1]dK dom0_max_vcpus=1", m.host.Control/bench.KiB),
 		"-initrd", escape(m.kernel) + " console=hvc0 " + escape(line) + "," + escape(m.initrd)}
 }
 

@@ -68,15 +68,24 @@ func (i *instance) Scope() (bench.Scope, error) {
 	return bench.Scope{OwnKernel: true, Domain: i.number, Helpers: helpers, Shared: shared, NetDevs: []string{i.device()}}, nil
 }
 
-// Log implements [bench.Instance]: xl's messages and the guest's console until
-// its agent greeted.
+// logs are what xl said when it created the domain and, from the background,
+// since; what QEMU said; and the guest's console until its agent greeted.
+func (i *instance) logs() []string {
+	return []string{filepath.Join(i.dir, fileMessages), filepath.Join(logDir, "xl-"+i.id+".log"),
+		filepath.Join(logDir, "qemu-dm-"+i.id+".log"), filepath.Join(i.dir, fileConsole)}
+}
+
+// logDir is where xl and QEMU write on every host.
+const logDir = "/var/log/xen"
+
+// Log implements [bench.Instance].
 func (i *instance) Log() string {
 	if i.last != "" {
 		return i.last
 	}
 	var said []string
-	for _, name := range []string{fileMessages, fileConsole} {
-		if text := strings.TrimSpace(launch.Tail(filepath.Join(i.dir, name))); text != "" {
+	for _, file := range i.logs() {
+		if text := strings.TrimSpace(launch.Tail(file)); text != "" {
 			said = append(said, text)
 		}
 	}
@@ -111,9 +120,8 @@ func (i *instance) destroy(ctx context.Context) error {
 // endHelpers ends what xl left running; it ends by itself soon after the domain.
 func (i *instance) endHelpers(ctx context.Context) error { return i.group.Kill(ctx) }
 
-// removeFiles removes what the instance has in its directory; of the logs it
-// keeps the end.
+// removeFiles removes the instance's files; of the logs it keeps the end.
 func (i *instance) removeFiles(config string) error {
 	i.last = i.Log()
-	return removeFiles(config, filepath.Join(i.dir, fileMessages), filepath.Join(i.dir, fileConsole))
+	return removeFiles(append(i.logs(), config)...)
 }
