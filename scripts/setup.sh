@@ -12,16 +12,14 @@ NEEDS="mmdebstrap:mmdebstrap
 /usr/share/keyrings/debian-archive-keyring.gpg:debian-archive-keyring
 dockerd:docker.io
 lxc-start:lxc
-bwrap:bubblewrap
-systemd-nspawn:systemd-container
-linux.uml:user-mode-linux
 qemu-system-x86_64:qemu-system-x86
 qemu-img:qemu-utils
 mkfs.ext4:e2fsprogs
 losetup:mount
 ip:iproute2
 iptables:iptables
-xz:xz-utils"
+xz:xz-utils
+zstd:zstd"
 
 have() {
 	case $1 in
@@ -120,9 +118,13 @@ fetch_runsc() {
 	date=$(runsc --version 2>/dev/null | sed -n 's/.*\(20[0-9]\{6\}\).*/\1/p' | head -n 1)
 	[ "${date:-0}" -lt 20250101 ] || return 0
 	say "building gVisor's runsc"
-	GOBIN=$PWD/.toolchain/bin CGO_ENABLED=0 GOTOOLCHAIN=local "$GO" install -trimpath \
-		-ldflags '-s -w -X gvisor.dev/gvisor/runsc/version.version=release-20260224.0' "gvisor.dev/gvisor/runsc@$RUNSC" ||
+	build_runsc || { say "that failed; trying once more" && sleep 5 && build_runsc; } ||
 		say "that failed: platform gvisor is not tested"
+}
+
+build_runsc() {
+	GOBIN=$PWD/.toolchain/bin CGO_ENABLED=0 GOTOOLCHAIN=local "$GO" install -trimpath \
+		-ldflags '-s -w -X gvisor.dev/gvisor/runsc/version.version=release-20260224.0' "gvisor.dev/gvisor/runsc@$RUNSC"
 }
 
 setup() {

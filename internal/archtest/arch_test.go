@@ -62,6 +62,10 @@ var allowed = map[string][]string{
 	"store/storetest":       {"bench", "host", "store"},
 	"spec/spectest":         {"bench", "spec"},
 
+	"platform/microvm": {"bench", "cgroup", "platform/launch", "platform/vm", "serial"},
+
+	"platform/microvm/microvmtest": {"bench", "platform/launch/launchtest", "platform/microvm", "platform/platformtest", "platform/vm"},
+
 	"platform/launch/launchtest": {"bench", "clock", "lab", "ledger", "platform/launch"},
 
 	"numbers": {"agent", "bench", "cage", "image", "lab", "ledger", "overhead", "platform/", "stats", "store/storetest", "workload"},
@@ -71,21 +75,22 @@ var allowed = map[string][]string{
 }
 
 // driver is what a package under platform may import that has no entry above.
-var driver = []string{"agent", "bench", "cgroup", "clock", "platform/launch", "platform/oci", "platform/vm", "serial"}
+var driver = []string{"agent", "bench", "cgroup", "clock", "platform/launch", "platform/microvm", "platform/oci", "platform/vm", "serial"}
 
 // outside names the only packages that may import a module other than the
 // standard library and golang.org/x/sys, with the modules.
 var outside = map[string][]string{
-	"stats":           {"gonum.org/"},
-	"selftest":        {"gonum.org/"},
-	"spec":            {"github.com/goccy/go-yaml"},
-	"meter/idle":      {"github.com/cilium/ebpf"},
-	"lab":             {"github.com/vishvananda/"},
-	"ledger":          {"github.com/vishvananda/netlink"},
-	"platform/launch": {"github.com/vishvananda/"},
-	"platform/docker": {"github.com/moby/", "github.com/containerd/errdefs", "github.com/vishvananda/netlink"},
-	"platform/oci":    {"github.com/opencontainers/runtime-spec/"},
-	"platform/qemu":   {"github.com/ulikunitz/xz"},
+	"stats":            {"gonum.org/"},
+	"selftest":         {"gonum.org/"},
+	"spec":             {"github.com/goccy/go-yaml"},
+	"meter/idle":       {"github.com/cilium/ebpf"},
+	"lab":              {"github.com/vishvananda/"},
+	"ledger":           {"github.com/vishvananda/netlink"},
+	"platform/launch":  {"github.com/vishvananda/"},
+	"platform/docker":  {"github.com/moby/", "github.com/containerd/errdefs", "github.com/vishvananda/netlink"},
+	"platform/oci":     {"github.com/opencontainers/runtime-spec/"},
+	"platform/libkrun": {"github.com/opencontainers/runtime-spec/"},
+	"platform/qemu":    {"github.com/ulikunitz/xz"},
 }
 
 type pkg struct {
@@ -149,7 +154,10 @@ func permits(may []string, to string) bool {
 }
 
 // sharedByDrivers are the packages below platform/ that are no drivers.
-var sharedByDrivers = []string{"platform/launch", "platform/oci", "platform/vm"}
+var sharedByDrivers = []string{
+	"platform/launch", "platform/microvm", "platform/oci", "platform/vm",
+	"platform/launch/launchtest", "platform/platformtest",
+}
 
 // A driver never imports another driver.
 func TestDriversKeepApart(t *testing.T) {

@@ -77,6 +77,9 @@ func TestThreadPart(t *testing.T) {
 	for name, want := range map[string]string{
 		"CPU 0/KVM": "vcpu", "CPU 1/TCG": "vcpu", "CPU 127/TCG": "vcpu", "ALL CPUs/TCG": "vcpu", "CPU burner": "vmm", "CPU": "vmm",
 		"IO iothread0": "iothread", "IO io0": "iothread", "worker": "iothread", "iou-wrk-4711": "iothread", "vhost-4711": "iothread",
+		"fc_vcpu 0": "vcpu", "fc_vcpu 31": "vcpu", "fc_api": "vmm", "firecracker": "vmm",
+		"vcpu0": "vcpu", "vcpu12": "vcpu", "vcpu": "vmm", "vcpus": "vmm", "_disk0_q0": "iothread", "_net1_qp0": "iothread",
+		"_net1_ctrl": "iothread", "_rng": "vmm", "serial-manager": "vmm", "cloud-hyperviso": "vmm",
 		"qemu-system-x86": "vmm", "call_rcu": "vmm", "migration": "vmm", "": "vmm",
 	} {
 		if got := ThreadPart(name); got != want {

@@ -10,17 +10,19 @@ import (
 type devices struct {
 	root    string
 	scratch string // "" for none
-	bus     string // of the scratch disk, if its drivers are not loaded anyhow
+	bus     string // of the disks, if its drivers are not loaded anyhow
 	port    string // a serial line, spoken to by package serial, or "" for the virtio serial port
+	layer   string // for what is written to the root, which is read-only then; or ""
 }
 
-// parseDevices reads tare.root=, tare.scratch= and tare.port= of the kernel's
-// command line, each a path below /dev, and tare.bus=.
+// parseDevices reads tare.root=, tare.scratch=, tare.layer= and tare.port= of the
+// kernel's command line, each a path below /dev, and tare.bus=.
 func parseDevices(cmdline string) (devices, error) {
 	d := devices{root: "/dev/vda"}
 	for _, word := range strings.Fields(cmdline) {
 		key, value, _ := strings.Cut(word, "=")
-		at := map[string]*string{"tare.root": &d.root, "tare.scratch": &d.scratch, "tare.port": &d.port, "tare.bus": &d.bus}[key]
+		at := map[string]*string{"tare.root": &d.root, "tare.scratch": &d.scratch, "tare.port": &d.port,
+			"tare.layer": &d.layer, "tare.bus": &d.bus}[key]
 		if at == nil {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,10 +36,21 @@ func Init() {
 		fmt.Printf("tare-agent: %v\n", err)
 	}
 	unix.Sync()
-	if err := unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF); err != nil {
-		fmt.Printf("tare-agent: power off: %v\n", err)
+	cmdline, err := os.ReadFile("/proc/cmdline")
+	if err == nil {
+		err = unix.Reboot(ending(string(cmdline)))
 	}
+	fmt.Printf("tare-agent: end the machine: %v\n", err)
 	select {} // the kernel would panic if its first process ended
+}
+
+// ending is the command of reboot(2) that ends the machine: that to power it off,
+// or tare.end=restart for one that cannot be, and whose monitor ends when it restarts.
+func ending(cmdline string) int {
+	if slices.Contains(strings.Fields(cmdline), "tare.end=restart") {
+		return unix.LINUX_REBOOT_CMD_RESTART
+	}
+	return unix.LINUX_REBOOT_CMD_POWER_OFF
 }
 
 func run() error {
@@ -115,10 +127,7 @@ func loadModules(list string) error {
 // enterImage makes the root's disk the root file system and mounts the scratch
 // disk, if one is named, in it.
 func enterImage(d devices) error {
-	if err := await(d.root); err != nil {
-		return err
-	}
-	if err := mount(d.root, "ext4", newRoot, 0, ""); err != nil {
+	if err := mountRoot(d); err != nil {
 		return err
 	}
 	if d.scratch != "" {

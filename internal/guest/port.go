@@ -31,7 +31,7 @@ func openPort(line string) (io.ReadWriteCloser, error) {
 		_, err = agent.MakeRaw(f)
 	}
 	if err == nil {
-		err = leaveConsole(line)
+		err = silence(filepath.Base(line))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the serial line to the host: %w", err)
@@ -42,24 +42,26 @@ func openPort(line string) (io.ReadWriteCloser, error) {
 	}{serial.NewGuest(f), f}, nil
 }
 
-// leaveConsole makes the kernel print nothing but its last words, if the line is
-// its console: a message between the stream's bytes would break it.
-func leaveConsole(line string) error {
-	active, err := os.ReadFile("/sys/class/tty/console/active")
-	if err != nil || !slices.Contains(strings.Fields(string(active)), filepath.Base(line)) {
+// silence keeps the kernel's messages, but for those of its end, off a line that is
+// its console too: from here on the line is the agent's.
+func silence(line string) error {
+	consoles, err := os.ReadFile("/sys/class/tty/console/active")
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(strings.Fields(string(consoles)), line) {
 		return nil
 	}
-	const consoleLevel, emergenciesOnly = 8, 1 // syslog(2), SYSLOG_ACTION_CONSOLE_LEVEL
-	if _, _, errno := unix.Syscall(unix.SYS_SYSLOG, consoleLevel, 0, emergenciesOnly); errno != 0 {
-		return fmt.Errorf("keep the kernel's messages off: %w", errno)
+	if err := os.WriteFile("/proc/sys/kernel/printk", []byte("1"), 0); err != nil {
+		return err
 	}
-	// What this one says counts as an emergency, and in an emulated guest on a busy
-	// host it says it often: that a CPU was away for 20 s.
+	// Its messages pass for the kernel's end, and in an emulated guest on a busy
+	// host they come: that a CPU was away for 20 s.
 	err = os.WriteFile("/proc/sys/kernel/soft_watchdog", []byte("0"), 0)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("keep the kernel's messages off: %w", err)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // this kernel has none
 	}
-	return nil
+	return err
 }
 
 // OpenPort opens the virtio serial port of that name once the host has its end open.

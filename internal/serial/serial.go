@@ -8,9 +8,14 @@
 //
 //	F7 00        stands for a byte F7
 //	F7 01 HI LO  HI*256+LO more bytes were read
+//	F7 02        the stream begins: what came before is the console's
+//
+// The last is for machines with one line only, which is the console until the
+// stream begins. F7 is in no text of ASCII or UTF-8.
 package serial
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -29,13 +34,15 @@ const (
 	escape  = 0xF7
 	literal = 0x00
 	credit  = 0x01
+	begin   = 0x02
 )
 
 // Guest is the guest's end of the line. Read and Write may be called at the same time, each by one goroutine.
 type Guest struct {
-	line io.ReadWriter
-	mu   sync.Mutex // of writing
-	read int        // since the last grant
+	line  io.ReadWriter
+	mu    sync.Mutex // of writing
+	begun bool
+	read  int // since the last grant
 }
 
 // NewGuest returns the guest's end.
@@ -48,11 +55,21 @@ func (g *Guest) Read(p []byte) (int, error) {
 	if g.read < grant {
 		return n, err
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	_, wErr := g.line.Write([]byte{escape, credit, byte(g.read >> 8), byte(g.read)})
+	wErr := g.send([]byte{escape, credit, byte(g.read >> 8), byte(g.read)})
 	g.read = 0
 	return n, errors.Join(err, wErr)
+}
+
+// send writes to the line, which it begins with.
+func (g *Guest) send(p []byte) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.begun {
+		p = append([]byte{escape, begin}, p...)
+	}
+	_, err := g.line.Write(p)
+	g.begun = g.begun || err == nil
+	return err
 }
 
 // Write sends p to the host.
@@ -64,9 +81,7 @@ func (g *Guest) Write(p []byte) (int, error) {
 			out = append(out, literal)
 		}
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if _, err := g.line.Write(out); err != nil {
+	if err := g.send(out); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -74,21 +89,23 @@ func (g *Guest) Write(p []byte) (int, error) {
 
 // Host is the host's end of the line. A Write goes on only while someone reads.
 type Host struct {
-	line io.ReadWriteCloser
+	line    io.ReadWriteCloser
+	console io.Writer // takes what comes before the stream begins; nil from then on
 
 	mu    sync.Mutex
 	may   *sync.Cond // there is room, or err is set
 	room  int
 	err   error
-	state []byte // of an escape begun in what was read before
+	state []byte // the beginning of an escape, whose end is yet to be read
 
 	closing sync.Once
 	closed  error // of closing
 }
 
-// NewHost returns the host's end.
-func NewHost(line io.ReadWriteCloser) *Host {
-	h := &Host{line: line, room: Window}
+// NewHost returns the host's end. What comes before the guest begins the stream
+// is written to console.
+func NewHost(line io.ReadWriteCloser, console io.Writer) *Host {
+	h := &Host{line: line, console: console, room: Window}
 	h.may = sync.NewCond(&h.mu)
 	return h
 }
@@ -97,7 +114,7 @@ func NewHost(line io.ReadWriteCloser) *Host {
 func (h *Host) Read(p []byte) (int, error) {
 	for {
 		n, err := h.line.Read(p)
-		kept, badErr := h.take(p[:n])
+		kept, badErr := h.take(h.preface(p[:n]))
 		if badErr != nil {
 			err = badErr
 		}
@@ -108,6 +125,29 @@ func (h *Host) Read(p []byte) (int, error) {
 			return kept, err
 		}
 	}
+}
+
+// preface moves what is of the stream to the beginning of p and hands what comes
+// before it to the console, which is told of no errors: it is a log.
+func (h *Host) preface(p []byte) []byte {
+	if h.console == nil {
+		return p
+	}
+	text := append(h.state, p...)
+	at := bytes.Index(text, []byte{escape, begin})
+	switch {
+	case at >= 0:
+		_, _ = h.console.Write(text[:at])
+		h.console, h.state = nil, nil
+		return p[:copy(p, text[at+2:])]
+	case len(text) > 0 && text[len(text)-1] == escape:
+		h.state = []byte{escape}
+		text = text[:len(text)-1]
+	default:
+		h.state = nil
+	}
+	_, _ = h.console.Write(text)
+	return nil
 }
 
 // take removes escapes from p, in place, and credits what the guest has read.

@@ -50,7 +50,7 @@ func (g guestEnd) Read(p []byte) (int, error) {
 func connect() (*line, *Host, *Guest) {
 	r, w := io.Pipe()
 	l := &line{toGuest: make(chan byte, 4096-128), PipeReader: r}
-	return l, NewHost(l), NewGuest(guestEnd{l, w})
+	return l, NewHost(l, io.Discard), NewGuest(guestEnd{l, w})
 }
 
 // A megabyte there and back arrives whole through a line of 4 KiB.
@@ -73,6 +73,34 @@ func TestEcho(t *testing.T) {
 	}
 	if err := h.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// What the machine prints before the stream begins goes to the console, however
+// it is cut into pieces, and nothing after it does.
+func TestConsoleBeforeTheStream(t *testing.T) {
+	var line bytes.Buffer
+	line.WriteString("Linux\r\n\xf7\xf7tare-agent\r\n")
+	g := NewGuest(&line)
+	for _, p := range []string{"hello \xf7", " world\r\n"} {
+		if _, err := g.Write([]byte(p)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sent := line.Bytes()
+	for _, pieces := range []func(io.Reader) io.Reader{iotest.OneByteReader, iotest.HalfReader, iotest.DataErrReader} {
+		var console bytes.Buffer
+		h := NewHost(struct {
+			io.Reader
+			io.WriteCloser
+		}{pieces(bytes.NewReader(sent)), nil}, &console)
+		got, err := io.ReadAll(h)
+		if string(got) != "hello \xf7 world\r\n" || err != nil {
+			t.Errorf("read %q, %v", got, err)
+		}
+		if text := console.String(); text != "Linux\r\n\xf7\xf7tare-agent\r\n" {
+			t.Errorf("the console has %q", text)
+		}
 	}
 }
 
@@ -99,7 +127,7 @@ func TestCloseEndsWrite(t *testing.T) {
 
 func TestHostRefuses(t *testing.T) {
 	for name, sent := range map[string][]byte{
-		"escape": {escape, 7}, "too much credit": {escape, credit, 0, 1},
+		"escape": {escape, begin, escape, 7}, "too much credit": {escape, begin, escape, credit, 0, 1},
 	} {
 		l, h, _ := connect()
 		l.PipeReader.Close()
@@ -118,11 +146,12 @@ func TestHostRefuses(t *testing.T) {
 
 func FuzzHostRead(f *testing.F) {
 	f.Add([]byte{1, escape, literal, escape, credit, 0, 0, 2}, 3)
+	f.Add([]byte{1, escape, escape, begin, 2, escape, literal, escape, credit, 0, 0, 2}, 3)
 	f.Fuzz(func(t *testing.T, sent []byte, size int) {
 		h := NewHost(struct {
 			io.Reader
 			io.WriteCloser
-		}{bytes.NewReader(sent), nil})
+		}{bytes.NewReader(sent), nil}, io.Discard)
 		p := make([]byte, min(max(size, 1), 100))
 		for got := 0; ; {
 			n, err := h.Read(p)

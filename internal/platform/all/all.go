@@ -4,10 +4,13 @@ package all
 import (
 	"tare/internal/bench"
 	"tare/internal/platform/bwrap"
+	"tare/internal/platform/cloudhypervisor"
 	"tare/internal/platform/containerd"
 	"tare/internal/platform/crun"
 	"tare/internal/platform/docker"
+	"tare/internal/platform/firecracker"
 	"tare/internal/platform/gvisor"
+	"tare/internal/platform/libkrun"
 	"tare/internal/platform/libvirt"
 	"tare/internal/platform/lxc"
 	"tare/internal/platform/native"
@@ -35,6 +38,9 @@ func Platforms(state string) []bench.Platform {
 		docker.New(state),
 		gvisor.New(),
 		uml.New(),
+		libkrun.New(),
+		firecracker.New(state),
+		cloudhypervisor.New(state),
 		qemu.KVM(state),
 		qemu.TCG(),
 		libvirt.KVM(state),

@@ -67,7 +67,11 @@ func runArgs(host, image, agent, parent, scratch, disk string, l bench.Launch) [
 	case "bind":
 		args = append(args, "--mount", bind(scratch, bench.ScratchDir))
 	}
-	return append(args, image, agentInside, "serve")
+	args = append(args, image, agentInside, "serve")
+	if l.Options["runtime"] == kata {
+		args = append(args, "--own-kernel")
+	}
+	return args
 }
 
 // bind is a --mount value. Its fields are CSV (mount(8) of the docker manual),

@@ -38,6 +38,9 @@ func TestRunArgs(t *testing.T) {
 		"host network, volume": {func(l *bench.Launch) {
 			l.Options = map[string]string{"net": "host", "storage": "volume", "runtime": "runsc"}
 		}, head + " --runtime runsc --network host" + agent + " --mount type=volume,target=/scratch" + tail},
+		"kata": {func(l *bench.Launch) {
+			l.Options = map[string]string{"net": "bridge", "storage": "rootfs", "runtime": "kata"}
+		}, head + " --runtime kata --network bridge" + agent + tail + " --own-kernel"},
 		"bind": {func(l *bench.Launch) {
 			l.Options = map[string]string{"net": "none", "storage": "bind", "runtime": "crun"}
 		}, head + " --runtime crun --network none" + agent + " --mount type=bind,source=/d/scratch,target=/scratch" + tail},

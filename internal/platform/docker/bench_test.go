@@ -24,7 +24,7 @@ func BenchmarkLaunch(b *testing.B) {
 	}()
 	launchtest.Bench(b, env, p, e, func(l bench.Launch) (*exec.Cmd, func()) {
 		i := &instance{engine: e.(*engine), service: e.(*engine).services[drivers[0]], launch: l}
-		if err := i.prepare(); err != nil {
+		if err := i.prepare(context.Background()); err != nil {
 			b.Fatal(err)
 		}
 		i.undo.Add(i.remove)

@@ -33,7 +33,7 @@ func TestConformanceOfRuntimes(t *testing.T) {
 		},
 	} {
 		t.Run(runtime, func(t *testing.T) {
-			if err := available(runtime); err != nil {
+			if err := available(t.Context(), runtime); err != nil {
 				t.Skip(err)
 			}
 			o.Lacks["killed run"] = "as with runc"

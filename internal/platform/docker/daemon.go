@@ -37,12 +37,12 @@ type daemon struct {
 }
 
 // newDaemon writes the daemon's configuration, which names the runtimes there are.
-func newDaemon(p paths) (*daemon, error) {
+func newDaemon(ctx context.Context, p paths) (*daemon, error) {
 	path, err := launch.Program("dockerd")
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, install)
 	}
-	config, err := json.Marshal(map[string]any{"runtimes": runtimes()})
+	config, err := json.Marshal(map[string]any{"runtimes": runtimes(ctx)})
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 
 	"tare/internal/bench"
@@ -39,10 +40,13 @@ func (*Platform) Options() []bench.Option {
 			Doc: "where /scratch lies: rootfs: in the container's own writable layer; volume: in a volume of Docker's; bind: in a directory of the host"},
 		{Name: "driver", Values: drivers, Default: drivers[0],
 			Doc: "how layers are stored: overlay2: overlayfs; vfs: whole copies; btrfs: snapshots"},
-		{Name: "runtime", Values: []string{"runc", "crun", "runsc"}, Default: "runc",
-			Doc: "what runs the container below the shim; runsc: gVisor's sandbox"},
+		{Name: "runtime", Values: belowDocker, Default: belowDocker[0],
+			Doc: "what runs the container below the shim; runsc: gVisor's sandbox; kata: a virtual machine by Kata Containers' shim"},
 	}
 }
+
+// belowDocker are the values of the option runtime.
+var belowDocker = []string{"runc", "crun", "runsc", kata}
 
 const install = bench.Hint("install Docker Engine, such as: apt-get install docker.io")
 
@@ -68,5 +72,11 @@ func (*Platform) Check(ctx context.Context) (bench.Availability, error) {
 		a.Programs[name] = versions[i]
 	}
 	a.Version = a.Programs["dockerd"]
+	a.Caveats = slices.Concat(caveats, missing(ctx, belowDocker))
+	if path, err := findKata(); err == nil {
+		if version, err := launch.Version(ctx, path); err == nil {
+			a.Programs[kata] = version
+		}
+	}
 	return a, nil
 }

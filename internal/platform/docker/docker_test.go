@@ -54,6 +54,7 @@ func TestVariants(t *testing.T) {
 		"bind":   {map[string]string{"storage": "bind"}, true, true, true},
 		"crun":   {map[string]string{"runtime": "crun"}, true, true, true},
 		"runsc":  {map[string]string{"runtime": "runsc"}, true, true, true},
+		"kata":   {map[string]string{"runtime": kata}, true, true, true},
 		"vfs":    {map[string]string{"driver": "vfs"}, true, true, true},
 		"btrfs":  {map[string]string{"driver": "btrfs"}, true, true, true},
 	} {
@@ -82,6 +83,9 @@ func TestVariants(t *testing.T) {
 			want := "client containerd daemon shim"
 			if name == "runsc" {
 				want = "client containerd daemon gofer sandbox shim"
+			}
+			if name == "kata" {
+				want = "client containerd daemon shim virtiofsd vmm"
 			}
 			if got := strings.Join(parts, " "); got != want {
 				t.Errorf("processes %q", got)

@@ -144,7 +144,7 @@ func (e *engine) startDaemon(ctx context.Context, p paths, held *os.File) (*daem
 	if err := e.provideBridge(p); err != nil {
 		return nil, err
 	}
-	d, err := newDaemon(p)
+	d, err := newDaemon(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, err
 		i.service, err = e.service(ctx, l.Options["driver"])
 	}
 	if err == nil {
-		err = i.prepare()
+		err = i.prepare(ctx)
 	}
 	if err == nil {
 		err = i.start()

@@ -46,7 +46,7 @@ func (i *instance) scratch() string { return filepath.Join(i.launch.Dir, "scratc
 // prepare makes the container's parent cgroup. Weight and soft limit are held
 // by it, for that is where instances of all platforms are siblings; its CPU set
 // has a bad one refused at once.
-func (i *instance) prepare() error {
+func (i *instance) prepare(ctx context.Context) error {
 	e, l := i.engine, i.launch
 	remove := func(ctx context.Context) error { return cgroup.Remove(ctx, i.group()) }
 	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.group(), remove); err != nil {
@@ -69,7 +69,10 @@ func (i *instance) prepare() error {
 	if err := i.undo.Register(e.env.Ledger, bench.KindProcess, l.ID, gone); err != nil {
 		return err
 	}
-	if err := available(l.Options["runtime"]); err != nil {
+	if err := checkKata(l.Options); err != nil {
+		return err
+	}
+	if err := available(ctx, l.Options["runtime"]); err != nil {
 		return err
 	}
 	if l.Options["storage"] == "bind" {
@@ -148,20 +151,9 @@ func (i *instance) Scope() (bench.Scope, error) {
 	fail := func(err error) (bench.Scope, error) {
 		return bench.Scope{}, fmt.Errorf("scope of container %s: %w", i.launch.ID, err)
 	}
-	if s.Cgroups, err = i.cgroups(pid); err != nil {
+	if err := i.serving(&s, c); err != nil {
 		return fail(err)
 	}
-	shim, err := launch.Parent(pid)
-	if err != nil {
-		return fail(err)
-	}
-	group := i.engine.cgroups.Group(i.group())
-	parts, err := launch.Parts(group, group, sandboxParts)
-	if err != nil {
-		return fail(err)
-	}
-	s.OwnKernel = i.launch.Options["runtime"] == "runsc"
-	s.Helpers = append([]bench.Process{{PID: shim, Part: "shim"}, {PID: i.run.PID(), Part: "client"}}, parts...)
 	if s.Shared, err = i.service.processes(); err != nil {
 		return fail(err)
 	}
@@ -177,6 +169,30 @@ func (i *instance) Scope() (bench.Scope, error) {
 		s.NetDevs = []string{dev}
 	}
 	return s, nil
+}
+
+// serving finds the container's cgroups and the processes that serve it alone.
+func (i *instance) serving(s *bench.Scope, c container.InspectResponse) (err error) {
+	pid, runtime := c.State.Pid, i.launch.Options["runtime"]
+	client := bench.Process{PID: i.run.PID(), Part: "client"}
+	group := i.engine.cgroups.Group(i.group())
+	s.OwnKernel = runtime == "runsc" || runtime == kata
+	if runtime == kata {
+		s.Cgroups = group.Dirs() // where in it Kata puts what is its configuration's affair
+		s.Helpers, err = kataHelpers("/proc", c.ID, pid)
+		s.Helpers = append(s.Helpers, client)
+		return err
+	}
+	if s.Cgroups, err = i.cgroups(pid); err != nil {
+		return err
+	}
+	shim, err := launch.Parent(pid)
+	if err != nil {
+		return err
+	}
+	parts, err := launch.Parts(group, group, sandboxParts)
+	s.Helpers = append([]bench.Process{{PID: shim, Part: "shim"}, client}, parts...)
+	return err
 }
 
 // cgroups are those of the container's process that are its own: runsc makes

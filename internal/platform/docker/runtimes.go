@@ -1,44 +1,67 @@
 package docker
 
 import (
+	"context"
 	"fmt"
 
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
 )
 
-// runtime is an entry of dockerd's configuration.
+// runtime is an entry of dockerd's configuration: a program below its own shim, or
+// another shim.
 type runtime struct {
-	Path string   `json:"path"`
+	Path string   `json:"path,omitempty"`
 	Args []string `json:"runtimeArgs,omitempty"`
+	Shim string   `json:"runtimeType,omitempty"`
 }
 
 // runtimes are those that dockerd does not know by itself and that are installed.
-func runtimes() map[string]runtime {
+func runtimes(ctx context.Context) map[string]runtime {
 	list := map[string]runtime{}
 	for name, args := range map[string][]string{"crun": nil, "runsc": {"--platform=systrap"}} {
 		if path, err := launch.Program(name); err == nil {
 			list[name] = runtime{Path: path, Args: args}
 		}
 	}
+	if path, err := kataAvailable(ctx); err == nil {
+		list[kata] = runtime{Shim: path}
+	}
 	return list
 }
 
 // available returns an error if the runtime is not installed.
-func available(runtime string) error {
+func available(ctx context.Context, runtime string) error {
+	if runtime == kata {
+		_, err := kataAvailable(ctx)
+		return err
+	}
 	if _, err := launch.Program(runtime); err != nil {
 		return fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, bench.Hint("install "+runtime+", or use docker[runtime=runc]"))
 	}
 	return nil
 }
 
+// missing says which values of the option runtime cannot be used here, and why.
+func missing(ctx context.Context, values []string) []bench.Caveat {
+	var list []bench.Caveat
+	for _, r := range values {
+		if err := available(ctx, r); err != nil {
+			list = append(list, bench.Caveat{Text: fmt.Sprintf("%v; %s", err, bench.HintOf(err)), With: map[string]string{"runtime": r}})
+		}
+	}
+	return list
+}
+
 // sandboxParts are the processes of runsc in a container's cgroup, see platform gvisor.
 var sandboxParts = map[string]string{"runsc-sandbox": "sandbox", "runsc-gofer": "gofer"}
 
-// caveats are those of gVisor, as of platform gvisor, and of the storage drivers.
+// caveats are those of gVisor, as of platform gvisor, of Kata and of the storage drivers.
 var caveats = []bench.Caveat{
 	{Text: "O_DIRECT not honoured: its disk figures include the host's page cache", With: map[string]string{"runtime": "runsc"}},
 	{Text: "guest CPU times unreliable: read the host's control group", With: map[string]string{"runtime": "runsc"}},
 	{Text: "killed as a whole when it runs out of memory", With: map[string]string{"runtime": "runsc"}},
+	{Text: "Kata's own processes are outside of the limits unless its sandbox_cgroup_only is true", With: map[string]string{"runtime": kata}},
+	{Text: "the machine's memory is Kata's default_memory and the limit", With: map[string]string{"runtime": kata}},
 	{Text: "btrfs lies in a file on the disk under test unless that is btrfs itself", With: map[string]string{"driver": "btrfs"}},
 }

@@ -138,9 +138,13 @@ func Tail(path string) string {
 }
 
 // Program returns the path of an installed program. It also looks where
-// administrators' programs live, which a user's PATH may leave out. The error
+// administrators' programs live, which a user's PATH may leave out. A name may
+// be an absolute path. The error
 // is that of exec.LookPath.
 func Program(name string) (string, error) {
+	if filepath.IsAbs(name) {
+		return lookPath(filepath.Base(name), filepath.Dir(name))
+	}
 	return lookPath(name, SearchPath(os.Getenv("PATH")))
 }
 

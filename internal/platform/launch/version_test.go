@@ -22,8 +22,10 @@ func TestParseVersion(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"containerd containerd.io v1.7.27 05044ec0a9a75232cad458027ca83437aae3f4da": "1.7.27",
-		"runc version 1.3.0-rc.1+dev\ncommit: x":                                    "1.3.0-rc.1+dev",
+		"containerd containerd.io v1.7.27 05044ec0a9a75232cad458027ca83437aae3f4da":                                "1.7.27",
+		`Kata Containers containerd shim (Golang): id: "io.containerd.kata.v2", version: 3.20.0, commit: 8b9ce3fe`: "3.20.0",
+		"Kata Containers containerd shim (Rust): id: io.containerd.kata.v2, version: 3.2.0-rc0, commit: x":         "3.2.0-rc0",
+		"runc version 1.3.0-rc.1+dev\ncommit: x":                                                                   "1.3.0-rc.1+dev",
 	} {
 		if got, err := parseVersion(text); got != want || err != nil {
 			t.Errorf("%q: %q, %v; want %q", text, got, err, want)

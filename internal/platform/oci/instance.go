@@ -72,6 +72,13 @@ func (i *instance) prepare(ctx context.Context) error {
 		return err
 	}
 	s, unenforced := c.spec(i.controls)
+	if e.Adapt != nil {
+		more, err := e.Adapt(&s, l)
+		if err != nil {
+			return err
+		}
+		unenforced = append(unenforced, more...)
+	}
 	i.unenforced = slices.Concat(missing, unenforced, []string{"disk size"})
 	i.site = Site{
 		Launch: l, State: e.state, Bundle: l.Dir, Rootfs: i.bundle().rootfs(),

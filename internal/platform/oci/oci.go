@@ -8,6 +8,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 
@@ -50,6 +52,13 @@ type Runtime struct {
 	Caveats   []bench.Caveat
 	// Refuse finds a reason why a version will not do; may be nil.
 	Refuse func(version string) error
+	// Feature is a word that it must print for --version, such as "+LIBKRUN"; "" for none.
+	Feature string
+	// Host says what of the host it lacks; may be nil.
+	Host func() error
+	// Adapt changes the specification for it, and returns the limits it does not
+	// hold; may be nil.
+	Adapt func(*specs.Spec, bench.Launch) (unenforced []string, err error)
 }
 
 // Site is one launch as the program is told of it, all paths absolute.
@@ -98,7 +107,7 @@ func (p *Platform) Options() []bench.Option {
 // Check asks the runtime for its version.
 func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	r := p.runtime
-	a := bench.Availability{Programs: map[string]string{}, Caveats: r.Caveats}
+	a := bench.Availability{Programs: map[string]string{}}
 	if os.Geteuid() != 0 {
 		return a, fmt.Errorf("%s: containers with a bridge need root: %w%w", r.Name, bench.ErrUnavailable, bench.Hint("run as root"))
 	}
@@ -106,14 +115,31 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	if err == nil && r.Refuse != nil {
 		err = r.Refuse(version)
 	}
+	if err == nil && r.Feature != "" {
+		err = r.built(ctx)
+	}
 	if err != nil {
 		return a, fmt.Errorf("%s: %w: %w%w", r.Name, err, bench.ErrUnavailable, r.Install)
+	}
+	if r.Host != nil {
+		if err := r.Host(); err != nil {
+			return a, fmt.Errorf("%s: %w", r.Name, err)
+		}
 	}
 	for _, name := range r.Needs {
 		if a.Programs[name], err = launch.Version(ctx, name); err != nil {
 			return a, fmt.Errorf("%s: %w: %w%w", r.Name, err, bench.ErrUnavailable, r.Install)
 		}
 	}
-	a.Version, a.Programs[r.Program] = version, version
+	a.Version, a.Programs[r.Program], a.Caveats = version, version, r.Caveats
 	return a, nil
+}
+
+// built looks for the feature in what the program says of itself.
+func (r Runtime) built(ctx context.Context) error {
+	out, err := launch.Output(ctx, r.Program, "--version")
+	if err == nil && !slices.Contains(strings.Fields(string(out)), r.Feature) {
+		err = fmt.Errorf("%s was built without %s", r.Program, r.Feature)
+	}
+	return err
 }

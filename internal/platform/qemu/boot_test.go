@@ -293,7 +293,7 @@ func TestEarlyDeath(t *testing.T) {
 func TestTrialBoot(t *testing.T) {
 	env := lend(t, "qemu-trial")
 	for _, c := range []struct{ cpu, says string }{{accelTCG.cpu, ""}, {"nosuch", "nosuch"}} {
-		trial := vm.Trial{Monitor: "qemu", State: t.TempDir(), Argv: func(_ bench.Env, id, kernel, initrd string) ([]string, error) {
+		trial := vm.Trial{Monitor: "qemu", State: t.TempDir(), Argv: func(_ context.Context, _ bench.Env, id, kernel, initrd string) ([]string, error) {
 			return vm.QEMUTrialArgv(accelTCG.arg, c.cpu, id, kernel, initrd), nil
 		}}
 		failure, err := trial.TryBoot(t.Context(), env)

@@ -3,6 +3,7 @@ package uml
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -150,7 +151,7 @@ func (e *engine) boot(i *instance, m machine) error {
 			cmd.SysProcAttr = &born
 			cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWPID
 			if i.process, err = launch.Start(cmd, i.words); err == nil {
-				i.stream = serial.NewHost(i.process.Stream())
+				i.stream = serial.NewHost(i.process.Stream(), io.Discard) // the console is another line
 			}
 			return err
 		})

@@ -40,7 +40,9 @@ type Guest struct {
 	Root    string // the device of the root's disk, if it is not /dev/vda
 	Port    string // the serial line to serve on, if it is not the virtio-serial port
 	Scratch string // the device of the scratch disk, such as /dev/vdb
-	Bus     string // of the scratch disk, if its drivers are not loaded anyhow: scsi, ide, nvme, xen
+	Bus     string // of the disks, if its drivers are not loaded anyhow: one of the constants
+	Layer   string // the device of a disk for what is written to the root, if the root's is read-only
+	Restart bool   // the machine ends by a restart: it cannot be powered off
 }
 
 // Args are the words for the kernel's command line.
@@ -55,12 +57,19 @@ func (g Guest) Args() string {
 	if g.Port != "" {
 		args += " tare.port=" + g.Port
 	}
+	if g.Layer != "" {
+		args += " tare.layer=" + g.Layer
+	}
+	if g.Restart {
+		args += " tare.end=restart"
+	}
 	return args + " tare.scratch=" + g.Scratch
 }
 
-// Buses other than that of virtio disks for which the initial RAM file system
-// has drivers.
+// Buses other than that of virtio disks on PCI for which the initial RAM file
+// system has drivers. BusMMIO is of machines without PCI.
 const (
+	BusMMIO = "mmio"
 	BusSCSI = "scsi"
 	BusIDE  = "ide"
 	BusNVMe = "nvme"

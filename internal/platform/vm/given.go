@@ -33,12 +33,12 @@ const (
 	minDisk   = 16 * bench.MiB
 )
 
-// Allowance is what QEMU may need beside the guest's memory: its own heap and
-// stacks, and under emulation 256 MiB of translated code.
+// Allowance is what a monitor may need beside the guest's memory: its own heap and
+// stacks, and under emulation 256 MiB of QEMU's translated code.
 const Allowance = 512 * bench.MiB
 
-// Limits are those of QEMU as a whole. The number of tasks inside is the guest
-// kernel's affair; QEMU's own threads must not be counted against it.
+// Limits are those of the monitor as a whole. The number of tasks inside is the guest
+// kernel's affair; the monitor's own threads must not be counted against it.
 func Limits(l bench.Launch) cgroup.Limits {
 	lim := cgroup.LimitsOf(l.Shape, l.CPUSet)
 	lim.Memory += Allowance
@@ -46,7 +46,7 @@ func Limits(l bench.Launch) cgroup.Limits {
 	return lim
 }
 
-// GuestKeeps lists what of the shape no limit on QEMU can enforce.
+// GuestKeeps lists what of the shape no limit on the monitor can enforce.
 func GuestKeeps(s bench.Shape) []string {
 	var list []string
 	if s.MemorySoft > 0 {

@@ -16,9 +16,11 @@ var guestModules = [...]string{"virtio_pci", "virtio_blk", "virtio_net", "virtio
 // a module's (modules.softdep), where the kernel has it as a module.
 const checksum = "crc32c_generic"
 
-// busModules are what the scratch disk needs on a bus other than the root's, and
-// of a Xen domain all disks and the network.
-var busModules = map[string][]string{
+// moreModules are what a disk needs on a bus other than PCI's virtio, and what a
+// layer over the root does, by the name of the list.
+var moreModules = map[string][]string{
+	BusMMIO: {"virtio_mmio"},
+	"layer": {"overlay"},
 	BusSCSI: {"virtio_scsi", "sd_mod"},
 	BusIDE:  {"ahci", "ata_piix", "sd_mod"},
 	BusNVMe: {"nvme"},
@@ -68,8 +70,8 @@ func readModules(dep, builtin io.Reader) (*moduleSet, error) {
 }
 
 // lists are the modules' files to load, in order, by the name of the list in the
-// initial RAM file system: modules.list is loaded at every boot, modules-BUS.list
-// for a scratch disk on that bus. A bus the kernel has no drivers for has no list.
+// initial RAM file system: modules.list is loaded at every boot, modules-NAME.list
+// for a disk on that bus. What the kernel has no drivers for has no list.
 func (s *moduleSet) lists() (map[string][]string, error) {
 	want := guestModules[:]
 	if s.file[checksum] != "" {
@@ -80,9 +82,9 @@ func (s *moduleSet) lists() (map[string][]string, error) {
 		return nil, err
 	}
 	lists := map[string][]string{"modules.list": always}
-	for bus, modules := range busModules {
+	for name, modules := range moreModules {
 		if files, err := s.Order(modules...); err == nil {
-			lists["modules-"+bus+".list"] = files
+			lists["modules-"+name+".list"] = files
 		}
 	}
 	return lists, nil

@@ -38,7 +38,7 @@ func parseQEMU(out string) (string, error) {
 
 // QEMUTrial is the trial of KVM by QEMU, whose verdict all drivers of QEMU share.
 func QEMUTrial(state string) *Trial {
-	return &Trial{Monitor: "qemu", State: state, Argv: func(_ bench.Env, id, kernel, initrd string) ([]string, error) {
+	return &Trial{Monitor: "qemu", State: state, Argv: func(_ context.Context, _ bench.Env, id, kernel, initrd string) ([]string, error) {
 		return QEMUTrialArgv("kvm", "host", id, kernel, initrd), nil
 	}}
 }

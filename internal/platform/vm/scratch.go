@@ -44,6 +44,33 @@ func Scratch(ctx context.Context, dir, format string, size bench.Bytes) error {
 
 func scratch(ctx context.Context, dir, format string, size bench.Bytes) error {
 	raw := filepath.Join(dir, ScratchFile(Raw))
+	if err := emptyDisk(ctx, raw, "scratch", size); err != nil || format == Raw {
+		return err
+	}
+	file := filepath.Join(dir, ScratchFile(format))
+	if _, err := launch.Output(ctx, "qemu-img", "convert", "-f", Raw, "-O", format, raw, file); err != nil {
+		return err
+	}
+	return os.Remove(raw)
+}
+
+// LayerFile is the name of the file of a layer's disk.
+const LayerFile = "layer.raw"
+
+// layerSize is the room for what is written to the root. Only what is takes any.
+const layerSize = 4 * bench.GiB
+
+// Layer makes the disk of a layer over a root that is shared and read-only, for
+// monitors that cannot keep a guest's writes apart themselves.
+func Layer(ctx context.Context, dir string) error {
+	if err := emptyDisk(ctx, filepath.Join(dir, LayerFile), "layer", layerSize); err != nil {
+		return fmt.Errorf("layer's disk: %w", err)
+	}
+	return nil
+}
+
+// emptyDisk makes an empty ext4 in a sparse file.
+func emptyDisk(ctx context.Context, raw, label string, size bench.Bytes) error {
 	f, err := os.OpenFile(raw, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -51,15 +78,6 @@ func scratch(ctx context.Context, dir, format string, size bench.Bytes) error {
 	if err := errors.Join(f.Truncate(int64(size)), f.Close()); err != nil {
 		return err
 	}
-	if _, err := launch.Output(ctx, "mkfs.ext4", "-q", "-F", "-L", "scratch", "-E", "lazy_journal_init=1", raw); err != nil {
-		return err
-	}
-	if format == Raw {
-		return nil
-	}
-	file := filepath.Join(dir, ScratchFile(format))
-	if _, err := launch.Output(ctx, "qemu-img", "convert", "-f", Raw, "-O", format, raw, file); err != nil {
-		return err
-	}
-	return os.Remove(raw)
+	_, err = launch.Output(ctx, "mkfs.ext4", "-q", "-F", "-L", label, "-E", "lazy_journal_init=1", raw)
+	return err
 }

@@ -20,6 +20,16 @@ type signs struct {
 	pvm    bool   // KVM's backend is the paravirtual one, which needs no such CPU
 }
 
+// NeedKVM says whether the host offers KVM at all, which does not tell that it
+// runs a guest: see [Trial].
+func NeedKVM() error {
+	s, err := readSigns("/")
+	if err != nil {
+		return err
+	}
+	return s.refuse()
+}
+
 // readSigns looks at the host whose files lie under root.
 func readSigns(root string) (signs, error) {
 	var s signs

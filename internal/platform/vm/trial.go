@@ -30,7 +30,7 @@ type Trial struct {
 	State   string // directory of the verdict
 	// Argv is the monitor's command line for a guest without disks or network whose
 	// serial console, with "console=ttyS0 panic=-1", is on the standard streams.
-	Argv func(e bench.Env, id, kernel, initrd string) ([]string, error)
+	Argv func(ctx context.Context, e bench.Env, id, kernel, initrd string) ([]string, error)
 	host string // where the host's files lie, "/" if empty
 }
 

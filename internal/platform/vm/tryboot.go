@@ -24,7 +24,7 @@ func (t *Trial) TryBoot(ctx context.Context, e bench.Env) (failure string, err e
 		return "", err
 	}
 	id := e.Run + "-trial"
-	argv, err := t.Argv(e, id, kernel, initrd)
+	argv, err := t.Argv(ctx, e, id, kernel, initrd)
 	if err != nil {
 		return "", err
 	}

@@ -1,12 +1,10 @@
 package xen
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -30,7 +28,8 @@ func openConsole(tty, words string) (*serial.Host, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("console: %w", err), f.Close())
 	}
-	return serial.NewHost(&console{tty: f, log: log}), nil
+	c := &console{tty: f, log: log}
+	return serial.NewHost(c, log), nil
 }
 
 func makeRaw(tty string) error {
@@ -42,20 +41,12 @@ func makeRaw(tty string) error {
 	return errors.Join(err, f.Close())
 }
 
-// console is the terminal, with what is read before the agent greets kept.
-type console struct {
-	tty *os.File
-	mu  sync.Mutex
-	log *os.File // nil once the agent has greeted
-}
-
-// greeting is the first byte of the agent's greeting, which no text has.
-const greeting = 0x16
+// console is the terminal with the file of what came before the stream.
+type console struct{ tty, log *os.File }
 
 // Read reads what the guest wrote. A terminal whose domain is gone gives EIO.
 func (c *console) Read(p []byte) (int, error) {
 	n, err := c.tty.Read(p)
-	c.keep(p[:n])
 	if errors.Is(err, unix.EIO) {
 		err = io.EOF
 	}
@@ -64,27 +55,5 @@ func (c *console) Read(p []byte) (int, error) {
 
 func (c *console) Write(p []byte) (int, error) { return c.tty.Write(p) }
 
-func (c *console) keep(p []byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.log == nil {
-		return
-	}
-	text, _, greeted := bytes.Cut(p, []byte{greeting})
-	_, err := c.log.Write(text)
-	if greeted || err != nil {
-		c.log.Close()
-		c.log = nil
-	}
-}
-
-// Close closes the terminal.
-func (c *console) Close() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.log != nil {
-		c.log.Close()
-		c.log = nil
-	}
-	return c.tty.Close()
-}
+// Close closes both.
+func (c *console) Close() error { return errors.Join(c.tty.Close(), c.log.Close()) }

@@ -69,7 +69,7 @@ func (i *instance) Scope() (bench.Scope, error) {
 }
 
 // logs are what xl said when it created the domain and, from the background,
-// since; what QEMU said; and the guest's console until its agent greeted.
+// since; what QEMU said; and the guest's console until its agent began.
 func (i *instance) logs() []string {
 	return []string{filepath.Join(i.dir, fileMessages), filepath.Join(logDir, "xl-"+i.id+".log"),
 		filepath.Join(logDir, "qemu-dm-"+i.id+".log"), filepath.Join(i.dir, fileConsole)}

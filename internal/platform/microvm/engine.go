@@ -1,0 +1,224 @@
+package microvm
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"tare/internal/bench"
+	"tare/internal/cgroup"
+	"tare/internal/platform/launch"
+	"tare/internal/platform/vm"
+	"tare/internal/serial"
+)
+
+// Files of an instance, in its directory. All that end in ".log" are its log.
+const (
+	fileWords   = "monitor.log" // what the monitor says
+	fileConsole = "console.log" // what the kernel said until the agent took the line
+)
+
+// engine starts the instances of one run.
+type engine struct {
+	Monitor
+	env     bench.Env
+	version Version
+	path    string // of the program
+	cgroups *cgroup.FS
+	kernel  string
+	initrd  string
+	root    string
+}
+
+// Open tries KVM if that has not been done, and makes what all instances boot from.
+func (p *Platform) Open(ctx context.Context, env bench.Env) (bench.Engine, error) {
+	if err := p.Probe(ctx, env); err != nil {
+		return nil, err
+	}
+	e := &engine{Monitor: p.monitor, env: env}
+	if err := e.open(ctx, p); err != nil {
+		return nil, fmt.Errorf("open %s: %w", p.monitor.Name, err)
+	}
+	return e, nil
+}
+
+func (e *engine) open(ctx context.Context, p *Platform) (err error) {
+	if e.version, err = p.programs(ctx); err != nil {
+		return err
+	}
+	if e.path, err = launch.Program(e.Program); err != nil {
+		return err
+	}
+	if e.cgroups, err = cgroup.Detect(); err != nil {
+		return err
+	}
+	disk, err := e.env.Image.Disk(ctx)
+	if err != nil {
+		return fmt.Errorf("disk of the image: %w", err)
+	}
+	if e.root, err = filepath.Abs(disk); err != nil {
+		return err
+	}
+	if e.kernel, e.initrd, err = vm.Boot(ctx, e.env); err != nil {
+		return err
+	}
+	e.kernel, err = vm.Vmlinux(ctx, e.env.Dir, e.kernel)
+	return err
+}
+
+// Close has nothing to stop; the run removes its directory.
+func (e *engine) Close(context.Context) error { return nil }
+
+// Start boots one guest.
+func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
+	i := &instance{name: e.Name, id: l.ID, dir: l.Dir}
+	err := ctx.Err()
+	if err == nil {
+		err = checkOptions(e.Options, l.Options)
+	}
+	if err == nil {
+		err = vm.CheckShape(l)
+	}
+	if err == nil {
+		err = e.start(ctx, i, l)
+	}
+	if err == nil {
+		return i, nil
+	}
+	if log := i.Log(); log != "" {
+		err = fmt.Errorf("%w\n%s", err, log)
+	}
+	return nil, fmt.Errorf("start %s %s: %w", e.Name, l.ID, i.undo.Fail(ctx, err))
+}
+
+func (e *engine) start(ctx context.Context, i *instance, l bench.Launch) error {
+	m, err := e.machine(l)
+	if err != nil {
+		return err
+	}
+	i.undo.Add(i.removeFiles)
+	if err := vm.Scratch(ctx, m.Dir, vm.Raw, l.Shape.Disk); err != nil {
+		return err
+	}
+	if err := vm.Layer(ctx, m.Dir); err != nil {
+		return err
+	}
+	if err := e.confine(i, l); err != nil {
+		return err
+	}
+	if err := e.connect(i, &m); err != nil {
+		return err
+	}
+	if i.argv, err = e.Argv(m); err != nil {
+		return err
+	}
+	if err := i.undo.Register(e.env.Ledger, bench.KindProcess, l.ID, i.end); err != nil {
+		return err
+	}
+	return e.boot(ctx, i)
+}
+
+// machine is the one of the launch, as far as nothing need be made for it.
+func (e *engine) machine(l bench.Launch) (Machine, error) {
+	dir, err := filepath.Abs(l.Dir)
+	if err != nil {
+		return Machine{}, err
+	}
+	m := Machine{
+		ID: l.ID, Dir: dir, Version: e.version, Options: l.Options, CPUs: l.Shape.CPUs, CPUSet: l.CPUSet, Memory: l.Shape.Memory,
+		Kernel: e.kernel, Initrd: e.initrd,
+		Root: e.root, Scratch: filepath.Join(dir, vm.ScratchFile(vm.Raw)), Layer: filepath.Join(dir, vm.LayerFile),
+	}
+	if e.Refuse != nil {
+		err = e.Refuse(m)
+	}
+	return m, err
+}
+
+// checkOptions refuses what the platform does not declare.
+func checkOptions(known []bench.Option, given map[string]string) error {
+	for _, o := range known {
+		if v := given[o.Name]; !slices.Contains(o.Values, v) {
+			return fmt.Errorf("option %s=%q: %w%w", o.Name, v, bench.ErrInvalid, bench.Hint("one of: "+strings.Join(o.Values, ", ")))
+		}
+	}
+	for name := range given {
+		if !slices.ContainsFunc(known, func(o bench.Option) bool { return o.Name == name }) {
+			return fmt.Errorf("option %q: not one of this platform: %w", name, bench.ErrInvalid)
+		}
+	}
+	return nil
+}
+
+// confine makes the control group of the launch.
+func (e *engine) confine(i *instance, l bench.Launch) error {
+	i.group = e.cgroups.Group(e.env.Run + "/" + l.ID)
+	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.group.Name(), i.removeGroup); err != nil {
+		return err
+	}
+	limits := vm.Limits(l)
+	var err error
+	if limits.Disk, err = cgroup.DiskOf(l.Shape, l.Dir); err != nil {
+		return err
+	}
+	_, unenforced, err := e.cgroups.Create(i.group.Name(), limits)
+	i.unenforced = append(unenforced, vm.GuestKeeps(l.Shape)...)
+	return err
+}
+
+// connect makes the tap device. The ledger knows the lab it is in.
+func (e *engine) connect(i *instance, m *Machine) error {
+	lease, err := e.env.Lab.Allocate()
+	if err != nil {
+		return fmt.Errorf("address: %w", err)
+	}
+	i.addr, i.tap = lease.Addr.Addr(), vm.TapName(i.id)
+	m.Tap, m.MAC = i.tap, lease.MAC
+	m.Guest = vm.Guest{Addr: lease.Addr, Gateway: lease.Gateway, Scratch: "/dev/vdb", Layer: "/dev/vdc", Port: "/dev/ttyS0"}
+	if err := e.env.Lab.Tap(i.tap); err != nil {
+		return err
+	}
+	i.undo.Add(func(context.Context) error { return e.env.Lab.RemoveTap(i.tap) })
+	return nil
+}
+
+// boot starts the monitor and opens the serial line.
+func (e *engine) boot(ctx context.Context, i *instance) (err error) {
+	cmd := exec.Command(e.path, i.argv[1:]...)
+	cmd.Dir = i.dir
+	cmd.Env = []string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), bench.ProcessMark + "=" + i.id}
+	err = launch.Apart(e.env.Lab.NetNS(), func() error {
+		return i.group.Around(func(born syscall.SysProcAttr) (err error) {
+			cmd.SysProcAttr = &born
+			i.process, err = launch.Start(cmd, i.file(fileWords))
+			return err
+		})
+	})
+	if err != nil {
+		return err
+	}
+	i.open = []io.Closer{i.process.Stream()}
+	console, err := os.Create(i.file(fileConsole))
+	if err != nil {
+		return err
+	}
+	i.open = append(i.open, console)
+	if e.Line == "" {
+		i.stream = serial.NewHost(i.process.Stream(), console)
+		i.open[0] = i.stream
+		return nil
+	}
+	line, err := dial(ctx, i.process, i.dir, e.Line)
+	if err != nil {
+		return fmt.Errorf("serial line: %w", err)
+	}
+	i.stream = serial.NewHost(line, console)
+	i.open = append(i.open, i.stream)
+	return nil
+}
