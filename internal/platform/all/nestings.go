@@ -43,7 +43,7 @@ func Nestings(state string) []bench.Platform {
 		Hypervisor: image.Hypervisor,
 		Program:    os.Executable,
 	}
-	for _, inner := range []bench.Platform{xen.PV(), xen.PVH()} {
+	for _, inner := range []bench.Platform{xen.PV(), xen.PVH(), xen.HVM()} {
 		list = append(list, nest.New(inner, qemu.TCG(), underXen))
 	}
 	return list

@@ -32,6 +32,8 @@ func TestConformanceXenPV(t *testing.T) { conformUnderXen(t, xen.PV(), "network"
 
 func TestConformanceXenPVH(t *testing.T) { conformUnderXen(t, xen.PVH(), "network") }
 
+func TestConformanceXenHVM(t *testing.T) { conformUnderXen(t, xen.HVM(), "network") }
+
 func conformUnderXen(t *testing.T, inner bench.Platform, only ...string) {
 	t.Helper()
 	platformtest.Run(t, nest.New(inner, qemu.TCG(), underXen(t)), platformtest.Options{Slow: slow, Only: only})
