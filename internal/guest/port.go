@@ -1,10 +1,8 @@
 package guest
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,16 +50,7 @@ func silence(line string) error {
 	if !slices.Contains(strings.Fields(string(consoles)), line) {
 		return nil
 	}
-	if err := os.WriteFile("/proc/sys/kernel/printk", []byte("1"), 0); err != nil {
-		return err
-	}
-	// Its messages pass for the kernel's end, and in an emulated guest on a busy
-	// host they come: that a CPU was away for 20 s.
-	err = os.WriteFile("/proc/sys/kernel/soft_watchdog", []byte("0"), 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // this kernel has none
-	}
-	return err
+	return os.WriteFile("/proc/sys/kernel/printk", []byte("1"), 0)
 }
 
 // OpenPort opens the virtio serial port of that name once the host has its end open.

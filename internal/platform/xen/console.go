@@ -1,6 +1,7 @@
 package xen
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -53,7 +54,17 @@ func (c *console) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (c *console) Write(p []byte) (int, error) { return c.tty.Write(p) }
+// magic is what the guest's kernel takes on its console for the beginning of a
+// command to itself (drivers/tty/hvc/hvc_console.c); sent twice it is passed on once.
+const magic = 0x0f
+
+// Write sends p to the guest.
+func (c *console) Write(p []byte) (int, error) {
+	if _, err := c.tty.Write(bytes.ReplaceAll(p, []byte{magic}, []byte{magic, magic})); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
 
 // Close closes both.
 func (c *console) Close() error { return errors.Join(c.tty.Close(), c.log.Close()) }

@@ -52,11 +52,11 @@ func TestConsole(t *testing.T) {
 	if text, err := os.ReadFile(words); string(text) != "booting\n" {
 		t.Errorf("kept %q, %v", text, err)
 	}
-	if _, err := c.Write([]byte("a\rb")); err != nil {
-		t.Fatal(err)
+	if n, err := c.Write([]byte("a\r\x0fb")); n != 4 || err != nil {
+		t.Fatalf("sent %d of 4: %v", n, err)
 	}
-	if _, err := io.ReadFull(daemon, got[:3]); err != nil || string(got[:3]) != "a\rb" {
-		t.Errorf("the guest got %q, %v", got[:3], err)
+	if _, err := io.ReadFull(daemon, got[:5]); err != nil || string(got[:5]) != "a\r\x0f\x0fb" {
+		t.Errorf("the guest's console got %q, %v", got[:5], err)
 	}
 	ended := make(chan error)
 	go func() {
