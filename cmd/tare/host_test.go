@@ -111,7 +111,8 @@ func (f *footprint) processes() (left []string) {
 			why = "carries its mark"
 		case bytes.Contains(cmdline, []byte(f.run)):
 			why = "has its name"
-		case slices.Contains(f.labs, netns):
+		// Another run's may have got the number of a namespace that is gone.
+		case slices.Contains(f.labs, netns) && !bytes.Contains(environ, []byte(bench.ProcessMark+"=")):
 			why = "is in its network namespace"
 		}
 		fds, _ := filepath.Glob(dir + "/fd/*")
