@@ -35,6 +35,11 @@ func (a *app) images(led bench.Ledger) *image.Store { return a.equip(image.New(a
 // hosts is the store of the image that outer guests of nestings boot from.
 func (a *app) hosts(led bench.Ledger) *image.Store { return a.equip(image.NewHosts(a.state), led) }
 
+// xenHosts is that of the image of those that boot under Xen.
+func (a *app) xenHosts(led bench.Ledger) *image.Store {
+	return a.equip(image.NewXenHosts(a.state), led)
+}
+
 func (a *app) equip(s *image.Store, led bench.Ledger) *image.Store {
 	s.Ledger = led
 	s.Progress = func(line string) { fmt.Fprintln(a.stderr, line) }
@@ -42,7 +47,7 @@ func (a *app) equip(s *image.Store, led bench.Ledger) *image.Store {
 }
 
 func (a *app) imageBuildCommand() *cobra.Command {
-	var asJSON, verify, hosts bool
+	var asJSON, verify, hosts, xen bool
 	c := &cobra.Command{
 		Use:   "build",
 		Short: "Build the golden image, unless it is there",
@@ -50,7 +55,8 @@ func (a *app) imageBuildCommand() *cobra.Command {
 mmdebstrap, the same bytes on each platform. It is built again only when its
 recipe changes. With --hosts it builds instead the image that the outer guest
 of a nesting (such as docker@qemu-tcg) boots from, which the first run of a
-nesting builds otherwise.`,
+nesting builds otherwise; with --xen-hosts that of one that boots under Xen
+(such as xen-pv@qemu-tcg).`,
 		Example: "  tare image build\n  tare image build --verify\n  tare image build --hosts",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -64,6 +70,9 @@ nesting builds otherwise.`,
 			store := a.images(led)
 			if hosts {
 				store = a.hosts(led)
+			}
+			if xen {
+				store = a.xenHosts(led)
 			}
 			img, err := store.Build(c.Context())
 			if err != nil {
@@ -86,6 +95,8 @@ nesting builds otherwise.`,
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the manifest as JSON")
 	c.Flags().BoolVar(&hosts, "hosts", false, "build the image of nestings' outer guests")
+	c.Flags().BoolVar(&xen, "xen-hosts", false, "build the image of outer guests under Xen")
+	c.MarkFlagsMutuallyExclusive("hosts", "xen-hosts")
 	c.Flags().BoolVar(&verify, "verify", false, "read every byte and compare with the digest")
 	return c
 }

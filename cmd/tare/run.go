@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,10 +115,8 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	}
 	defer img.Close()
 	p, err := a.plan(ctx, r, func(e *spec.Experiment) error {
-		if e.Nests() {
-			if err := a.buildHosts(ctx, led); err != nil {
-				return err
-			}
+		if err := a.buildHosts(ctx, led, e.Nested()); err != nil {
+			return err
 		}
 		return a.probe(ctx, id, img, led)
 	})
@@ -152,13 +151,27 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	return a.carryOut(ctx, run, p.found, img, led, nil, m)
 }
 
-// buildHosts builds the image that outer guests boot from, unless it is there.
-func (a *app) buildHosts(ctx context.Context, led *ledger.Ledger) error {
-	img, err := a.hosts(led).Build(ctx)
-	if err != nil {
-		return err
+// buildHosts builds the images that outer guests of the nested platforms boot
+// from, unless they are there.
+func (a *app) buildHosts(ctx context.Context, led *ledger.Ledger, nested []string) error {
+	isXen := func(name string) bool { return strings.HasPrefix(name, "xen-") }
+	notXen := func(name string) bool { return !isXen(name) }
+	for _, s := range []struct {
+		store  *image.Store
+		serves func(string) bool
+	}{{a.hosts(led), notXen}, {a.xenHosts(led), isXen}} {
+		if !slices.ContainsFunc(nested, s.serves) {
+			continue
+		}
+		img, err := s.store.Build(ctx)
+		if err != nil {
+			return err
+		}
+		if err := img.Close(); err != nil {
+			return err
+		}
 	}
-	return img.Close()
+	return nil
 }
 
 // extent says how much there is to run, or may be.

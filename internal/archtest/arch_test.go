@@ -29,7 +29,7 @@ var allowed = map[string][]string{
 	"host":   {"bench", "cgroup", "proc"},
 	"guest":  {"agent", "bench", "serial"},
 	"image":  {"bench"},
-	"meter":  {"bench", "meter/idle", "proc"},
+	"meter":  {"bench", "meter/domain", "meter/idle", "proc"},
 	"store":  {"bench", "host"},
 
 	"workload":   {"bench"},
@@ -42,7 +42,8 @@ var allowed = map[string][]string{
 	"selftest":   {"bench", "host", "overhead", "stats", "stop"},
 	"run":        {"agent", "bench", "clock", "meter", "proc"},
 
-	"meter/idle": {"bench"},
+	"meter/domain": {"bench"},
+	"meter/idle":   {"bench"},
 
 	"platform/all":    {"bench", "image", "platform/"},
 	"platform/nest":   {"agent", "bench", "clock", "nested/wire", "platform/launch"},

@@ -91,6 +91,14 @@ const (
 // the run's own. Its columns are CPUOf and MemOf their parts.
 const MeterBeside = "beside"
 
+// MeterDomain is the source of what a hypervisor tells of an instance that is one
+// of its domains: the CPU time of its virtual CPUs and that of the control
+// domain, whose part is PartDom0.
+const (
+	MeterDomain = "domain"
+	PartDom0    = "dom0"
+)
+
 // CPUOf names the column of the CPU time of one kind of process or thread that
 // serves an instance from outside: CPUOf("shim") is "cpu_shim_s". A VMM is
 // split into "vcpu", "iothread" and "vmm" (its other threads).

@@ -187,6 +187,8 @@ const (
 	KindDir     = "dir"     // a directory tree
 	KindLoop    = "loop"    // the loop devices backed by the file
 	KindTap     = "tap"     // a network device in the host's own namespace
+	KindDomain  = "domain"  // the Xen domain of that name
+	KindMapped  = "mapped"  // the device of that name made by the kernel's device mapper
 )
 
 // ProcessMark is the environment variable by which a process of ours is
@@ -230,6 +232,11 @@ type Hosting struct {
 	Ports []string
 	// Virtualization: the guest must be able to run virtual machines itself.
 	Virtualization bool
+	// Hypervisor, if not empty, is the file of a hypervisor (Xen, as an ELF
+	// image) that boots first; the guest becomes its control domain, with so
+	// much of the machine's memory.
+	Hypervisor string
+	Control    Bytes
 }
 
 // Ported is an instance with further byte streams, those its [Hosting] named.
@@ -291,6 +298,9 @@ type Scope struct {
 	NetDevs []string `json:"net_devs,omitempty"`
 	// NetNS is the instance's own network namespace if it has one reachable as a path.
 	NetNS string `json:"netns,omitempty"`
+	// Domain is the instance's number as a Xen domain, 0 for none. Its CPU time
+	// and that of the control domain are the hypervisor's to tell.
+	Domain int `json:"domain,omitempty"`
 	// Inner is a nested instance's scope inside the outer guest, whose paths and
 	// process ids are that guest's; the rest is then the outer instance's on the host.
 	Inner *Scope `json:"inner,omitempty"`

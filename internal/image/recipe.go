@@ -14,7 +14,7 @@ import (
 type Recipe struct {
 	// Format is raised when the build itself changes what comes out.
 	Format int `json:"format"`
-	// Role is "" for the golden image and [RoleHosts] for the outer guests' own.
+	// Role is "" for the golden image, [RoleHosts] and [RoleXenHosts] for the outer guests' own.
 	Role  string `json:"role,omitempty"`
 	Suite string `json:"suite"`
 	Arch  string `json:"arch"` // dpkg's word, such as "amd64"
@@ -108,8 +108,11 @@ func Golden() Recipe {
 
 // what names the image in errors.
 func (r Recipe) what() string {
-	if r.Role == RoleHosts {
+	switch r.Role {
+	case RoleHosts:
 		return "image of outer guests"
+	case RoleXenHosts:
+		return "image of outer guests under Xen"
 	}
 	return "golden image"
 }

@@ -90,8 +90,8 @@ func (s *Store) Manifest() (Manifest, error) {
 
 func (s *Store) notBuilt() error {
 	build := bench.Hint("tare image build")
-	if s.Recipe.Role == RoleHosts {
-		build = "tare image build --hosts; a run that names a nesting builds it"
+	if r := s.Recipe.Role; r != "" {
+		build = "tare image build --" + bench.Hint(r) + "; a run that names a nesting builds it"
 	}
 	return fmt.Errorf("%s: not built: %w%w", s.Recipe.what(), bench.ErrUnavailable, build)
 }

@@ -135,7 +135,7 @@ var (
 // word alone.
 func checkThing(stateDir, kind, name string) error {
 	switch kind {
-	case bench.KindProcess, bench.KindTap:
+	case bench.KindProcess, bench.KindTap, bench.KindDomain, bench.KindMapped:
 		if !plainName.MatchString(name) {
 			return errForm
 		}

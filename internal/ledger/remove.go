@@ -52,6 +52,16 @@ func remove(ctx context.Context, stateDir, boot string, e Entry) error {
 			return nil
 		}
 		return deleteLink(e.Name)
+	case bench.KindDomain:
+		if earlier {
+			return nil
+		}
+		return destroyDomain(ctx, e.Name)
+	case bench.KindMapped:
+		if earlier {
+			return nil
+		}
+		return removeMapped(ctx, e.Name)
 	case bench.KindNetNS:
 		return removeNetNS(e.Name)
 	case bench.KindDir:

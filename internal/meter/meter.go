@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"tare/internal/bench"
+	"tare/internal/meter/domain"
 	"tare/internal/meter/idle"
 )
 
@@ -31,8 +32,8 @@ func OpenHost() ([]bench.Reader, error) {
 }
 
 // OpenLayer opens the readers of one instance's layer: the cgroups that account
-// for it, the processes that serve it from outside, and the host ends of its
-// network devices. Sources that the scope does not name are left out.
+// for it, the processes that serve it from outside, its virtual CPUs as a
+// domain, and the host ends of its network devices. Sources that the scope does not name are left out.
 func OpenLayer(s bench.Scope, lab Namespace) ([]bench.Reader, error) {
 	var readers []bench.Reader
 	var errs []error
@@ -48,6 +49,9 @@ func OpenLayer(s bench.Scope, lab Namespace) ([]bench.Reader, error) {
 	}
 	if len(s.Helpers)+len(s.Shared) > 0 {
 		add(OpenHelpers("/proc", append(append([]bench.Process{}, s.Helpers...), s.Shared...)))
+	}
+	if s.Domain != 0 {
+		add(domain.New(s.Domain))
 	}
 	if len(s.NetDevs) > 0 && lab != nil {
 		add(OpenDevices(lab, s.NetDevs))

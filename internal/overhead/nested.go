@@ -35,8 +35,11 @@ func inCgroup(list []bench.Process) []string {
 // each part is then scaled down, so that they sum to what the vCPU threads ran.
 func (s *share) inside(a *bench.ActorOutcome, u *instance, vcpu float64) float64 {
 	in := a.Scope.Inner
-	if in == nil {
+	switch {
+	case in == nil:
 		return u.guest
+	case in.Domain != 0:
+		return s.insideXen(a, u, vcpu)
 	}
 	ran, ok := s.rate(source{bench.Outer, a.Actor, "agent"}, bench.ColCPUBusy)
 	if !ok {

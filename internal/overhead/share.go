@@ -21,6 +21,8 @@ type share struct {
 	// idle is what daemons use, and daemons what of it is not in parts but with the rest.
 	idle    map[daemon]float64
 	daemons map[string]float64
+	// beyond is what domains of the host's hypervisor ran, which the host's own counters leave out.
+	beyond float64
 }
 
 // The JSON names of the fields of Usage that may be absent.
@@ -265,6 +267,10 @@ func (s *share) ownKernel(a *bench.ActorOutcome, u *instance, rss float64) {
 		// they come and go, and the control group has them all.
 		delete(u.parts, "kernel")
 		vcpu, known = s.rate(source{bench.Layer, a.Actor, "cgroup"}, bench.ColCPUBusy)
+	}
+	if a.Scope.Domain != 0 {
+		vcpu, known = s.domain(a)
+		defer func() { u.layerMem = rss }() // of processes of the control domain, which hold nothing of the guest's
 	}
 	if known && ok {
 		ran := s.inside(a, u, vcpu)

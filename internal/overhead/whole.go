@@ -23,6 +23,7 @@ const (
 // that know nothing of each other, so what is missing between them shows.
 func (s *share) whole(used float64, known bool) {
 	busy, ok := s.rate(hostProc, bench.ColCPUBusy)
+	busy += s.beyond
 	if ok {
 		s.is[fBusyCPU] = busy
 	}
@@ -31,6 +32,7 @@ func (s *share) whole(used float64, known bool) {
 		return
 	}
 	tasks, why := s.tracks[hostTasks].rate(bench.ColCPUTasks, s.window)
+	tasks += s.beyond
 	if why != "" {
 		s.note("%s meter %s: the rest of the host is what is left of its busy time, and nothing can come out unattributed", hostTasks, why)
 		if rest, ok := s.remainder(busy-used, busy); ok {

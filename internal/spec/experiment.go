@@ -84,23 +84,24 @@ type Experiment struct {
 	Places    Places
 }
 
-// Nests reports whether any platform of the experiment is a nesting.
-func (e *Experiment) Nests() bool {
-	nested := func(r bench.PlatformRef) bool { return r.On != nil }
-	if slices.ContainsFunc(e.Platforms.Named, nested) {
-		return true
-	}
+// Nested are the names of the platforms that run inside others.
+func (e *Experiment) Nested() []string {
+	refs := slices.Clone(e.Platforms.Named)
 	for _, s := range e.Scenes {
-		if slices.ContainsFunc(s.Platforms.Named, nested) {
-			return true
-		}
+		refs = append(refs, s.Platforms.Named...)
 		for _, a := range s.Actors {
-			if a.Platform != nil && nested(*a.Platform) {
-				return true
+			if a.Platform != nil {
+				refs = append(refs, *a.Platform)
 			}
 		}
 	}
-	return false
+	var names []string
+	for _, r := range refs {
+		if r.On != nil && !slices.Contains(names, r.Name) {
+			names = append(names, r.Name)
+		}
+	}
+	return names
 }
 
 // Inject is a slowdown of the subjects on one platform.

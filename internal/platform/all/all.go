@@ -19,6 +19,7 @@ import (
 	"tare/internal/platform/qemu"
 	"tare/internal/platform/runc"
 	"tare/internal/platform/uml"
+	"tare/internal/platform/xen"
 )
 
 // Platforms returns every driver in the order people expect: the baseline
@@ -44,5 +45,8 @@ func Platforms(state string) []bench.Platform {
 		qemu.TCG(),
 		libvirt.KVM(state),
 		libvirt.TCG(state),
+		xen.PV(),
+		xen.PVH(),
+		xen.HVM(),
 	}
 }

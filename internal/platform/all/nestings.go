@@ -16,6 +16,7 @@ import (
 	"tare/internal/platform/podman"
 	"tare/internal/platform/qemu"
 	"tare/internal/platform/runc"
+	"tare/internal/platform/xen"
 )
 
 // Nestings returns every platform that runs inside another, by the outer
@@ -34,6 +35,16 @@ func Nestings(state string) []bench.Platform {
 		} {
 			list = append(list, nest.New(inner, outer, setup))
 		}
+	}
+	xenHosts := image.NewXenHosts(state)
+	underXen := nest.Setup{
+		Hosts:      func(ctx context.Context) (nest.HostImage, error) { return xenHosts.Open(ctx) },
+		Versions:   func() (map[string]string, error) { return versions(xenHosts, image.New(state)) },
+		Hypervisor: image.Hypervisor,
+		Program:    os.Executable,
+	}
+	for _, inner := range []bench.Platform{xen.PV(), xen.PVH(), xen.HVM()} {
+		list = append(list, nest.New(inner, qemu.TCG(), underXen))
 	}
 	return list
 }

@@ -22,6 +22,7 @@ type engine struct {
 	hosts  HostImage
 	golden string // the golden image as a disk
 	tools  string // the disk with tare
+	xen    string // the hypervisor, unpacked; "" for none
 	outer  bench.Engine
 	slow   float64 // as in [bench.Env], of outer guests
 }
@@ -58,11 +59,18 @@ func (e *engine) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if e.tools, err = makeTools(ctx, dir, program, e.env.AgentPath, kernel, modules); err != nil {
-		return err
-	}
+	tools := tools{program: program, agent: e.env.AgentPath, kernel: kernel, modules: modules}
 	env := e.env
 	env.Image = bootImage{e.hosts, e.env.Image}
+	if e.p.setup.Hypervisor != "" {
+		env.Image = e.hosts
+		if e.xen, tools.own, err = e.hypervisor(ctx, dir); err != nil {
+			return err
+		}
+	}
+	if e.tools, err = tools.disk(ctx, dir); err != nil {
+		return err
+	}
 	if e.outer, err = e.p.outer.Open(ctx, env); err != nil {
 		return err
 	}
@@ -94,8 +102,10 @@ func (e *engine) Close(ctx context.Context) error {
 	if e.outer != nil {
 		errs = append(errs, e.outer.Close(ctx))
 	}
-	if e.tools != "" {
-		errs = append(errs, os.Remove(e.tools))
+	for _, file := range []string{e.tools, e.xen} {
+		if file != "" {
+			errs = append(errs, os.Remove(file))
+		}
 	}
 	if e.hosts != nil {
 		errs = append(errs, e.hosts.Close())
@@ -173,7 +183,10 @@ func (e *engine) launches(l bench.Launch) (wire.Start, bench.Launch) {
 		Memory: l.Shape.Memory + roomFor(name), Disk: l.Shape.Disk + diskRoom}
 	outer.Host = &bench.Hosting{
 		Disks: []string{e.golden, e.tools}, Ports: []string{wire.Control, wire.Stream},
-		Virtualization: virtualizes(name),
+		Virtualization: virtualizes(name), Hypervisor: e.xen,
+	}
+	if e.xen != "" {
+		outer.Host.Control = controlRoom
 	}
 	return inner, outer
 }
@@ -182,7 +195,7 @@ func (e *engine) launches(l bench.Launch) (wire.Start, bench.Launch) {
 const begin = "set -e\n" +
 	"mount -o ro LABEL=" + wire.ToolsLabel + " " + wire.Tools + "\n" +
 	"mount -o ro LABEL=" + wire.GoldenLabel + " " + wire.Golden + "\n" +
-	"mount --bind " + wire.Tools + "/modules /lib/modules\n" +
+	"mount --bind " + wire.Tools + "/$(test -d " + wire.Tools + "/" + ownModules + " && echo " + ownModules + " || echo modules) /lib/modules\n" +
 	"exec " + wire.Tools + "/tare nested 2>&1"
 
 // serve starts the other half, which lasts as long as the instance.

@@ -32,6 +32,10 @@ type Setup struct {
 	Hosts func(ctx context.Context) (HostImage, error)
 	// Versions are those of the programs in it, without a look at its files.
 	Versions func() (map[string]string, error)
+	// Hypervisor is the file in the image's root file system of the hypervisor that
+	// boots before the guest, packed by gzip; none if it is empty. The image
+	// then has the kernel of the control domain as well.
+	Hypervisor string
 	// Program is the path of tare on the host.
 	Program func() (string, error)
 }
@@ -114,6 +118,7 @@ func label(outer string) string {
 // platform's.
 func program(inner string) string {
 	return cmp.Or(map[string]string{
+		"xen-pv": "xl", "xen-pvh": "xl", "xen-hvm": "xl",
 		"native": "linux", "lxc": "lxc-start", "docker": "dockerd", "nspawn": "systemd-nspawn", "kvm": "qemu-system-x86_64",
 	}[inner], inner)
 }
@@ -126,13 +131,21 @@ func roomFor(inner string) bench.Bytes {
 		return 512 * bench.MiB
 	case "kvm":
 		return 768 * bench.MiB
+	case "xen-pv", "xen-pvh", "xen-hvm":
+		return controlRoom + 192*bench.MiB
 	}
 	return 256 * bench.MiB
 }
+
+// controlRoom is the memory of a control domain. Beside it and the domain there
+// is what the hypervisor needs itself: for page tables, its heap, and each domain's own structures.
+const controlRoom = 640 * bench.MiB
 
 // diskRoom is what the outer guest's disk under test has beyond the inner
 // instance's share: journals, logs, a daemon's store.
 const diskRoom = 256 * bench.MiB
 
 // virtualizes says whether the inner platform runs virtual machines.
-func virtualizes(inner string) bool { return inner == "kvm" }
+func virtualizes(inner string) bool {
+	return inner == "kvm" || inner == "xen-pvh" || inner == "xen-hvm"
+}

@@ -17,21 +17,37 @@ import (
 	"tare/internal/platform/launch"
 )
 
-// makeTools makes a raw ext4 image with tare, its agent, and the golden image's
-// kernel and modules.
-func makeTools(ctx context.Context, dir, program, agent, kernel, modules string) (string, error) {
+// tools are the files that an outer guest is given.
+type tools struct {
+	program, agent  string // tare and its agent
+	kernel, modules string // the golden image's
+	own             string // the modules of the outer guest's kernel, if it runs another; else ""
+}
+
+// ownModules is the directory of those on the disk.
+const ownModules = "own-modules"
+
+// disk makes a raw ext4 image of them.
+func (t tools) disk(ctx context.Context, dir string) (string, error) {
 	fail := func(err error) (string, error) { return "", fmt.Errorf("disk of the outer guest's tools: %w", err) }
 	tree, path := filepath.Join(dir, "tools"), filepath.Join(dir, "tools.ext4")
 	defer os.RemoveAll(tree)
-	to := filepath.Join(tree, "modules", filepath.Base(modules))
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return fail(err)
+	var size int64
+	for name, from := range map[string]string{"modules": t.modules, ownModules: t.own} {
+		if from == "" {
+			continue
+		}
+		to := filepath.Join(tree, name, filepath.Base(from))
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return fail(err)
+		}
+		n, err := copyTree(to, from)
+		if err != nil {
+			return fail(err)
+		}
+		size += n
 	}
-	size, err := copyTree(to, modules)
-	if err != nil {
-		return fail(err)
-	}
-	for name, from := range map[string]string{"tare": program, "tare-agent": agent, "vmlinuz": kernel} {
+	for name, from := range map[string]string{"tare": t.program, "tare-agent": t.agent, "vmlinuz": t.kernel} {
 		n, err := copyFile(filepath.Join(tree, name), from, 0o755)
 		if err != nil {
 			return fail(err)

@@ -81,11 +81,18 @@ func (m machine) argv() []string {
 	argv = append(argv, m.network()...)
 	argv = append(argv,
 		"-chardev", "socket,id=agent,path="+fileAgent,
-		"-device", "virtio-serial-pci", "-device", "virtserialport,chardev=agent,name="+vm.PortName,
-		"-kernel", m.kernel,
-		"-initrd", m.initrd,
-		"-append", "console=ttyS0 quiet panic=-1 "+m.guest().Args()+m.hostArgs())
+		"-device", "virtio-serial-pci", "-device", "virtserialport,chardev=agent,name="+vm.PortName)
+	argv = append(argv, m.boot()...)
 	return append(argv, m.hosting()...)
+}
+
+// boot is the kernel with its command line.
+func (m machine) boot() []string {
+	line := "quiet panic=-1 " + m.guest().Args() + m.hostArgs()
+	if m.host.Hypervisor != "" {
+		return m.hypervisor(line)
+	}
+	return []string{"-kernel", m.kernel, "-initrd", m.initrd, "-append", "console=ttyS0 " + line}
 }
 
 func (m machine) memoryK() string { return strconv.FormatInt(int64(m.memory/bench.KiB), 10) + "K" }

@@ -48,6 +48,28 @@ func TestCommandLineOfAHost(t *testing.T) {
 	}
 }
 
+// Under a hypervisor the kernel is its first module, and its line goes with it.
+func TestCommandLineUnderXen(t *testing.T) {
+	m := aMachine()
+	m.accel, m.initrd = accelTCG, "/run/a,b.cpio"
+	m.host = bench.Hosting{Ports: []string{"x"}, Hypervisor: "/run/xen", Control: 640 * bench.MiB}
+	args := m.argv()
+	value := func(option string) string { return args[slices.Index(args, option)+1] }
+	if k := value("-kernel"); k != "/run/xen" {
+		t.Errorf("the kernel is %s", k)
+	}
+	want := "/img/vmlinuz console=hvc0 quiet panic=-1 tare.ip=10.99.0.5/24 tare.gw=10.99.0.1 tare.scratch=/dev/vdb apparmor=0,/run/a,,b.cpio"
+	if d := cmp.Diff(want, value("-initrd")); d != "" {
+		t.Error(d)
+	}
+	if line := value("-append"); !strings.Contains(line, "dom0_mem=655360K,max:655360K dom0_max_vcpus=1") {
+		t.Errorf("the hypervisor's line is %q", line)
+	}
+	if cpu := value("-cpu"); strings.HasPrefix(cpu, "max") {
+		t.Errorf("a control domain dies on the CPU %s", cpu)
+	}
+}
+
 func TestCommandLineOfKVM(t *testing.T) {
 	want := strings.Split(`qemu-system-x86_64
 -name|r1-b01-t02,debug-threads=on

@@ -11,12 +11,22 @@ import (
 	"tare/internal/platform/launch"
 )
 
-// cpu is the CPU model the guest sees.
+// cpu is the CPU model the guest sees. With all that the emulator offers, a
+// control domain dies when it starts.
 func (m machine) cpu() string {
-	if m.host.Virtualization {
+	if m.host.Virtualization || m.host.Hypervisor != "" {
 		return m.accel.hostCPU
 	}
 	return m.accel.cpu
+}
+
+// hypervisor boots Xen with the kernel and its initial RAM file system as
+// multiboot modules, the first of which it takes for the control domain's kernel
+// (docs/misc/xen-command-line of Xen). That domain has one virtual CPU: the machine's are for the instances.
+func (m machine) hypervisor(line string) []string {
+	return []string{"-kernel", m.host.Hypervisor,
+		"-append", fmt.Sprintf("console=com1 com1=115200,8n1 loglvl=warning dom0_mem=%dK,max:%[1]dK dom0_max_vcpus=1", m.host.Control/bench.KiB),
+		"-initrd", escape(m.kernel) + " console=hvc0 " + escape(line) + "," + escape(m.initrd)}
 }
 
 // hosting is what a machine that another platform runs in has beyond the rest.

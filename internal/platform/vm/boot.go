@@ -73,4 +73,5 @@ const (
 	BusSCSI = "scsi"
 	BusIDE  = "ide"
 	BusNVMe = "nvme"
+	BusXen  = "xen"
 )

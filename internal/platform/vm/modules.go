@@ -12,6 +12,10 @@ import (
 // the network and be spoken to. What the kernel has built in is left out.
 var guestModules = [...]string{"virtio_pci", "virtio_blk", "virtio_net", "virtio_console", "ext4"}
 
+// checksum is what ext4 asks the kernel's crypto layer for by another name than
+// a module's (modules.softdep), where the kernel has it as a module.
+const checksum = "crc32c_generic"
+
 // moreModules are what a disk needs on a bus other than PCI's virtio, and what a
 // layer over the root does, by the name of the list.
 var moreModules = map[string][]string{
@@ -20,6 +24,7 @@ var moreModules = map[string][]string{
 	BusSCSI: {"virtio_scsi", "sd_mod"},
 	BusIDE:  {"ahci", "ata_piix", "sd_mod"},
 	BusNVMe: {"nvme"},
+	BusXen:  {"xen_blkfront", "xen_netfront"},
 }
 
 // moduleSet is what a kernel's modules directory says about its modules.
@@ -68,7 +73,11 @@ func readModules(dep, builtin io.Reader) (*moduleSet, error) {
 // initial RAM file system: modules.list is loaded at every boot, modules-NAME.list
 // for a disk on that bus. What the kernel has no drivers for has no list.
 func (s *moduleSet) lists() (map[string][]string, error) {
-	always, err := s.Order(guestModules[:]...)
+	want := guestModules[:]
+	if s.file[checksum] != "" {
+		want = append([]string{checksum}, want...)
+	}
+	always, err := s.Order(want...)
 	if err != nil {
 		return nil, err
 	}

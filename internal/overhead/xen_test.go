@@ -1,0 +1,35 @@
+package overhead
+
+import (
+	"testing"
+
+	"tare/internal/bench"
+)
+
+// A domain in an outer guest that runs Xen: the control domain's part and the
+// domain's are the hypervisor's account, whatever the outer guest's kernel claims.
+func TestShareOfADomainInAMachine(t *testing.T) {
+	scope := nestedScope(bench.Scope{OwnKernel: true, Domain: 3, Helpers: process("xl"), Shared: process("xenstored")})
+	s := shareOf([]bench.ActorOutcome{subject("subject", scope)},
+		hostAt(1.3), agentAt("subject", 0.4),
+		counters(bench.Inner, "subject", "layer", map[string]float64{bench.CPUOf("vcpu"): 0.5, bench.CPUOf("dom0"): 0.2,
+			bench.CPUOf("xl"): 0.01, bench.CPUOf("xenstored"): 0.03}, every...),
+		counters(bench.Outer, "subject", "agent", map[string]float64{bench.ColCPUBusy: 0.9}, every...),
+		helpersAt("subject", 700e6, map[string]float64{"vcpu": 1.0, "iothread": 0.1, "vmm": 0.05}))
+	wantShare(t, s, map[string]float64{fGuestCPU: 0.4, fLayerCPU: 0.75})
+	for part, v := range map[string]float64{"inner vcpu": 0.1, "inner dom0": 0.16, "inner xl": 0.01, "inner xenstored": 0.03, "vcpu": 0.3, "iothread": 0.1, "vmm": 0.05} {
+		approx(t, part, s.parts[part], v)
+	}
+}
+
+// On a host that is the control domain the other domains' time is beyond its
+// own counters, and nothing of it is taken for the rest of the host.
+func TestShareOfADomain(t *testing.T) {
+	scope := &bench.Scope{OwnKernel: true, Domain: 3, Helpers: process("xl")}
+	s := shareOf([]bench.ActorOutcome{subject("subject", scope)},
+		hostAt(0.3), agentAt("subject", 0.8),
+		counters(bench.Layer, "subject", bench.MeterDomain, map[string]float64{bench.CPUOf("vcpu"): 0.9, bench.CPUOf("dom0"): 0.31}, every...),
+		helpersAt("subject", 10e6, map[string]float64{"xl": 0.02}))
+	wantShare(t, s, map[string]float64{fGuestCPU: 0.8, fLayerCPU: 0.12, fBusyCPU: 1.2, fLayerMem: 10e6})
+	approx(t, "vcpu", s.parts["vcpu"], 0.1)
+}

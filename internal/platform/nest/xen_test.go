@@ -1,0 +1,40 @@
+package nest_test
+
+import (
+	"context"
+	"testing"
+
+	"tare/internal/bench"
+	"tare/internal/image"
+	"tare/internal/platform/nest"
+	"tare/internal/platform/platformtest"
+	"tare/internal/platform/qemu"
+	"tare/internal/platform/xen"
+)
+
+// underXen is setup for outer guests that are control domains.
+func underXen(t *testing.T) nest.Setup {
+	t.Helper()
+	s := setup(t)
+	hosts := image.NewXenHosts(bench.StateDir)
+	s.Hypervisor = image.Hypervisor
+	s.Hosts = func(ctx context.Context) (nest.HostImage, error) { return hosts.Open(ctx) }
+	s.Versions = func() (map[string]string, error) {
+		m, err := hosts.Manifest()
+		return m.Programs, err
+	}
+	return s
+}
+
+// Reduced sets, as those of the others: each instance is the boot of a hypervisor,
+// a control domain and a domain, all emulated.
+func TestConformanceXenPV(t *testing.T) { conformUnderXen(t, xen.PV(), "network") }
+
+func TestConformanceXenPVH(t *testing.T) { conformUnderXen(t, xen.PVH(), "network") }
+
+func TestConformanceXenHVM(t *testing.T) { conformUnderXen(t, xen.HVM(), "network") }
+
+func conformUnderXen(t *testing.T, inner bench.Platform, only ...string) {
+	t.Helper()
+	platformtest.Run(t, nest.New(inner, qemu.TCG(), underXen(t)), platformtest.Options{Slow: slow, Only: only})
+}

@@ -1,0 +1,236 @@
+package xen
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/cgroup"
+	"tare/internal/clock"
+	"tare/internal/platform/launch"
+	"tare/internal/platform/vm"
+)
+
+// engine starts the domains of one run.
+type engine struct {
+	platform             Platform
+	env                  bench.Env
+	cgroups              *cgroup.FS
+	kernel, initrd, root string
+	vifScript            string
+	undo                 launch.Undo
+}
+
+// Files of an instance, in its directory.
+const (
+	fileConfig   = "domain.cfg"
+	fileMessages = "xl.log"
+	fileConsole  = "console.log"
+)
+
+// Open implements [bench.Platform].
+func (p Platform) Open(ctx context.Context, env bench.Env) (bench.Engine, error) {
+	g := &engine{platform: p, env: env}
+	if err := g.open(ctx); err != nil {
+		return nil, fmt.Errorf("open %s: %w", p.Name(), g.undo.Fail(ctx, err))
+	}
+	return g, nil
+}
+
+func (g *engine) open(ctx context.Context) (err error) {
+	if _, err := g.platform.Check(ctx); err != nil {
+		return err
+	}
+	if g.cgroups, err = cgroup.Detect(); err != nil {
+		return err
+	}
+	if g.kernel, g.initrd, err = vm.Boot(ctx, g.env); err != nil {
+		return err
+	}
+	disk, err := g.env.Image.Disk(ctx)
+	if err != nil {
+		return fmt.Errorf("disk of the image: %w", err)
+	}
+	if disk, err = filepath.Abs(disk); err != nil {
+		return err
+	}
+	if g.root, err = g.rootDevice(ctx, disk); err != nil {
+		return err
+	}
+	g.vifScript, err = writeVIFScript(g.env)
+	return err
+}
+
+// Close implements [bench.Engine].
+func (g *engine) Close(ctx context.Context) error {
+	if err := g.undo.Run(ctx); err != nil {
+		return fmt.Errorf("close %s: %w", g.platform.Name(), err)
+	}
+	return nil
+}
+
+// Start implements [bench.Engine].
+func (g *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
+	i := &instance{id: l.ID, dir: l.Dir}
+	err := vm.CheckShape(l)
+	if err == nil {
+		err = g.start(ctx, l, i)
+	}
+	if err == nil {
+		return i, nil
+	}
+	if log := i.Log(); log != "" {
+		err = fmt.Errorf("%w\n%s", err, log)
+	}
+	return nil, fmt.Errorf("start %s %s: %w", g.platform.Name(), l.ID, i.undo.Fail(ctx, err))
+}
+
+func (g *engine) start(ctx context.Context, l bench.Launch, i *instance) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := g.confine(l, i); err != nil {
+		return err
+	}
+	m := machine{
+		id: l.ID, kind: g.platform.kind, shape: l.Shape, cpus: l.CPUSet, pin: l.Options[optPin] == "on",
+		kernel: g.kernel, initrd: g.initrd, bridge: g.env.Lab.Bridge(), vifScript: g.vifScript,
+	}
+	if err := g.disks(ctx, l, i, &m); err != nil {
+		return err
+	}
+	var err error
+	if m.lease, err = g.env.Lab.Allocate(); err != nil {
+		return fmt.Errorf("address: %w", err)
+	}
+	i.addr = m.lease.Addr.Addr()
+	text, err := m.config()
+	if err != nil {
+		return err
+	}
+	config := filepath.Join(l.Dir, fileConfig)
+	i.undo.Add(func(context.Context) error { return i.removeFiles(config) })
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		return err
+	}
+	if err := i.undo.Register(g.env.Ledger, bench.KindProcess, l.ID, i.endHelpers); err != nil {
+		return err
+	}
+	if err := i.undo.Register(g.env.Ledger, bench.KindDomain, l.ID, i.destroy); err != nil {
+		return err
+	}
+	return g.create(ctx, i, config)
+}
+
+// confine makes the control group of what xl leaves running beside the domain,
+// to be found again; it limits nothing.
+func (g *engine) confine(l bench.Launch, i *instance) error {
+	i.group = g.cgroups.Group(g.env.Run + "/" + l.ID)
+	err := i.undo.Register(g.env.Ledger, bench.KindCgroup, i.group.Name(), func(context.Context) error { return i.group.Remove() })
+	if err != nil {
+		return err
+	}
+	if _, _, err = g.cgroups.Create(i.group.Name(), cgroup.Limits{}); err != nil {
+		return err
+	}
+	i.unenforced = vm.GuestKeeps(l.Shape)
+	if l.Shape.DiskIOPS > 0 {
+		i.unenforced = append(i.unenforced, cgroup.DiskRate)
+	}
+	return nil
+}
+
+// create creates the domain and opens its console.
+func (g *engine) create(ctx context.Context, i *instance, config string) error {
+	messages, err := os.Create(filepath.Join(i.dir, fileMessages))
+	if err != nil {
+		return err
+	}
+	defer messages.Close()
+	path, err := launch.Program("xl")
+	if err != nil {
+		return err
+	}
+	i.argv = []string{"xl", "create", "-q", config}
+	cmd := exec.CommandContext(ctx, path, i.argv[1:]...)
+	cmd.Dir = i.dir
+	cmd.Env = []string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), bench.ProcessMark + "=" + i.id}
+	cmd.Stdout, cmd.Stderr = messages, messages
+	i.created = true // maybe in part only
+	err = i.group.Around(func(born syscall.SysProcAttr) error {
+		born.Setsid = true // Ctrl-C is for tare, which destroys the domain in order
+		cmd.SysProcAttr = &born
+		i.launched = clock.Now()
+		return cmd.Start()
+	})
+	if err != nil {
+		return err
+	}
+	if err := cmd.Wait(); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return fmt.Errorf("xl create: %w", err)
+	}
+	out, err := launch.Output(ctx, "xl", "domid", i.id)
+	if err != nil {
+		return err
+	}
+	if i.number, err = strconv.Atoi(strings.TrimSpace(string(out))); err != nil {
+		return fmt.Errorf("xl domid %s: %q is not a number", i.id, out)
+	}
+	return g.connect(ctx, i)
+}
+
+// consoleWithin bounds how long xenconsoled may take to serve a new domain.
+const consoleWithin = 10 * time.Second
+
+// connect opens the terminal by which xenconsoled serves the domain's console.
+func (g *engine) connect(ctx context.Context, i *instance) error {
+	ctx, cancel := context.WithTimeout(ctx, g.env.Patience(consoleWithin))
+	defer cancel()
+	for {
+		// Exits with 1 while the node is not there.
+		out, err := launch.Output(ctx, "xenstore-read", fmt.Sprintf("/local/domain/%d/console/tty", i.number))
+		if tty := strings.TrimSpace(string(out)); err == nil && tty != "" {
+			i.stream, err = openConsole(tty, filepath.Join(i.dir, fileConsole))
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("console of domain %d: %w%w", i.number, err, bench.Hint("is xenconsoled running?"))
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// vifScript is what xl runs when a domain's network device has appeared in the
+// control domain and when it goes: it takes it into the lab, on the bridge. xl waits
+// for the script; the backend for the word in the store
+// (Documentation of xen-network-scripts).
+const vifScript = `#!/bin/sh
+[ "$1" = online ] || [ "$1" = add ] || exit 0
+ip link set dev "$vif" netns %[1]s &&
+nsenter --net=%[1]s ip link set dev "$vif" master %[2]s up &&
+xenstore-write "$XENBUS_PATH/hotplug-status" connected && exit 0
+xenstore-write "$XENBUS_PATH/hotplug-status" error
+exit 1
+`
+
+func writeVIFScript(e bench.Env) (string, error) {
+	path, err := filepath.Abs(filepath.Join(e.Dir, "vif"))
+	if err != nil {
+		return "", err
+	}
+	return path, os.WriteFile(path, fmt.Appendf(nil, vifScript, e.Lab.NetNS(), e.Lab.Bridge()), 0o755)
+}
+
+// device is the name of the domain's network device in the control domain.
+func (i *instance) device() string { return fmt.Sprintf("vif%d.0", i.number) }
