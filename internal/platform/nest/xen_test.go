@@ -2,6 +2,7 @@ package nest_test
 
 import (
 	"context"
+	"os"
 	"testing"
 
 	"tare/internal/bench"
@@ -30,9 +31,24 @@ func underXen(t *testing.T) nest.Setup {
 // a control domain and a domain, all emulated.
 func TestConformanceXenPV(t *testing.T) { conformUnderXen(t, xen.PV(), "network") }
 
-func TestConformanceXenPVH(t *testing.T) { conformUnderXen(t, xen.PVH(), "network") }
+func TestConformanceXenPVH(t *testing.T) {
+	takesLong(t)
+	conformUnderXen(t, xen.PVH(), "network")
+}
 
-func TestConformanceXenHVM(t *testing.T) { conformUnderXen(t, xen.HVM(), "network") }
+func TestConformanceXenHVM(t *testing.T) {
+	takesLong(t)
+	conformUnderXen(t, xen.HVM(), "network")
+}
+
+// takesLong skips what shares all but a line of its domain's description with a
+// test that is always run.
+func takesLong(t *testing.T) {
+	t.Helper()
+	if os.Getenv("TARE_LONG") == "" {
+		t.Skip("takes a minute and differs from xen-pv in the domain's type alone: TARE_LONG=1 runs it, as scripts/conformance does")
+	}
+}
 
 func conformUnderXen(t *testing.T, inner bench.Platform, only ...string) {
 	t.Helper()
