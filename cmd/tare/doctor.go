@@ -56,7 +56,7 @@ that matter to a measurement. Changes nothing.`,
 				return err
 			}
 			d := diagnosis{Host: facts, Meters: meters(), Programs: host.FindPrograms(c.Context(), host.Needed())}
-			for _, p := range a.checkAll(c.Context()) {
+			for _, p := range a.checkAll(c.Context(), checkDeadline) {
 				s := platformState{Name: p.Name(), Available: p.err == nil,
 					Version: p.Version, Label: p.Label, Programs: p.Availability.Programs}
 				for _, c := range p.Availability.Caveats {

@@ -119,6 +119,10 @@ failed; 64 usage.`,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.PersistentFlags().StringVar(&a.state, "state", defaultState(), "where images, daemons' data and the ledger are kept")
+	root.PersistentPreRunE = func(*cobra.Command, []string) (err error) {
+		a.state, err = filepath.Abs(a.state)
+		return err
+	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &statusError{exitUsage, err} })
 	root.AddCommand(
 		a.doctorCommand(), a.listCommand(), a.imageCommand(), a.planCommand(), a.runCommand(),

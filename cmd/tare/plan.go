@@ -131,7 +131,7 @@ func (a *app) plan(ctx context.Context, r *request, trial func(*spec.Experiment)
 			return nil, err
 		}
 	}
-	found := a.checkAll(ctx)
+	found := a.checkAll(ctx, runCheckDeadline)
 	in := plan.Inputs{
 		Seed:  r.seed,
 		Host:  plan.Host{CPUs: facts.Usable, Memory: facts.Memory, LLC: facts.LLC, DiskFree: facts.DiskFree},

@@ -43,9 +43,12 @@ func (a *app) outersOf(inner string) []string {
 	return names
 }
 
-// checkDeadline bounds a platform's check, so that doctor stays quick whatever
-// a broken program does.
-const checkDeadline = 800 * time.Millisecond
+// How long a platform's check may take: doctor stays quick whatever a broken
+// program does; a run must not lose a platform because the host is busy.
+const (
+	checkDeadline    = 800 * time.Millisecond
+	runCheckDeadline = 15 * time.Second
+)
 
 // checked is a platform with what its check found.
 type checked struct {
@@ -55,18 +58,18 @@ type checked struct {
 }
 
 // checkAll checks every platform at once.
-func (a *app) checkAll(ctx context.Context) []checked {
+func (a *app) checkAll(ctx context.Context, limit time.Duration) []checked {
 	ps := append(a.platforms(), a.nestings()...)
 	found := make([]checked, len(ps))
 	var wg sync.WaitGroup
 	for i, p := range ps {
 		wg.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, checkDeadline)
+			ctx, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()
 			av, err := p.Check(ctx)
 			if ctx.Err() != nil && err != nil {
-				err = fmt.Errorf("no answer within %v: %w: %w%w", checkDeadline, bench.ErrUnavailable, err,
-					bench.Hint("a program of this platform hangs; run it by hand"))
+				err = fmt.Errorf("no answer within %v: %w%w: %w", limit, bench.ErrUnavailable,
+					bench.Hint("the host is busy, or a program of this platform hangs; run it by hand"), err)
 			}
 			found[i] = checked{p, av, err}
 		})

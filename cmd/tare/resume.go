@@ -74,7 +74,7 @@ func (a *app) resume(ctx context.Context, dir string, m manner) error {
 		return fmt.Errorf("the run used image %s, this program has %s: %w%w", h.Image, img.Digest(), bench.ErrInvalid,
 			bench.Hint("trials on different images must not be mixed; start a new run"))
 	}
-	found := a.checkAll(ctx)
+	found := a.checkAll(ctx, runCheckDeadline)
 	for _, p := range found {
 		if was, ok := h.Platforms[p.Name()]; ok && p.err == nil && was.Version != p.Version {
 			return fmt.Errorf("the run used %s %s, this host has %s now: %w%w", p.Name(), was.Version, p.Version, bench.ErrInvalid,

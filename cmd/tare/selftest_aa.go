@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -69,10 +70,30 @@ func (a *app) trials(ctx context.Context, name string, text []byte, t *trialSet,
 	}
 	t.m.again = "the same command with -o " + t.out
 	if _, err := os.Stat(filepath.Join(t.out, "run.json")); err == nil {
+		if err := isRunOf(t.out, text); err != nil {
+			return err
+		}
 		return a.resume(ctx, t.out, t.m)
 	}
 	r := &request{name: name, text: text, set: t.set}
 	return a.run(ctx, r, t.out, t.m)
+}
+
+// isRunOf is an error unless the run in dir is of exactly this specification.
+func isRunOf(dir string, text []byte) error {
+	r, err := store.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	found, err := r.Spec()
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(found, text) {
+		return usageError("-o %s: there is a run of something else, %q: go on with it by the command and flags that began it", dir, r.Plan().Experiment)
+	}
+	return nil
 }
 
 func (a *app) selftestAACommand() *cobra.Command {

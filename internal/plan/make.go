@@ -72,6 +72,7 @@ func Make(e *spec.Experiment, in Inputs) (*bench.Plan, error) {
 	}
 	m.plan.Trials = order(m.plan.Scenes, e.Blocks, m.plan.Seed)
 	m.plan.Warnings = append(m.plan.Warnings, m.findings.warnings()...)
+	m.plan.Warnings = append(m.plan.Warnings, injected(e.Inject)...)
 	m.estimate(e)
 	return m.plan, nil
 }
@@ -97,7 +98,9 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 		if err != nil {
 			return err
 		}
-		inject(&built, e.Inject)
+		if err := inject(&built, e); err != nil {
+			return err
+		}
 		built.Unmetered = slices.ContainsFunc(e.Unmetered, func(r bench.PlatformRef) bool { return r.String() == ref.String() })
 		m.plan.Scenes = append(m.plan.Scenes, built)
 	}
