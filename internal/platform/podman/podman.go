@@ -46,7 +46,9 @@ func setup(_ context.Context, _ bench.Env, state string) (oci.Service, error) {
 func global(s oci.Site) []string {
 	return []string{
 		"--root", filepath.Join(s.State, "store"), "--runroot", filepath.Join(s.State, "run"), "--tmpdir", filepath.Join(s.State, "tmp"),
-		"--storage-driver", "vfs", "--cgroup-manager", "cgroupfs", "--runtime", s.Launch.Options["runtime"],
+		"--storage-driver", "vfs", "--cgroup-manager", "cgroupfs",
+		// What the runtime notes of a container must go with a killed run, too.
+		"--runtime", s.Launch.Options["runtime"], "--runtime-flag", "root=" + filepath.Join(s.State, "runtime"),
 	}
 }
 
