@@ -145,6 +145,9 @@ func TestJUnitHasACaseForEveryEffect(t *testing.T) {
 		for _, row := range c.Rows {
 			e := row.Effect
 			if e == nil {
+				if row.Failed > 0 && row.Metric.Headline {
+					at++
+				}
 				continue
 			}
 			k := s.Cases[at]
@@ -165,6 +168,28 @@ func TestJUnitHasACaseForEveryEffect(t *testing.T) {
 	if at != len(s.Cases) || s.Failures == 0 || s.Skipped == 0 {
 		t.Errorf("%d effects, suite %+v", at, s)
 	}
+}
+
+// A baseline that fails leaves nothing to compare with; CI must not see green.
+func TestJUnitFailsWhereTheBaselineFailed(t *testing.T) {
+	r := synthetic(t)
+	row := &r.Cases[0].Rows[0]
+	for i := range r.Cases[0].Rows {
+		if r.Cases[0].Rows[i].Baseline && r.Cases[0].Rows[i].Metric.Headline {
+			row = &r.Cases[0].Rows[i]
+		}
+	}
+	row.Failed, row.N = 2, 1
+	var b bytes.Buffer
+	if err := JUnit(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range parseJUnit(t, b.Bytes()).Cases {
+		if k.Name == row.Platform+" "+row.Metric.Name && k.Class == "tare."+r.Cases[0].Name && k.Failure != nil {
+			return
+		}
+	}
+	t.Errorf("no failure of %s in\n%s", row.Platform, b.Bytes())
 }
 
 func TestJUnitOfAGate(t *testing.T) {

@@ -38,15 +38,18 @@ type junitMessage struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit writes a test case for every effect. It fails if a launch did not
-// finish or the comparison is unfair, and is skipped, with the reason, if the
-// data do not decide. That two platforms differ is no failure.
+// JUnit writes a test case for every effect, and for a baseline whose launches
+// failed. It fails if a launch did not finish or the comparison is unfair, and
+// is skipped, with the reason, if the data do not decide. That two platforms differ is no failure.
 func JUnit(w io.Writer, r *overhead.Result) error {
 	s := junitSuite{Name: "tare " + r.Experiment, Time: decimals(r.Seconds, 3), Timestamp: r.Started}
 	for _, c := range r.Cases {
 		for _, row := range c.Rows {
-			if row.Effect != nil {
+			switch {
+			case row.Effect != nil:
 				s.add(effectCase(r, &c, &row))
+			case row.Failed > 0 && row.Metric.Headline:
+				s.add(junitCase{Class: "tare." + c.Name, Name: labelled(row.Platform, row.Label) + " " + row.Metric.Name, Failure: launchesFailed(r, &c, &row)})
 			}
 		}
 	}
@@ -61,13 +64,18 @@ func effectCase(r *overhead.Result, c *overhead.Case, row *overhead.Row) junitCa
 	}
 	switch {
 	case row.Failed > 0:
-		k.Failure = &junitMessage{Message: fmt.Sprintf("%d of %d launches failed", row.Failed, row.Failed+row.Missing+row.N), Type: "launch", Text: failuresOf(r, c.Name+"/"+row.Platform)}
+		k.Failure = launchesFailed(r, c, row)
 	case e.Verdict == overhead.Unfair:
 		k.Failure = &junitMessage{Message: printable(e.Unfair), Type: "unfair"}
 	case e.Verdict == overhead.Inconclusive, e.Verdict == overhead.Refused:
 		k.Skipped = &junitMessage{Message: printable(e.Words)}
 	}
 	return k
+}
+
+func launchesFailed(r *overhead.Result, c *overhead.Case, row *overhead.Row) *junitMessage {
+	message := fmt.Sprintf("%d of %d launches failed", row.Failed, row.Failed+row.Missing+row.N)
+	return &junitMessage{Message: message, Type: "launch", Text: failuresOf(r, c.Name+"/"+row.Platform)}
 }
 
 // failuresOf are a scene's failures, a line each.
