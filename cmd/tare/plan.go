@@ -23,6 +23,7 @@ import (
 
 // request is what a user asks to be planned.
 type request struct {
+	id        string // of the run; chosen if empty
 	name      string // a path or a built-in's name
 	text      []byte // the specification itself, if it is not to be looked up by name
 	set       []string
@@ -35,6 +36,32 @@ func (r *request) flags(c *cobra.Command) {
 	c.Flags().StringArrayVar(&r.set, "set", nil, "replace a value of the specification: path=value, such as timing.measure=10s (repeatable)")
 	c.Flags().StringSliceVar(&r.platforms, "platforms", nil, "measure these platforms instead, such as native,docker[net=host]")
 	c.Flags().Uint64Var(&r.seed, "seed", 0, "seed of the order of trials (default: chosen and recorded)")
+}
+
+// check is an error if the platforms on the command line are none or unknown.
+func (r *request) check(a *app, c *cobra.Command) error {
+	if !c.Flags().Changed("platforms") {
+		return nil
+	}
+	if r.platforms = joinOptions(r.platforms); len(r.platforms) == 0 {
+		return errNoPlatform()
+	}
+	return a.known(r.platforms)
+}
+
+func errNoPlatform() error {
+	return usageError("--platforms: none is named%w", bench.Hint("such as --platforms native,docker[net=host]; tare list platforms shows them"))
+}
+
+// known is an error unless each is a platform as a specification names it.
+func (a *app) known(platforms []string) error {
+	words := a.vocabulary()
+	for _, p := range platforms {
+		if err := spec.CheckPlatform(p, words); err != nil {
+			return fmt.Errorf("--platforms %s: %w", strings.Join(platforms, ","), err)
+		}
+	}
+	return nil
 }
 
 // overrides are the --set arguments, with --platforms as one of them.
@@ -98,6 +125,15 @@ func (r *request) read() (file string, text []byte, err error) {
 			bench.Hint("name a YAML file, or a built-in experiment: tare list experiments"))
 	}
 	text, err = experiment.Find(r.name)
+	if err != nil {
+		var names []string
+		for _, info := range experiment.List() {
+			names = append(names, info.Name)
+		}
+		if n := spec.Nearest(r.name, names); n != "" {
+			err = fmt.Errorf("there is no file %s and no built-in experiment of that name; did you mean %q?%w: %w", r.name, n, bench.Hint(bench.HintOf(err)), bench.ErrInvalid)
+		}
+	}
 	return r.name + ".yaml", text, err
 }
 
@@ -196,6 +232,9 @@ built-in experiment.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			r.name, r.seeded = args[0], c.Flags().Changed("seed")
+			if err := r.check(a, c); err != nil {
+				return err
+			}
 			p, err := a.plan(c.Context(), &r, nil)
 			if err != nil {
 				return err

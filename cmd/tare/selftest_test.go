@@ -79,7 +79,7 @@ func fakePart(a *app, name selftest.Part, held selftest.Held, err error, asked *
 			return err
 		}
 		f := &selftest.Finding{Part: name, Size: 1, Unit: "runs", Claims: []selftest.Claim{{Claim: "the claim of " + string(name), Found: "something", Held: held}}}
-		return a.keep(f, selftest.Origin{Tare: version}, host.Facts{Hostname: "h"}, keeping{})
+		return a.keep(f, selftest.Origin{Tare: version, Command: a.asked()}, host.Facts{Hostname: "h"}, keeping{})
 	}
 	return selftestPart{c, 30 * time.Minute}
 }
@@ -138,7 +138,7 @@ func TestSelftestInject(t *testing.T) {
 		}
 	}
 	r := start(t, state, "report", dir)
-	r.ends(exitDone)
+	r.end()
 	if want := "self-test: a slowdown of 5 % is found within 30 blocks in at least 90 % of runs; "; !strings.Contains(r.stdout.String(), want) {
 		t.Errorf("%q is not in\n%s", want, r.stdout.String())
 	}

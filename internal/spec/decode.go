@@ -17,6 +17,8 @@ import (
 type decoder struct {
 	words Vocabulary
 	errs  Errors
+	// unread: of the experiment's platforms not all could be read, so that whether one is among them is not known.
+	unread bool
 }
 
 // fault returns err as one of ours; an error without a place is about the file.
