@@ -23,7 +23,6 @@ import (
 
 // request is what a user asks to be planned.
 type request struct {
-	id        string // of the run; chosen if empty
 	name      string // a path or a built-in's name
 	text      []byte // the specification itself, if it is not to be looked up by name
 	set       []string

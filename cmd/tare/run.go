@@ -93,7 +93,7 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	if err := needRoot("run"); err != nil {
 		return err
 	}
-	id := cmp.Or(r.id, newID(time.Now()))
+	id := newID(time.Now())
 	if out == "" {
 		out = filepath.Join("results", id)
 	}
