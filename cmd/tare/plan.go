@@ -169,7 +169,7 @@ func (a *app) plan(ctx context.Context, r *request, trial func(*spec.Experiment)
 	found := a.checkAll(ctx, runCheckDeadline)
 	in := plan.Inputs{
 		Seed:  r.seed,
-		Host:  plan.Host{CPUs: facts.Usable, Memory: facts.Memory, LLC: facts.LLC, DiskFree: facts.DiskFree},
+		Host:  planHost(facts),
 		Words: words,
 	}
 	in.Available, in.Skips = offer(found)
@@ -183,6 +183,10 @@ func (a *app) plan(ctx context.Context, r *request, trial func(*spec.Experiment)
 		return nil, err
 	}
 	return &planned{p, text, e.MaxTime, facts, found}, nil
+}
+
+func planHost(f *host.Facts) plan.Host {
+	return plan.Host{CPUs: f.Usable, Memory: f.Memory, LLC: f.LLC, DiskFree: f.DiskFree}
 }
 
 // checkFiles is an error for a file a workload wants copied that is not there:
