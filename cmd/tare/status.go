@@ -70,20 +70,11 @@ func (a *app) say(err error) {
 	case errors.As(err, &faults):
 		fmt.Fprint(a.stderr, faults.Text())
 	case !errors.As(err, &s) || s.err != nil:
-		fmt.Fprintf(a.stderr, "tare: %s\n", plainly(err))
+		fmt.Fprintf(a.stderr, "tare: %s\n", bench.Reason(err))
 		if h := bench.HintOf(err); h != "" {
 			fmt.Fprintf(a.stderr, "hint: %s\n", h)
 		}
 	}
-}
-
-// plainly is an error's text without the words that only sort it.
-func plainly(err error) string {
-	text := err.Error()
-	for _, kind := range []error{bench.ErrInvalid, bench.ErrUnavailable} {
-		text = strings.TrimSuffix(text, ": "+kind.Error())
-	}
-	return text
 }
 
 func statusOf(err error) int {
