@@ -213,7 +213,7 @@ func checkFiles(p *bench.Plan, llc bench.Bytes) error {
 					continue
 				}
 				if _, err := os.Stat(f.HostPath); err != nil {
-					return fmt.Errorf("scene %s: file to copy: %w: %w%w", s.Case, bench.ErrInvalid, err,
+					return fmt.Errorf("scene %s: file to copy: %w: %w%w", s.Case, err, bench.ErrInvalid,
 						bench.Hint("paths under files are relative to the directory tare is started in"))
 				}
 			}
@@ -226,7 +226,7 @@ func (a *app) planCommand() *cobra.Command {
 	var r request
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "plan SPEC",
+		Use:   "plan SPEC|NAME",
 		Short: "Show the trials an experiment would run, in order; run nothing",
 		Long: `Shows every trial of a specification in order, the seed, where each actor
 would run and the time it would take. SPEC is a YAML file or the name of a
@@ -241,6 +241,9 @@ built-in experiment.`,
 			p, err := a.plan(c.Context(), &r, nil)
 			if err != nil {
 				return err
+			}
+			if err := checkFiles(p.Plan, p.facts.LLC); err != nil {
+				p.Warnings = append(p.Warnings, "it cannot run yet: "+bench.Reason(err))
 			}
 			if asJSON {
 				return writeJSON(a.stdout, p.Plan)

@@ -36,7 +36,10 @@ func (a *app) runCommand() *cobra.Command {
 		Short: "Run an experiment and report what isolation costs",
 		Long: `Runs an experiment: a YAML file, or a built-in one by name (tare list
 experiments). Every trial is stored as soon as it is finished, so a run that is
-stopped can be resumed.`,
+stopped, by Ctrl-C or --max-time, can be resumed.
+
+Exit status: 0 every headline effect is decided; 2 not all of them, or the run was
+stopped; 3 the specification is invalid or a comparison unfair; 4 a trial failed.`,
 		Example: `  tare run quick
   tare run quick --platforms native,docker --set blocks=10
   tare run my.yaml -o results/mine --seed 7 --max-time 1h`,
@@ -98,7 +101,11 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 		out = filepath.Join("results", id)
 	}
 	// A bad specification is found before anything is built or asked for.
-	if _, err := a.plan(ctx, r, nil); errors.Is(err, bench.ErrInvalid) {
+	before, err := a.plan(ctx, r, nil)
+	if err == nil {
+		err = checkFiles(before.Plan, before.facts.LLC)
+	}
+	if errors.Is(err, bench.ErrInvalid) {
 		return err
 	}
 	release, err := a.claim(ctx)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -125,7 +126,11 @@ func (d *decoder) boolean(n *node, into *bool) {
 	}
 	v, ok := n.value.(bool)
 	if !ok {
-		d.fail(n.place, "expected true or false, found %s", n.kindName())
+		hint := bench.Hint("")
+		if slices.Contains([]string{"yes", "no", "on", "off"}, strings.ToLower(n.text)) {
+			hint = "write true or false: since YAML 1.2 this is a text"
+		}
+		d.fail(n.place, "expected true or false, found %s%w", n.kindName(), hint)
 		return
 	}
 	*into = v

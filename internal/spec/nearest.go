@@ -24,12 +24,25 @@ func oneOf(words []string) bench.Hint {
 }
 
 // Nearest returns the word closest to w, or "" when none is close: at most one
-// slip of the keyboard for every three letters.
+// slip of the keyboard for every three letters, or else the only one that w is a
+// part of.
 func Nearest(w string, words []string) string {
 	best, at := "", max(1, len(w)/3)+1
 	for _, c := range words {
 		if d := slips(strings.ToLower(w), strings.ToLower(c)); d < at {
 			best, at = c, d
+		}
+	}
+	if best != "" || len(w) < 3 {
+		return best
+	}
+	for _, c := range words {
+		switch {
+		case !strings.Contains(strings.ToLower(c), strings.ToLower(w)):
+		case best != "":
+			return "" // not the only one
+		default:
+			best = c
 		}
 	}
 	return best

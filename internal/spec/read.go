@@ -79,7 +79,7 @@ func (d *decoder) baseline(n *node, e *Experiment) bench.PlatformRef {
 	}
 	ref, ok := d.platform(n)
 	if ok && !d.among(e.Platforms, ref) {
-		d.fail(n.place, "the baseline %s is not among the platforms%w", ref, bench.Hint("add it to platforms"))
+		d.fail(n.place, "the baseline %s is not among the platforms%w", ref, bench.Hint("add it to platforms, or name another one as baseline"))
 	}
 	return ref
 }

@@ -123,6 +123,9 @@ func (d *decoder) subject(f map[string]*node, s Scene, a *Actor) {
 		}
 		return
 	}
+	if f["workload"] == nil && f["startup"] != nil && f["startup"].value != false {
+		return // what startup says could not be read
+	}
 	if f["workload"] == nil {
 		d.fail(a.Places.At(""), "scene %q has nothing to measure%w", s.Name, bench.Hint("give it a workload, or startup: true"))
 		return
