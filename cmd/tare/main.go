@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -92,7 +93,10 @@ func usageStatus(c *cobra.Command) {
 					words = append(words, sub.Name())
 				}
 			}
-			if len(args) > 0 {
+			if said := err.Error(); strings.HasPrefix(said, "accepts ") || strings.HasPrefix(said, "requires ") {
+				_, wanted, _ := strings.Cut(c.Use, " ")
+				err = fmt.Errorf("%s takes %s; %s given", c.CommandPath(), wanted, are(len(args), "argument"))
+			} else if len(args) > 0 {
 				if n := spec.Nearest(args[0], words); n != "" && n != args[0] {
 					err = fmt.Errorf("%w; did you mean %q?", err, n)
 				}
