@@ -60,6 +60,7 @@ func (a *app) listPlatforms(asJSON bool) error {
 			fmt.Fprintf(a.stdout, "    %s=%s  %s\n", o.Name, strings.Join(o.Values, "|"), o.Doc)
 		}
 	}
+	fmt.Fprintln(a.stdout, "\nThe first value of an option is what holds where it is not named, such as docker[net=host,storage=volume].")
 	fmt.Fprintln(a.stdout, "\nNestings, written INNER@OUTER, each with its own options: docker[net=host]@qemu-tcg[cache=writeback]")
 	for _, outer := range rows {
 		var inner []string

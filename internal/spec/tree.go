@@ -71,6 +71,10 @@ func (n *node) kindName() string {
 	case n.kind == sequence:
 		return "a list"
 	}
+	const most = 60 // characters: the excerpt shows the place
+	if text := []rune(n.text); len(text) > most {
+		return fmt.Sprintf("%q and so on", string(text[:most]))
+	}
 	return fmt.Sprintf("%q", n.text)
 }
 
