@@ -61,6 +61,8 @@ const (
 	ColMemUsed  = "mem_used_bytes"  // memory in use, page cache excluded
 	ColMemCache = "mem_cache_bytes" // page cache
 	ColMemRSS   = "mem_rss_bytes"   // resident set of processes
+	// ColMemShared is memory that processes share and no file backs: tmpfs, memfd, System V. Kernels count it as page cache.
+	ColMemShared = "mem_shared_bytes"
 	// ColSwapUsed is memory swapped out now. Where it grows, memory went to the disk meanwhile.
 	ColSwapUsed = "mem_swap_bytes"
 

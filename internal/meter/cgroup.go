@@ -27,7 +27,7 @@ type source struct {
 
 var cgroupColumns = []string{
 	bench.ColCPUBusy, bench.ColCPUUser, bench.ColCPUSystem,
-	bench.ColMemUsed, bench.ColMemCache,
+	bench.ColMemUsed, bench.ColMemCache, bench.ColMemShared,
 	bench.ColDiskRead, bench.ColDiskWrite, bench.ColDiskReadOps, bench.ColDiskWriteOps,
 }
 
@@ -38,6 +38,7 @@ const (
 	cgSystem
 	cgMem
 	cgCache
+	cgShared
 	cgRead
 	cgWrite
 	cgReadOps
@@ -163,9 +164,22 @@ func parseCPUAcctStat(b []byte, v []float64) error {
 
 func parseCPUStat(b []byte, v []float64) error { return keyed("cpu.stat", b, v, 1e-6, cpuStatKeys) }
 
-func parseMemoryV1(b []byte, v []float64) error { return keyed("memory.stat", b, v, 1, memoryV1Keys) }
+func parseMemoryV1(b []byte, v []float64) error {
+	shared(b, v, "total_shmem")
+	return keyed("memory.stat", b, v, 1, memoryV1Keys)
+}
 
-func parseMemoryV2(b []byte, v []float64) error { return keyed("memory.stat", b, v, 1, memoryV2Keys) }
+func parseMemoryV2(b []byte, v []float64) error {
+	shared(b, v, "shmem")
+	return keyed("memory.stat", b, v, 1, memoryV2Keys)
+}
+
+// shared fills the column that kernels before 4.18 have no key for on v1.
+func shared(b []byte, v []float64, key string) {
+	if n, ok := proc.Keyed(b, key); ok {
+		v[cgShared] = n
+	}
+}
 
 // parseBlkio sums "MAJOR:MINOR Read N" and "... Write N" over devices. An empty
 // file is a group that has done no I/O yet.

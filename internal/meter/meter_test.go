@@ -64,7 +64,7 @@ func tree(t *testing.T, files map[string]string) string {
 func TestCgroupV2(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"cpu.stat":    "usage_usec 2500000\nuser_usec 2000000\nsystem_usec 500000\nnice_usec 0\n",
-		"memory.stat": "anon 1048576\nfile 2097152\nkernel 4096\n",
+		"memory.stat": "anon 1048576\nfile 2097152\nkernel 4096\nshmem 8192\n",
 		"io.stat":     "254:0 rbytes=4096 wbytes=8192 rios=1 wios=2 dbytes=0 dios=0\n8:0 rbytes=1 wbytes=1 rios=1 wios=1\n",
 	})
 	r, err := OpenCgroup(map[string]string{"unified": dir})
@@ -74,7 +74,7 @@ func TestCgroupV2(t *testing.T) {
 	defer r.Close()
 	want := map[string]float64{
 		bench.ColCPUBusy: 2.5, bench.ColCPUUser: 2, bench.ColCPUSystem: .5,
-		bench.ColMemUsed: 1048576, bench.ColMemCache: 2097152,
+		bench.ColMemUsed: 1048576, bench.ColMemCache: 2097152, bench.ColMemShared: 8192,
 		bench.ColDiskRead: 4097, bench.ColDiskWrite: 8193, bench.ColDiskReadOps: 2, bench.ColDiskWriteOps: 3,
 	}
 	got := read(t, r)
@@ -90,7 +90,7 @@ func TestCgroupHybrid(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"cpuacct/cpuacct.usage":                           "1500000000\n",
 		"cpuacct/cpuacct.stat":                            "user 100\nsystem 50\n",
-		"memory/memory.stat":                              "cache 1\nrss 2\ntotal_cache 10\ntotal_rss 20\n",
+		"memory/memory.stat":                              "cache 1\nrss 2\nshmem 3\ntotal_cache 10\ntotal_rss 20\ntotal_shmem 30\n",
 		"blkio/blkio.throttle.io_service_bytes_recursive": "254:0 Read 512\n254:0 Write 1024\n254:0 Sync 1\nTotal 1536\n",
 		"blkio/blkio.throttle.io_serviced_recursive":      "254:0 Read 1\n254:0 Write 2\nTotal 3\n",
 		"unified/cpu.stat":                                "usage_usec 1\nuser_usec 1\nsystem_usec 0\n",
@@ -106,7 +106,7 @@ func TestCgroupHybrid(t *testing.T) {
 	defer r.Close()
 	got := read(t, r)
 	for c, w := range map[string]float64{
-		bench.ColCPUBusy: 1.5, bench.ColCPUUser: 1, bench.ColCPUSystem: .5, bench.ColMemUsed: 20, bench.ColMemCache: 10,
+		bench.ColCPUBusy: 1.5, bench.ColCPUUser: 1, bench.ColCPUSystem: .5, bench.ColMemUsed: 20, bench.ColMemCache: 10, bench.ColMemShared: 30,
 		bench.ColDiskRead: 512, bench.ColDiskWrite: 1024, bench.ColDiskReadOps: 1, bench.ColDiskWriteOps: 2,
 	} {
 		if got[c] != w {

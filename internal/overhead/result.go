@@ -276,6 +276,11 @@ type Usage struct {
 	GuestMem float64 `json:"guest_mem_bytes"`
 	LayerMem float64 `json:"layer_mem_bytes"`
 	RestMem  float64 `json:"rest_mem_bytes"` // in use on the host and in no instance or layer
+	// Moves is the memory that a migration of the subjects would have to move, in
+	// bytes at the end of the window, and Given what they are given: a
+	// container's limit, a virtual machine's size.
+	Moves float64 `json:"migrate_bytes"`
+	Given float64 `json:"memory_given_bytes"`
 	// Disk traffic of the host in bytes per second, of it the subjects', what the
 	// processes of the layer cause beyond that, and what is left.
 	DiskRead       float64 `json:"disk_read_bytes_per_s"`

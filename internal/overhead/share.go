@@ -30,6 +30,7 @@ const (
 	fGuestCPU, fLayerCPU, fRestCPU, fStealCPU = "guest_cpu", "layer_cpu", "rest_cpu", "steal_cpu"
 	fBusyCPU, fUnattributed, fSoftIRQ         = "busy_cpu", "unattributed_cpu", "softirq_cpu"
 	fGuestMem, fLayerMem, fRestMem            = "guest_mem_bytes", "layer_mem_bytes", "rest_mem_bytes"
+	fMoves                                    = "migrate_bytes"
 	fDiskRead, fDiskWrite                     = "disk_read_bytes_per_s", "disk_write_bytes_per_s"
 	fGuestDiskRead, fGuestDiskWrite           = "guest_disk_read_bytes_per_s", "guest_disk_write_bytes_per_s"
 	fLayerDiskRead, fLayerDiskWrite           = "layer_disk_read_bytes_per_s", "layer_disk_write_bytes_per_s"
@@ -47,6 +48,8 @@ type instance struct {
 	lackMem, lackLMem  bool
 	// held is its and its layer's memory together, a guest's page cache included.
 	held float64
+	// moves is what a migration would have to move, nil if that is not known.
+	moves *float64
 }
 
 func newShare(o *bench.Outcome, tracks map[source]*track, idle map[daemon]float64) *share {
@@ -58,6 +61,7 @@ func newShare(o *bench.Outcome, tracks map[source]*track, idle map[daemon]float6
 
 	shared := map[string]bool{} // platforms whose shared daemons are counted already
 	var sum instance
+	var moves total
 	var used, held float64 // by all actors
 	usedKnown, heldKnown := true, true
 	// Subjects come first, so that shared daemons count as theirs.
@@ -82,6 +86,7 @@ func newShare(o *bench.Outcome, tracks map[source]*track, idle map[daemon]float6
 			sum.layer += u.layer
 			sum.guestMem += u.guestMem
 			sum.layerMem += u.layerMem
+			moves.add(u.moves)
 			sum.lackCPU, sum.lackLayer = sum.lackCPU || u.lackCPU, sum.lackLayer || u.lackLayer
 			sum.lackMem, sum.lackLMem = sum.lackMem || u.lackMem, sum.lackLMem || u.lackLMem
 			for p, v := range u.parts {
@@ -99,6 +104,9 @@ func newShare(o *bench.Outcome, tracks map[source]*track, idle map[daemon]float6
 		if !v.lack {
 			s.is[field] = v.value
 		}
+	}
+	if moves.known() {
+		s.is[fMoves] = moves.sum
 	}
 	s.whole(used, usedKnown)
 	s.memory(held, heldKnown)
@@ -148,6 +156,7 @@ func (s *share) instance(a *bench.ActorOutcome, counted map[string]bool) instanc
 	} else {
 		s.sharedKernel(a, &u, helpers)
 	}
+	u.moves = s.moves(a, u.held, u.lackLMem)
 	for _, p := range slices.Sorted(maps.Keys(u.parts)) {
 		u.layer += u.parts[p]
 	}

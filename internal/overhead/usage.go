@@ -21,7 +21,7 @@ func (u *Usage) fields() []field {
 	return []field{
 		{fGuestCPU, &u.GuestCPU}, {fLayerCPU, &u.LayerCPU}, {fRestCPU, &u.RestCPU}, {fStealCPU, &u.StealCPU},
 		{fBusyCPU, &u.BusyCPU}, {fUnattributed, &u.Unattributed}, {fSoftIRQ, &u.SoftIRQ},
-		{fGuestMem, &u.GuestMem}, {fLayerMem, &u.LayerMem}, {fRestMem, &u.RestMem},
+		{fGuestMem, &u.GuestMem}, {fLayerMem, &u.LayerMem}, {fRestMem, &u.RestMem}, {fMoves, &u.Moves},
 		{fDiskRead, &u.DiskRead}, {fDiskWrite, &u.DiskWrite},
 		{fGuestDiskRead, &u.GuestDiskRead}, {fGuestDiskWrite, &u.GuestDiskWrite},
 		{fLayerDiskRead, &u.LayerDiskRead}, {fLayerDiskWrite, &u.LayerDiskWrite},
@@ -51,6 +51,9 @@ func (o *observed) usage(sc *bench.Scene, label string) Usage {
 		}
 		*into /= float64(n)
 	}
+	// What a monitor has beyond the guest's memory, such as translated code, is not moved.
+	u.Given = memoryOfSubjects(sc)
+	u.Moves = min(u.Moves, u.Given)
 	u.split(shares)
 	u.attribute()
 	for _, s := range shares {

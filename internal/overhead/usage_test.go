@@ -45,7 +45,7 @@ func hostWith(busy, tasks float64, more map[string]float64) []bench.Sample {
 }
 
 func cgroupAt(actor string, busy float64) []bench.Sample {
-	return counters(bench.Layer, actor, "cgroup", map[string]float64{bench.ColCPUBusy: busy, bench.ColCPUUser: busy, bench.ColMemUsed: 40e6,
+	return counters(bench.Layer, actor, "cgroup", map[string]float64{bench.ColCPUBusy: busy, bench.ColCPUUser: busy, bench.ColMemUsed: 40e6, bench.ColMemShared: 2e6,
 		bench.ColDiskRead: 4e6, bench.ColDiskWrite: 0.3e6}, every...)
 }
 
@@ -221,11 +221,11 @@ func TestWhatWasNotMeasuredIsAbsent(t *testing.T) {
 				delete(s[2][i].Values, bench.ReadOf("shim"))
 			}
 		}, scope, []string{fLayerDiskRead}, ""},
-		"no cgroup": {func(s [][]bench.Sample) { s[1] = nil }, scope, slices.Concat(rest, []string{fGuestCPU, fGuestMem, fRestMem,
+		"no cgroup": {func(s [][]bench.Sample) { s[1] = nil }, scope, slices.Concat(rest, []string{fGuestCPU, fGuestMem, fRestMem, fMoves,
 			fGuestDiskRead, fGuestDiskWrite, fRestDiskRead, fRestDiskWrite}), "subject's cgroup meter was not read"},
 		"no helper": {func(s [][]bench.Sample) { s[2] = nil }, scope, slices.Concat(rest, []string{fLayerCPU, fLayerMem, fRestMem, fLayerDiskRead, fLayerDiskWrite}),
 			"subject's helpers meter was not read"},
-		"scope not known": {func([][]bench.Sample) {}, nil, slices.Concat(rest, []string{fGuestCPU, fLayerCPU, fGuestMem, fLayerMem, fRestMem,
+		"scope not known": {func([][]bench.Sample) {}, nil, slices.Concat(rest, []string{fGuestCPU, fLayerCPU, fGuestMem, fLayerMem, fRestMem, fMoves,
 			fGuestDiskRead, fGuestDiskWrite, fLayerDiskRead, fLayerDiskWrite, fRestDiskRead, fRestDiskWrite}), "not recorded where its cost was paid"},
 		"column missing": {func(s [][]bench.Sample) {
 			for i := range s[1] {
@@ -243,7 +243,7 @@ func TestWhatWasNotMeasuredIsAbsent(t *testing.T) {
 			fGuestDiskRead, fGuestDiskWrite, fRestDiskRead, fRestDiskWrite}), "too little of the window"},
 		"more than the host": {func(s [][]bench.Sample) { s[0] = hostAt(0.3) }, scope, rest, "0.22 cores more than the whole host"},
 		"VMM not known": {func([][]bench.Sample) {}, &bench.Scope{OwnKernel: true},
-			slices.Concat(rest, []string{fLayerCPU, fLayerMem, fRestMem, fLayerDiskRead, fLayerDiskWrite, fRestDiskRead}), "no vCPU threads were read"},
+			slices.Concat(rest, []string{fLayerCPU, fLayerMem, fRestMem, fMoves, fLayerDiskRead, fLayerDiskWrite, fRestDiskRead}), "no vCPU threads were read"},
 	} {
 		samples := ok()
 		c.spoil(samples)

@@ -104,7 +104,19 @@ func usageText(out io.Writer, c overhead.Case, all bool) {
 	t.write(out)
 	if all {
 		trafficText(out, c)
+		movesText(out, c)
 	}
+}
+
+// movesText writes what a migration would move, as in table 2 of sharma2016.
+func movesText(out io.Writer, c overhead.Case) {
+	var t table
+	t.row("  MIGRATION", "WOULD MOVE", "OF")
+	for i := range c.Usage {
+		u := &c.Usage[i]
+		t.row("  "+labelled(u.Platform, u.Label), amount(u, "migrate_bytes", u.Moves, "bytes"), amount(u, "memory_given_bytes", u.Given, "bytes"))
+	}
+	t.write(out)
 }
 
 // trafficText writes what the host read and wrote, of it the guests' part.

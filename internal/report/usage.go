@@ -13,7 +13,7 @@ import (
 type usageView struct {
 	Name, Guest, Layer, Rest, Unattributed, Steal, Overhead string
 	Parts, RestParts                                        string
-	Memory, RestMemory, MemoryOverhead                      string
+	Memory, RestMemory, MemoryOverhead, Moves               string
 	DiskRead, DiskWrite, LayerDisk, RestDisk, Net, RestNet  string
 	Notes                                                   []string
 }
@@ -33,6 +33,7 @@ func usageOf(c overhead.Case) []usageView {
 			Parts: partsOf(u.Parts), RestParts: partsOf(u.RestParts),
 			Memory:     pair(u, "guest_mem_bytes", u.GuestMem, "layer_mem_bytes", u.LayerMem, "bytes", " + "),
 			RestMemory: unbroken.Replace(amount(u, "rest_mem_bytes", u.RestMem, "bytes")),
+			Moves:      pair(u, "migrate_bytes", u.Moves, "memory_given_bytes", u.Given, "bytes", " of "),
 			DiskRead:   pair(u, "guest_disk_read_bytes_per_s", u.GuestDiskRead, "disk_read_bytes_per_s", u.DiskRead, "bytes/s", " of "),
 			DiskWrite:  pair(u, "guest_disk_write_bytes_per_s", u.GuestDiskWrite, "disk_write_bytes_per_s", u.DiskWrite, "bytes/s", " of "),
 			LayerDisk:  pair(u, "layer_disk_read_bytes_per_s", u.LayerDiskRead, "layer_disk_write_bytes_per_s", u.LayerDiskWrite, "bytes/s", ", "),

@@ -107,7 +107,7 @@ func (g *generator) sources(c caseModel, s *bench.Scene) []source {
 			add(source{level: bench.Layer, actor: a.Name, meter: "cgroup", took: 90_000,
 				rates: map[string]float64{bench.ColCPUBusy: cg, bench.ColCPUUser: cg * 0.9, bench.ColCPUSystem: cg * 0.1,
 					bench.ColDiskRead: d * ratio, bench.ColDiskWrite: 1e3},
-				now: map[string]float64{bench.ColMemUsed: 42e6, bench.ColMemCache: 100e6, bench.ColMemRSS: 30e6}})
+				now: map[string]float64{bench.ColMemUsed: 42e6, bench.ColMemCache: 100e6, bench.ColMemShared: 3e6, bench.ColMemRSS: 30e6}})
 			busy += cg
 		}
 		if len(layer) > 0 {

@@ -1,0 +1,41 @@
+package overhead
+
+import (
+	"testing"
+
+	"tare/internal/bench"
+)
+
+// A container moves its own memory without page cache, a machine all its monitor holds of it.
+func TestMemoryThatAMigrationMoves(t *testing.T) {
+	container := &bench.Scope{Cgroups: map[string]string{"unified": "/c"}}
+	machine := &bench.Scope{OwnKernel: true, Helpers: process("vmm")}
+	nested := &bench.Scope{OwnKernel: true, Helpers: process("vmm"), Inner: container}
+	machineAt := map[string]float64{"vcpu": 0.5, "iothread": 0, "vmm": 0}
+	for name, c := range map[string]struct {
+		scope   *bench.Scope
+		samples [][]bench.Sample
+		want    float64 // 0: not known
+	}{
+		"container":                {container, [][]bench.Sample{cgroupAt("s", 0.5)}, 42e6},
+		"machine":                  {machine, [][]bench.Sample{agentAt("s", 0.5), helpersAt("s", 200e6, machineAt)}, 200e6},
+		"container, nothing read":  {container, nil, 0},
+		"container in a machine":   {nested, [][]bench.Sample{agentAt("s", 0.5), helpersAt("s", 200e6, machineAt)}, 0},
+		"machine, monitor unknown": {&bench.Scope{OwnKernel: true}, [][]bench.Sample{agentAt("s", 0.5)}, 0},
+	} {
+		got, known := shareOf([]bench.ActorOutcome{subject("s", c.scope)}, append(c.samples, hostAt(1))...).is[fMoves]
+		if got != c.want || known != (c.want > 0) {
+			t.Errorf("%s: %v (known: %v), want %v", name, got, known, c.want)
+		}
+	}
+}
+
+// A monitor holds more than the guest's memory; what is beyond is not moved.
+func TestNoMoreMovesThanIsGiven(t *testing.T) {
+	sc := &bench.Scene{ID: "c/p", Actors: []bench.Actor{
+		{Role: bench.Subject, Shape: bench.Shape{Memory: 100}}, {Role: bench.Idle, Shape: bench.Shape{Memory: 1000}}}}
+	o := &observed{shares: map[string][]*share{"c/p": {{is: map[string]float64{fMoves: 150}}}}}
+	if u := o.usage(sc, ""); u.Moves != 100 || u.Given != 100 {
+		t.Errorf("%v of %v are moved, want 100 of 100", u.Moves, u.Given)
+	}
+}
