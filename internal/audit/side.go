@@ -14,7 +14,7 @@ import (
 type Side struct {
 	Platform string // with options
 	Resource string // what the case mainly stresses, such as "disk"
-	Startup  bool   // the launch is the measurement, so nothing is sampled
+	Startup  bool   // the launch, or a migration, is the measurement, so nothing is sampled
 	Image    string // digest of the golden image
 	Programs map[string]string
 	Host     *host.Facts

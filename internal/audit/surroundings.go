@@ -204,7 +204,7 @@ func (a *apart) check() Check {
 // unsampled is the check of something that no launch tells.
 func (p *pair) unsampled() Check {
 	if p.subject.Startup {
-		return Check{State: Unknown, Why: "a start-up is over before it could be sampled"}
+		return Check{State: Unknown, Why: "the scene has no window in which meters are read"}
 	}
 	return Check{State: Unknown, Why: "it was not measured on both sides in any block"}
 }

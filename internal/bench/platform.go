@@ -27,6 +27,8 @@ type Availability struct {
 	Programs map[string]string
 	// Caveats are what else the driver knows to be unlike a plain measurement.
 	Caveats []Caveat
+	// Migrates: its instances are [Migratory].
+	Migrates bool
 }
 
 // Caveat is a property of a platform, or of a variant of it, that whoever reads

@@ -49,7 +49,12 @@ const (
 	Alike   SceneKind = "alike"   // several alike, the load split equally
 	Beside  SceneKind = "beside"  // a victim beside a neighbour
 	Startup SceneKind = "startup" // no workload: the launch is the measurement
+	// Migration: the subject moves, perhaps while its workload runs, and that is the measurement.
+	Migration SceneKind = "migration"
 )
+
+// Sampled says whether trials of the kind have a window in which meters are read.
+func (k SceneKind) Sampled() bool { return k != Startup && k != Migration }
 
 // Scene is what one trial sets up.
 type Scene struct {

@@ -31,7 +31,7 @@ func host() plan.Inputs {
 		Seed: 1,
 		Host: plan.Host{CPUs: []int{0, 1}, Memory: 8 * bench.GiB, LLC: 32 * bench.MiB, DiskFree: 40 * bench.GiB},
 		Available: map[string]bench.Availability{
-			"native": {Version: "1"}, "docker": {Version: "1"}, "lxc": {Version: "1"}, "qemu-tcg": {Version: "1", Label: "emulated (tcg)"},
+			"native": {Version: "1"}, "docker": {Version: "1"}, "lxc": {Version: "1"}, "qemu-tcg": {Version: "1", Label: "emulated (tcg)", Migrates: true},
 		},
 		Skips: []bench.Skip{{Platform: "kvm", Reason: "no /dev/kvm"}},
 		Words: words(),
@@ -76,8 +76,8 @@ func TestBuiltIn(t *testing.T) {
 			t.Logf("%d trials, about %.0f s; %s", len(p.Trials), p.Estimate, strings.Join(p.Warnings, "; "))
 		})
 	}
-	if len(kinds) != 4 {
-		t.Errorf("the built-in experiments show %v of the four kinds of scenes", kinds)
+	if len(kinds) != 5 {
+		t.Errorf("the built-in experiments show %v of the five kinds of scenes", kinds)
 	}
 }
 

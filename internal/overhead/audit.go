@@ -58,7 +58,7 @@ func (s *study) audit(subject, baseline *bench.Scene, resource string, observed 
 // side gathers what an audit needs to know of a scene.
 func (s *study) side(sc *bench.Scene, resource string, observed *observed) audit.Side {
 	h := s.run.Header()
-	side := audit.Side{Platform: sc.Platform.String(), Resource: resource, Startup: sc.Kind == bench.Startup,
+	side := audit.Side{Platform: sc.Platform.String(), Resource: resource, Startup: !sc.Kind.Sampled(),
 		Image: h.Image, Programs: h.Programs, Host: s.run.Host()}
 	for _, a := range sc.Actors {
 		if a.Role == bench.Subject {

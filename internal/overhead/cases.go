@@ -31,7 +31,7 @@ func (s *study) cases(observed *observed) {
 		c := &s.result.Cases[k]
 		c.Resource = resourceOf(c)
 		s.rows(c, scenes[k], observed)
-		if c.Kind != bench.Startup {
+		if c.Kind.Sampled() {
 			for _, sc := range scenes[k] {
 				c.Usage = append(c.Usage, observed.usage(sc, s.labels[sc.Platform.String()]))
 			}
@@ -56,8 +56,8 @@ var resources = map[string]string{
 }
 
 func resourceOf(c *Case) string {
-	if c.Kind == bench.Startup {
-		return "startup"
+	if !c.Kind.Sampled() {
+		return string(c.Kind)
 	}
 	if r, ok := resources[c.Workload]; ok {
 		return r

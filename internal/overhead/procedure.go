@@ -6,7 +6,7 @@ import (
 )
 
 // procedure is how long each phase took per platform, over finished launches
-// that had a workload; of start-up scenes where there are no others.
+// that had a workload; of start-up and migration scenes where there are no others.
 func (s *study) procedure() []ProcedureRow {
 	var rows []ProcedureRow
 	for _, p := range s.result.Platforms {
@@ -17,7 +17,7 @@ func (s *study) procedure() []ProcedureRow {
 				continue
 			}
 			into := work
-			if sc.Kind == bench.Startup {
+			if !sc.Kind.Sampled() {
 				into = start
 			}
 			for _, o := range s.done(sc.ID) {

@@ -110,7 +110,7 @@ type Case struct {
 	Title    string            `json:"title"`
 	Kind     bench.SceneKind   `json:"kind"`
 	Workload string            `json:"workload,omitempty"`
-	Resource string            `json:"resource"` // cpu, memory, disk, network, startup, other
+	Resource string            `json:"resource"` // cpu, memory, disk, network, startup, migration, other
 	Factors  map[string]string `json:"factors,omitempty"`
 	// Answer is the case in one sentence, built from the effects.
 	Answer string `json:"answer"`

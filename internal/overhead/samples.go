@@ -49,7 +49,7 @@ func (s *study) samples() *observed {
 		switch {
 		case out.Unmetered:
 			continue
-		case errors.Is(err, fs.ErrNotExist) && s.plan.Scene(t.Scene).Kind == bench.Startup:
+		case errors.Is(err, fs.ErrNotExist) && !s.plan.Scene(t.Scene).Kind.Sampled():
 		case err != nil:
 			s.warn("the resource usage of trial %s is left out: %v", t.ID, err)
 			continue

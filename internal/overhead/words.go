@@ -136,7 +136,7 @@ func answer(c *Case, p *bench.Plan) string {
 			}
 			medians = append(medians, median)
 			said = append(said, fmt.Sprintf("%s: %s", r.Platform, r.Effect.Words))
-		case c.Kind == bench.Startup:
+		case !c.Kind.Sampled():
 			reasons[""] = true
 			said = append(said, fmt.Sprintf("%s: %s, %s", r.Platform, amount(r.Median, metric.Unit), r.Effect.Words))
 		default:

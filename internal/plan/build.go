@@ -117,6 +117,8 @@ func kindOf(s spec.Scene) bench.SceneKind {
 	switch {
 	case s.Startup:
 		return bench.Startup
+	case s.Migrate != "":
+		return bench.Migration
 	case kind == bench.One && subjects > 1:
 		return bench.Alike
 	}

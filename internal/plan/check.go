@@ -40,6 +40,9 @@ func (m *maker) checkScene(s spec.Scene) (errs spec.Errors) {
 	if s.Pool > len(m.Host.CPUs) {
 		errs = append(errs, s.Places.At("pool").Errorf("a pool of %d CPUs is more than the %d this host has", s.Pool, len(m.Host.CPUs)))
 	}
+	if n := subjects(s); s.Migrate != "" && n > 1 {
+		errs = append(errs, s.Places.At("migrate").Errorf("%d subjects: a scene migrates one%w", n, bench.Hint("let others stand beside it: beside, or idle: 3")))
+	}
 	for _, a := range s.Actors {
 		if s.Pool > 0 && a.Shape.CPUs > s.Pool {
 			errs = append(errs, a.Places.At("shape.cpus").Errorf("%s: %d CPUs are more than the scene's pool of %d", a.Name, a.Shape.CPUs, s.Pool))
@@ -59,6 +62,16 @@ func (m *maker) checkScene(s spec.Scene) (errs spec.Errors) {
 		}
 	}
 	return errs
+}
+
+// subjects is how many instances of a scene are measured.
+func subjects(s spec.Scene) (n int) {
+	for _, a := range s.Actors {
+		if a.Role == bench.Subject {
+			n += a.Count
+		}
+	}
+	return n
 }
 
 func (m *maker) checkShape(a spec.Actor) (errs spec.Errors) {

@@ -24,8 +24,10 @@ const (
 	emulatedCost = 20 * time.Second
 	nestedCost   = 40 * time.Second
 	unknownCost  = time.Second
-	trialCost    = 300 * time.Millisecond // directories, clocks, outcomes
-	openCost     = 2 * time.Second        // once for each platform: a daemon, an image
+
+	migrationCost = 5 * time.Second
+	trialCost     = 300 * time.Millisecond // directories, clocks, outcomes
+	openCost      = 2 * time.Second        // once for each platform: a daemon, an image
 )
 
 var launchCost = map[string]time.Duration{
@@ -55,6 +57,9 @@ func (m *maker) trialCost(s bench.Scene) time.Duration {
 	}
 	if s.Kind == bench.Startup {
 		return total
+	}
+	if s.Kind == bench.Migration { // whatever runs is ended when the move is over
+		return total + s.Timing.Warmup + migrationCost
 	}
 	work := s.Timing.Warmup + s.Timing.Measure
 	for _, a := range s.Actors {

@@ -6,6 +6,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"tare/internal/bench"
 	"tare/internal/spec"
@@ -94,6 +95,9 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 			bench.ErrUnavailable, bench.Hint(why.Hint))
 	}
 	for _, ref := range platforms {
+		if s.Migrate != "" && !m.Available[ref.Driver()].Migrates {
+			return spec.Errors{s.Places.At("migrate").Errorf("%s cannot be migrated while it runs%w", ref, bench.Hint(m.migratory()))}
+		}
 		built, err := m.build(s, ref)
 		if err != nil {
 			return err
@@ -106,7 +110,10 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 	}
 	name := caseOf(s)
 	metrics := bench.StartupMetrics
-	if !s.Startup {
+	switch {
+	case s.Migrate != "":
+		metrics = bench.MigrationMetrics
+	case !s.Startup:
 		a := s.Actors[0]
 		var err error
 		if metrics, err = m.Words.Workload(a.Workload).Metrics(a.Params); err != nil {
@@ -115,6 +122,21 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 	}
 	m.plan.Metrics[name] = metrics
 	return nil
+}
+
+// migratory names the platforms that a scene can migrate.
+func (m *maker) migratory() string {
+	var names []string
+	for name, a := range m.Available {
+		if a.Migrates {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "no platform of this host can"
+	}
+	slices.Sort(names)
+	return "on this host these can: " + strings.Join(names, ", ")
 }
 
 // platforms are those of a list that can run here, in the list's order; the

@@ -25,7 +25,7 @@ func inputs(n int) plan.Inputs {
 		Seed: 42,
 		Host: plan.Host{Memory: 24 * bench.GiB, LLC: 32 * bench.MiB, DiskFree: 100 * bench.GiB},
 		Available: map[string]bench.Availability{
-			"native": {Version: "1"}, "docker": {Version: "20.10"}, "lxc": {Version: "5.0"}, "qemu-tcg": {Version: "7.2", Label: "emulated (tcg)"},
+			"native": {Version: "1"}, "docker": {Version: "20.10"}, "lxc": {Version: "5.0"}, "qemu-tcg": {Version: "7.2", Label: "emulated (tcg)", Migrates: true},
 		},
 		Skips: []bench.Skip{{Platform: "kvm", Reason: "no trial boot within 20 s", Hint: "use qemu-tcg"}},
 		Words: spectest.Vocabulary(),
@@ -222,6 +222,23 @@ func TestErrors(t *testing.T) {
 }
 
 // TestOrder holds what a plan promises about the order of trials.
+func TestMigration(t *testing.T) {
+	p := planned(t, "name: x\nplatforms: qemu-tcg\nscenes: [{name: a, migrate: live}, {name: b, workload: spin, migrate: live, idle: 2}]", inputs(2))
+	for _, s := range p.Scenes {
+		if s.Kind != bench.Migration || s.Kind.Sampled() || p.Metrics[s.Case][0].Name != "migration" {
+			t.Errorf("scene %s: %s, %v", s.ID, s.Kind, p.Metrics[s.Case])
+		}
+	}
+	for text, want := range map[string]string{
+		"name: x\nplatforms: qemu-tcg, lxc\nscenes: [{name: a, migrate: live}]":                                  "lxc cannot be migrated while it runs",
+		"name: x\nplatforms: qemu-tcg\nscenes: [{name: a, migrate: live, workload: spin, alike: 2, load: each}]": "2 subjects: a scene migrates one",
+	} {
+		if _, err := plan.Make(read(t, text), inputs(2)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 func TestOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")

@@ -138,6 +138,11 @@ func (x *trial) startup(ctx context.Context) error {
 	for _, a := range subjects {
 		x.takeFacts(ctx, a)
 	}
+	return x.takeScopes(subjects)
+}
+
+// takeScopes records what the host tells of instances that no meter was opened for.
+func (x *trial) takeScopes(subjects []*actor) error {
 	if err := x.describeScopes(); err != nil {
 		return err
 	}

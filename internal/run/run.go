@@ -258,8 +258,11 @@ func (x *trial) steps(ctx context.Context) error {
 	if err := x.launch(ctx); err != nil {
 		return err
 	}
-	if x.scene.Kind == bench.Startup {
+	switch x.scene.Kind {
+	case bench.Startup:
 		return x.startup(ctx)
+	case bench.Migration:
+		return x.migration(ctx)
 	}
 	x.enter("prepare")
 	for _, a := range x.actors {

@@ -115,6 +115,8 @@ type Scene struct {
 	Name    string
 	Title   string
 	Startup bool
+	// Migrate is [Live] where the subject is moved while it runs.
+	Migrate string
 	// Optional: left out, with a warning, on a host that cannot run it.
 	Optional  bool
 	Platforms Platforms

@@ -11,13 +11,16 @@ import (
 // subjectKeys are the short form's: they speak of the subject and what stands
 // beside it, and are written out as actors here. sceneKeys go with either form.
 var (
-	sceneKeys   = []string{"name", "title", "host", "platforms", "shape", "timing", "vary", "startup", "optional", "pool", "conditions", "actors"}
+	sceneKeys   = []string{"name", "title", "host", "platforms", "shape", "timing", "vary", "startup", "migrate", "optional", "pool", "conditions", "actors"}
 	subjectKeys = []string{"workload", "params", "alike", "load", "placement", "beside", "idle", "peer"}
 	peerKeys    = []string{"platform", "shape", "host"}
 	besideKeys  = []string{"workload", "params", "platform", "shape", "count", "load", "placement", "host"}
 )
 
 const maxCount = 1000 // instances of one actor
+
+// Live is the one way in which a scene can migrate its subject.
+const Live = "live"
 
 // local is the one host there is.
 const local = "local"
@@ -42,6 +45,10 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 	s.Title = s.Name
 	d.text(f["title"], &s.Title)
 	d.boolean(f["startup"], &s.Startup)
+	d.word(f["migrate"], "migrate", []string{Live}, &s.Migrate)
+	if s.Migrate != "" && s.Startup {
+		d.fail(f["migrate"].place, "a start-up scene moves nothing: the launch is what is measured")
+	}
 	d.boolean(f["optional"], &s.Optional)
 	d.integer(f["pool"], 1, 4096, &s.Pool)
 	d.conditions(f["conditions"])
@@ -123,6 +130,9 @@ func (d *decoder) subject(f map[string]*node, s Scene, a *Actor) {
 			}
 		}
 		return
+	}
+	if f["workload"] == nil && s.Migrate != "" {
+		return // an idle instance can be moved, too
 	}
 	if f["workload"] == nil && f["startup"] != nil && f["startup"].value != false {
 		return // what startup says could not be read

@@ -45,6 +45,15 @@ type machine struct {
 	addr                 netip.Prefix
 	gateway              netip.Addr
 	host                 bench.Hosting
+	incoming             bool // it waits for another's state instead of booting
+}
+
+// file is the name of one of the machine's own files.
+func (m machine) file(name string) string {
+	if m.incoming {
+		return incoming + name
+	}
+	return name
 }
 
 // Files of an instance, relative to its directory, which is QEMU's working
@@ -54,6 +63,10 @@ const (
 	fileAgent   = "agent.sock"
 	fileMonitor = "qmp.sock"
 )
+
+// incoming is what the files of a machine begin with that takes over another's
+// state; its disks are those of the other.
+const incoming = "in-"
 
 // argv is the command line, to be run in the instance's directory. The root is
 // the golden image, which nobody writes to: it is not locked, since another
@@ -72,17 +85,20 @@ func (m machine) argv() []string {
 		"-smp", fmt.Sprintf("cpus=%d,sockets=1,cores=%d,threads=1", m.cpus, m.cpus),
 		"-m", "size="+m.memoryK(),
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-		"-chardev", "file,id=console,path="+fileConsole, "-serial", "chardev:console",
-		"-chardev", "socket,id=monitor,path="+fileMonitor, "-mon", "chardev=monitor,mode=control",
+		"-chardev", "file,id=console,path="+m.file(fileConsole), "-serial", "chardev:console",
+		"-chardev", "socket,id=monitor,path="+m.file(fileMonitor), "-mon", "chardev=monitor,mode=control",
 		"-object", "iothread,id=io0",
-		"-drive", "if=none,id=root,format=raw,snapshot=on,file.locking=off,file="+escape(m.root),
+		"-drive", "if=none,id=root,"+m.rootDrive(),
 		"-device", "virtio-blk-pci,drive=root,iothread=io0,serial=root")
 	argv = append(argv, m.scratch()...)
 	argv = append(argv, m.network()...)
 	argv = append(argv,
-		"-chardev", "socket,id=agent,path="+fileAgent,
+		"-chardev", "socket,id=agent,path="+m.file(fileAgent),
 		"-device", "virtio-serial-pci", "-device", "virtserialport,chardev=agent,name="+vm.PortName)
 	argv = append(argv, m.boot()...)
+	if m.incoming {
+		argv = append(argv, "-incoming", "defer")
+	}
 	return append(argv, m.hosting()...)
 }
 

@@ -55,6 +55,7 @@ func (g *engine) start(ctx context.Context, l bench.Launch, i *instance) error {
 	if err != nil {
 		return err
 	}
+	i.engine, i.asked, i.machine = g, l, m
 	if err := g.confine(l, i); err != nil {
 		return err
 	}
@@ -70,6 +71,9 @@ func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (mach
 	if err := vm.Scratch(ctx, l.Dir, l.Options[optDisk], l.Shape.Disk); err != nil {
 		return machine{}, err
 	}
+	if err := makeRoot(ctx, l.Dir, l.Options[optRoot], g.root); err != nil {
+		return machine{}, err
+	}
 	m := machine{
 		id: l.ID, accel: g.accel, options: l.Options, cpus: l.Shape.CPUs, memory: l.Shape.Memory,
 		kernel: g.kernel, initrd: g.initrd, root: g.root,
@@ -77,28 +81,29 @@ func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (mach
 	if l.Host != nil {
 		m.host = *l.Host
 	}
-	err := g.plug(l, i, &m)
+	lease, err := g.env.Lab.Allocate()
+	if err != nil {
+		return m, fmt.Errorf("address: %w", err)
+	}
+	m.mac, m.addr, m.gateway = lease.MAC, lease.Addr, lease.Gateway
+	err = g.plug(l, i, &m)
 	return m, err
 }
 
 // plug joins the machine to the bridge by a tap. With net=user there is nothing
 // to join: the machine has no address that others could reach.
 func (g *engine) plug(l bench.Launch, i *instance, m *machine) error {
-	lease, err := g.env.Lab.Allocate()
-	if err != nil {
-		return fmt.Errorf("address: %w", err)
-	}
-	m.mac = lease.MAC
 	if l.Options[optNet] == netUser {
 		return nil
 	}
-	i.addr, m.addr, m.gateway = lease.Addr.Addr(), lease.Addr, lease.Gateway
+	i.addr = m.addr.Addr()
 	i.tap = vm.TapName(l.ID)
 	m.tap = i.tap
 	if err := g.env.Lab.Tap(i.tap); err != nil { // the ledger knows the lab it is in
 		return err
 	}
 	i.undo.Add(func(context.Context) error { return g.env.Lab.RemoveTap(i.tap) })
+	var err error
 	m.vhost, err = useVhost(l.Options[optVhost])
 	return err
 }
@@ -123,12 +128,12 @@ func (g *engine) confine(l bench.Launch, i *instance) error {
 // launch starts QEMU and waits until it has connected to the agent's and the
 // monitor's sockets, which it does before the guest runs.
 func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *instance) error {
-	agent, err := launch.Listen(l.Dir, fileAgent)
+	agent, err := launch.Listen(l.Dir, m.file(fileAgent))
 	if err != nil {
 		return err
 	}
 	defer agent.Close()
-	monitor, err := launch.Listen(l.Dir, fileMonitor)
+	monitor, err := launch.Listen(l.Dir, m.file(fileMonitor))
 	if err != nil {
 		return err
 	}
@@ -136,7 +141,7 @@ func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *insta
 	if err := i.ports.make(l.Dir, m.host.Ports); err != nil {
 		return err
 	}
-	messages, err := os.Create(filepath.Join(l.Dir, fileMessages))
+	messages, err := os.Create(filepath.Join(l.Dir, m.file(fileMessages)))
 	if err != nil {
 		return err
 	}
@@ -173,7 +178,7 @@ func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *insta
 		return fmt.Errorf("wait for the monitor: %w", err)
 	}
 	i.monitor = newQMP(conn)
-	if i.stream, err = i.accept(ctx, agent); err != nil {
+	if i.stream.conn, err = i.accept(ctx, agent); err != nil {
 		return fmt.Errorf("wait for the agent's port: %w", err)
 	}
 	if err := i.acceptPorts(ctx, m.host.Ports); err != nil {

@@ -38,9 +38,15 @@ type instance struct {
 	group      *cgroup.Group
 	unenforced []string
 	launched   int64
-	stream     net.Conn
+	stream     wire
 	monitor    *qmp
 	ports      ports
+
+	// What it was started as, and where it has moved to, if it has.
+	engine  *engine
+	asked   bench.Launch
+	machine machine
+	moved   *instance
 
 	cmd    *exec.Cmd
 	exited chan struct{} // closed once QEMU is gone and status is set
@@ -99,7 +105,7 @@ func (i *instance) accept(ctx context.Context, ln *net.UnixListener) (net.Conn, 
 }
 
 // Stream implements [bench.Instance]. It ends when QEMU does.
-func (i *instance) Stream() io.ReadWriteCloser { return i.stream }
+func (i *instance) Stream() io.ReadWriteCloser { return &i.stream }
 
 // Launched implements [bench.Instance].
 func (i *instance) Launched() int64 { return i.launched }
@@ -118,6 +124,9 @@ func (i *instance) Unenforced() []string { return slices.Clone(i.unenforced) }
 // cgroup and listed as a helper besides, so that its threads can be told apart
 // by [bench.ThreadPart].
 func (i *instance) Scope() (bench.Scope, error) {
+	if i.moved != nil {
+		return i.moved.Scope()
+	}
 	if i.gone() {
 		return bench.Scope{}, fmt.Errorf("scope: %s ended: %s", program, i.status)
 	}
@@ -147,7 +156,7 @@ func (i *instance) Log() string {
 	if i.gone() {
 		parts = append(parts, program+": "+i.status)
 	}
-	for _, name := range []string{fileMessages, fileConsole} {
+	for _, name := range []string{fileMessages, fileConsole, incoming + fileMessages, incoming + fileConsole} {
 		if text := strings.TrimSpace(launch.Tail(filepath.Join(i.dir, name))); text != "" {
 			parts = append(parts, text)
 		}
@@ -168,7 +177,11 @@ func (i *instance) Close(ctx context.Context) error {
 func (i *instance) removeFiles(context.Context) error {
 	i.last = i.Log()
 	i.ports.close()
-	return removeFiles(i.dir, append(i.ports.files(), vm.ScratchFile(vm.Raw), vm.ScratchFile(vm.Qcow2), fileAgent, fileMonitor, fileMessages, fileConsole)...)
+	names := append(i.ports.files(), vm.ScratchFile(vm.Raw), vm.ScratchFile(vm.Qcow2), rootFile(vm.Raw), rootFile(vm.Qcow2), fileState)
+	for _, name := range []string{fileAgent, fileMonitor, fileMessages, fileConsole} {
+		names = append(names, name, incoming+name)
+	}
+	return removeFiles(i.dir, names...)
 }
 
 // stop ends QEMU: politely if there is time, by force if not. Nothing the guest
@@ -177,9 +190,7 @@ func (i *instance) stop(ctx context.Context) error {
 	if i.cmd == nil {
 		return nil
 	}
-	if i.stream != nil {
-		i.stream.Close()
-	}
+	i.stream.Close()
 	if i.monitor != nil {
 		i.quit(ctx)
 		i.monitor.Close()

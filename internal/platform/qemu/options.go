@@ -21,6 +21,7 @@ const (
 	optPages   = "pages"
 	optKSM     = "ksm"
 	optPin     = "pin"
+	optRoot    = "root"
 )
 
 // options are the variant switches. Both platforms have the same but for the
@@ -43,6 +44,8 @@ func options(machines ...string) []bench.Option {
 		option(optPages, "the guest's memory: pages of the usual size, or huge ones set aside on the host", "normal", pagesHuge),
 		option(optKSM, "let the host merge equal pages of guests; auto is QEMU's own default, on needs a host that does", "auto", "on", "off"),
 		option(optPin, "bind each virtual CPU to one CPU of the instance, in order", "off", "on"),
+		option(optRoot, "where writes to the root go: snapshot is a file that QEMU makes and hides, qcow2 a file over the image that a migration can take along, "+
+			"raw a copy of the whole image", rootSnapshot, vm.Qcow2, vm.Raw),
 	}
 }
 
@@ -53,6 +56,8 @@ const (
 	netTap    = "tap"
 	netUser   = "user"
 	pagesHuge = "huge"
+
+	rootSnapshot = "snapshot"
 )
 
 // aroundCache says whether a cache mode opens the file with O_DIRECT.

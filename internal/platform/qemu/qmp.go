@@ -48,8 +48,15 @@ func (q *qmp) agree() error {
 
 // Execute runs a command without arguments and stores what it returns in
 // result, if that is not nil.
-func (q *qmp) Execute(command string, result any) error {
-	line, err := json.Marshal(map[string]string{"execute": command})
+func (q *qmp) Execute(command string, result any) error { return q.Call(command, nil, result) }
+
+// Call is Execute with arguments.
+func (q *qmp) Call(command string, arguments map[string]any, result any) error {
+	request := map[string]any{"execute": command}
+	if arguments != nil {
+		request["arguments"] = arguments
+	}
+	line, err := json.Marshal(request)
 	if err != nil {
 		return fmt.Errorf("qmp %s: %w", command, err)
 	}

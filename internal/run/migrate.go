@@ -1,0 +1,159 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"tare/internal/agent"
+	"tare/internal/bench"
+	"tare/internal/clock"
+)
+
+// Of a migration: how long it may take where the scene does not say, how often a
+// program inside says something, and for how long it is listened to beyond the move.
+const (
+	migrateDeadline = 2 * time.Minute
+	beatEvery       = 10 * time.Millisecond
+	beatAfter       = 500 * time.Millisecond
+)
+
+// beat says something every 10 ms.
+var beat = bench.Command{Argv: []string{"perl", "-e", "$| = 1; while (1) { print q(.); select(undef, undef, undef, 0.01) }"}}
+
+// migration moves the subject while its workload runs, if it has one.
+func (x *trial) migration(ctx context.Context) error {
+	x.enter("prepare")
+	subjects := x.withRole(bench.Subject)
+	a := subjects[0]
+	moving, ok := a.instance.(bench.Migratory)
+	if !ok {
+		return fmt.Errorf("migrate %s on %s: its instances cannot be migrated while they run: %w", a.Name, a.Platform, bench.ErrUnavailable)
+	}
+	if err := x.prepare(ctx); err != nil {
+		return err
+	}
+	if a.Workload == "" {
+		x.takeFacts(ctx, a)
+	}
+	if a.Workload != "" && !a.part.Service {
+		a.outcome.Command = a.part.Main.Argv
+		var err error
+		if a.main, err = a.client.Start(ctx, a.part.Main, nil); err != nil {
+			return fmt.Errorf("start %v in %s: %w", a.part.Main.Argv, a.Name, err)
+		}
+	}
+	heard := &beats{}
+	voice, err := a.client.Start(ctx, beat, heard.hear)
+	if err != nil {
+		return fmt.Errorf("listen to %s: %w", a.Name, err)
+	}
+	x.enter("warmup")
+	if err := sleep(ctx, max(x.scene.Timing.Warmup, beatAfter)); err != nil {
+		return err
+	}
+	x.enter("measure")
+	limit := cmp.Or(x.scene.Timing.Deadline, migrateDeadline)
+	bounded, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not moved after %v", limit))
+	defer cancel()
+	moved, err := moving.Migrate(bounded)
+	if err != nil {
+		return err
+	}
+	x.outcome.Window = [2]int64{moved.Began, moved.Ended}
+	if err := sleep(ctx, beatAfter); err != nil {
+		return err
+	}
+	if err := x.endWork(ctx, a, voice); err != nil {
+		return err
+	}
+	gap, err := heard.silence(moved.Began, moved.Ended)
+	if err != nil {
+		return fmt.Errorf("%s: %w", a.Name, err)
+	}
+	a.outcome.Values = []bench.Value{
+		{Metric: "migration", Value: float64(moved.Ended-moved.Began) / 1e6},
+		{Metric: "gap", Value: float64(gap) / 1e6},
+		{Metric: "downtime", Value: moved.Downtime},
+		{Metric: "moved", Value: float64(moved.Bytes) / 1e6},
+		{Metric: "rounds", Value: float64(moved.Rounds)},
+	}
+	if x.outcome.Values, err = combine(bench.MigrationMetrics, subjects); err != nil {
+		return err
+	}
+	x.enter("collect")
+	return x.takeScopes(subjects)
+}
+
+// endWork ends what runs in a migrated instance. That it answers shows that the
+// instance works where it is now.
+func (x *trial) endWork(ctx context.Context, a *actor, voice *agent.Process) error {
+	if err := voice.Kill(ctx); err != nil {
+		return fmt.Errorf("%s after its migration: %w", a.Name, err)
+	}
+	if a.main == nil || a.part.Service {
+		return nil
+	}
+	if err := a.main.Kill(ctx); err != nil {
+		return fmt.Errorf("stop %v in %s: %w", a.part.Main.Argv, a.Name, err)
+	}
+	out, err := a.main.Wait(ctx)
+	a.main = nil
+	if err != nil {
+		return fmt.Errorf("run %v in %s: %w", a.part.Main.Argv, a.Name, err)
+	}
+	a.outcome.Output = &out
+	x.keepOutput(a, out)
+	if out.Signal == "" {
+		x.outcome.Warnings = append(x.outcome.Warnings, fmt.Sprintf("%s: %v had ended (status %d) before the migration was over: let it run longer by timing.measure",
+			a.Name, a.part.Main.Argv, out.Exit))
+	}
+	return nil
+}
+
+// beats are the times at which something was heard, by the host's clock.
+type beats struct {
+	mu sync.Mutex
+	at []int64
+}
+
+func (b *beats) hear([]byte) {
+	now := clock.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.at = append(b.at, now)
+}
+
+// silence is the longest stretch between two beats, in nanoseconds, of which a
+// part lies between the instants. It was heard before and after, or it is an error.
+func (b *beats) silence(from, to int64) (int64, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	longest, before, after := int64(math.MinInt64), false, false
+	for i, at := range b.at {
+		before = before || at <= from
+		after = after || at >= to
+		if i > 0 && at >= from && b.at[i-1] <= to+int64(beatAfter)/2 {
+			longest = max(longest, at-b.at[i-1])
+		}
+	}
+	switch {
+	case !before:
+		return 0, fmt.Errorf("the program that is listened to was not heard before the migration")
+	case !after:
+		return 0, fmt.Errorf("the program that is listened to was not heard after the migration")
+	}
+	return longest, nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}
