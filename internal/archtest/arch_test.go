@@ -14,23 +14,24 @@ import (
 // allowed is what each package may import of the project. A name ending in /
 // stands for every package below it.
 var allowed = map[string][]string{
-	"bench":  {},
-	"stats":  {},
-	"clock":  {},
-	"proc":   {},
-	"cage":   {},
-	"serial": {},
-	"spec":   {"bench"},
-	"plan":   {"bench", "spec", "stats"},
-	"agent":  {"bench", "clock", "proc"},
-	"cgroup": {"bench"},
-	"ledger": {"bench", "cgroup"},
-	"lab":    {"bench"},
-	"host":   {"bench", "cgroup", "proc"},
-	"guest":  {"agent", "bench", "serial"},
-	"image":  {"bench"},
-	"meter":  {"bench", "meter/domain", "meter/idle", "proc"},
-	"store":  {"bench", "host"},
+	"bench":   {},
+	"stats":   {},
+	"clock":   {},
+	"proc":    {},
+	"cage":    {},
+	"serial":  {},
+	"xenpipe": {},
+	"spec":    {"bench"},
+	"plan":    {"bench", "spec", "stats"},
+	"agent":   {"bench", "clock", "proc"},
+	"cgroup":  {"bench"},
+	"ledger":  {"bench", "cgroup"},
+	"lab":     {"bench"},
+	"host":    {"bench", "cgroup", "proc"},
+	"guest":   {"agent", "bench", "serial", "xenpipe"},
+	"image":   {"bench"},
+	"meter":   {"bench", "meter/domain", "meter/idle", "proc"},
+	"store":   {"bench", "host"},
 
 	"workload":   {"bench"},
 	"experiment": {"bench"},
@@ -75,7 +76,7 @@ var allowed = map[string][]string{
 }
 
 // driver is what a package under platform may import that has no entry above.
-var driver = []string{"agent", "bench", "cgroup", "clock", "platform/launch", "platform/microvm", "platform/oci", "platform/vm", "serial"}
+var driver = []string{"agent", "bench", "cgroup", "clock", "platform/launch", "platform/microvm", "platform/oci", "platform/vm", "serial", "xenpipe"}
 
 // outside names the only packages that may import a module other than the
 // standard library and golang.org/x/sys, with the modules.

@@ -27,7 +27,7 @@ func TestConfig(t *testing.T) {
 type = "pvh"
 kernel = "/k/vmlinuz"
 ramdisk = "/r/initramfs.cpio"
-cmdline = "console=hvc0 quiet panic=-1 tare.ip=10.231.0.2/16 tare.gw=10.231.0.1 tare.bus=xen tare.root=/dev/xvda tare.port=/dev/hvc0 tare.scratch=/dev/xvdb"
+cmdline = "console=hvc0 quiet panic=-1 tare.ip=10.231.0.2/16 tare.gw=10.231.0.1 tare.bus=xen tare.root=/dev/xvda tare.port=xen tare.scratch=/dev/xvdb"
 vcpus = 2
 maxvcpus = 2
 cpus = "1,3"
