@@ -146,6 +146,10 @@ func (m *maker) platforms(list spec.Platforms) []bench.PlatformRef {
 			m.skip(m.whyNot(r))
 			continue
 		}
+		if why := m.cannot(r); why != "" {
+			m.skip(bench.Skip{Platform: r.String(), Reason: why})
+			continue
+		}
 		if a.Label != "" && !m.skipped["warned "+r.String()] {
 			m.skipped["warned "+r.String()] = true
 			m.plan.Warnings = append(m.plan.Warnings, fmt.Sprintf("%s is %s: its figures say nothing about the real thing", r, a.Label))
@@ -157,6 +161,9 @@ func (m *maker) platforms(list spec.Platforms) []bench.PlatformRef {
 
 // whyNot is the skip of a platform that is not available.
 func (m *maker) whyNot(ref bench.PlatformRef) bench.Skip {
+	if why := m.cannot(ref); why != "" {
+		return bench.Skip{Platform: ref.String(), Reason: why}
+	}
 	for _, s := range m.Skips {
 		if s.Platform == ref.Driver() {
 			s.Platform = ref.String()

@@ -75,8 +75,9 @@ func (p *Pipe) dial(s *store, number int, name string) error {
 	return nil
 }
 
-// entry is where an offer is written, below the domain's own place.
-func entry(name string) string { return "data/tare/" + name }
+// entry is where an offer is written, below the domain's own place. The store's
+// names hold letters, digits and -/_@ alone.
+func entry(name string) string { return "data/tare/" + strings.ReplaceAll(name, ".", "-") }
 
 // offer is what the other side must know, written PORT:REF,REF,...
 type offer struct {

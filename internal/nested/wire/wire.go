@@ -31,6 +31,14 @@ const (
 	GoldenLabel = "tare"
 	Tools       = "/mnt/tools"
 	ToolsLabel  = "tare-tools"
+	// HostsLabel is that of a third disk, which the guest has in whose instances
+	// other platforms run again: the image that these boot from.
+	HostsLabel = "tare-hosts"
+	// Versions is a file of the tools: what [bench.Availability] calls programs, of
+	// all images of outer guests, as JSON.
+	Versions = Tools + "/versions.json"
+	// Carried is the directory of the tools with programs of the host's own.
+	Carried = Tools + "/bin"
 )
 
 // What a request asks for.
@@ -79,6 +87,11 @@ type Started struct {
 	Unenforced []string          `json:"unenforced,omitempty"`
 	Version    string            `json:"version"`
 	Programs   map[string]string `json:"programs,omitempty"`
+	// Label and Caveats are what the inner platform says there of its figures,
+	// and Facts what it knows of the instance.
+	Label   string            `json:"label,omitempty"`
+	Caveats []string          `json:"caveats,omitempty"`
+	Facts   map[string]string `json:"facts,omitempty"`
 	// Opened is how long the platform's opening took there (a daemon, an image), in nanoseconds.
 	Opened int64 `json:"opened"`
 }

@@ -49,8 +49,21 @@ func (i *instance) Launched() int64 { return i.launched }
 // Command implements [bench.Instance]: the inner platform's start command.
 func (i *instance) Command() []string { return slices.Clone(i.started.Command) }
 
-// Unenforced implements [bench.Instance].
-func (i *instance) Unenforced() []string { return slices.Clone(i.started.Unenforced) }
+// Unenforced implements [bench.Instance]: of the inner platform in the outer
+// guest, and what the outer one lets that guest exceed.
+func (i *instance) Unenforced() []string {
+	list := slices.Clone(i.started.Unenforced)
+	for _, what := range i.outer.Unenforced() {
+		list = append(list, "outer guest: "+what)
+	}
+	return list
+}
+
+// Cautions implements [bench.Cautioned]: what the inner platform says in the
+// outer guest, where alone it could be asked.
+func (i *instance) Cautions() (label string, caveats []string) {
+	return i.started.Label, slices.Clone(i.started.Caveats)
+}
 
 // Facts implements [bench.Described]: what is known of the way to the inner
 // launch, and the limit that holds in the outer guest.
@@ -62,6 +75,12 @@ func (i *instance) Facts() map[string]string {
 		"inner_open_ms":      fmt.Sprintf("%.1f", float64(i.started.Opened)/1e6),
 		"inner_version":      i.started.Version,
 		"launch_known_to_ms": fmt.Sprintf("%.3f", float64(i.uncertain)/1e6),
+	}
+	for name, v := range i.started.Facts {
+		f["inner "+name] = v
+	}
+	if limit := i.started.Facts[bench.FactHostMemoryLimit]; limit != "" { // of an inner nesting
+		f[bench.FactHostMemoryLimit] = limit
 	}
 	var inner wire.Scope
 	if err := i.ask(wire.OpScope, &inner); err == nil && inner.MemoryLimit != "" {

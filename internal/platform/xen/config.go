@@ -24,6 +24,7 @@ type machine struct {
 	bridge    string
 	vifScript string
 	more      []string // further disks, read-only; paths of block devices
+	script    string   // that plugs these
 	host      bool     // another platform will run in it
 }
 
@@ -35,9 +36,9 @@ func (m machine) config() (string, error) {
 	if m.host {
 		args += "apparmor=0 " // LXC would insist on its profiles, which are not in a host's image
 	}
-	disks := []string{disk("xvda", "rw", m.root), disk("xvdb", "rw", m.scratch)}
+	disks := []string{disk("xvda", "access=rw", m.root), disk("xvdb", "access=rw", m.scratch)}
 	for i, device := range m.more {
-		disks = append(disks, disk("xvd"+string(rune('c'+i)), "ro", device))
+		disks = append(disks, disk("xvd"+string(rune('c'+i)), "access=ro,script="+m.script, device))
 	}
 	mib := strconv.FormatInt(int64(m.shape.Memory/bench.MiB), 10)
 	lines := []setting{
@@ -87,8 +88,8 @@ func (m machine) affinity() string {
 // schedulers, whose default is 256.
 func weight(v2 int) int { return min(max((v2*256+50)/100, 1), 65535) }
 
-func disk(device, access, target string) string {
-	return quoted("format=raw,access=" + access + ",backendtype=phy,vdev=" + device + ",target=" + target)
+func disk(device, how, target string) string {
+	return quoted("format=raw," + how + ",backendtype=phy,vdev=" + device + ",target=" + target)
 }
 
 func quoted(s string) string { return `"` + s + `"` }

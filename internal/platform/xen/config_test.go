@@ -54,6 +54,24 @@ cpu_weight = 128
 	}
 }
 
+// A domain that is a host has further disks, plugged by a script of ours.
+func TestConfigOfAHost(t *testing.T) {
+	m := given()
+	m.host, m.more, m.script = true, []string{"/dev/vda", "/dev/loop2"}, "/r/disk"
+	got, err := m.config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`cmdline = "console=hvc0 quiet panic=-1 apparmor=0 tare.ip=`,
+		`"format=raw,access=ro,script=/r/disk,backendtype=phy,vdev=xvdc,target=/dev/vda", "format=raw,access=ro,script=/r/disk,backendtype=phy,vdev=xvdd,target=/dev/loop2" ]`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
+	}
+}
+
 func TestAffinity(t *testing.T) {
 	m := given()
 	m.pin = true
