@@ -105,6 +105,9 @@ var modules = map[string][]string{
 // direct is the platform of a nesting, or of none, that this guest runs itself.
 func direct(platform string) string { return platform[strings.LastIndexByte(platform, '@')+1:] }
 
+// isDomain says whether that one is a domain of Xen's.
+func isDomain(platform string) bool { return strings.HasPrefix(direct(platform), "xen-") }
+
 // loadModules loads what the platform needs. One that is missing shows in the
 // platform's own check.
 func loadModules(ctx context.Context, platform string) {
@@ -138,7 +141,7 @@ func configure(options map[string]string, memory bench.Bytes) error {
 // not take it from. Of Docker's store that is the one layer of its image, empty so far: the image is
 // mounted over it, where containers find it as their lower layer.
 func seat(ctx context.Context, platform string, e bench.Env) error {
-	if strings.HasPrefix(direct(platform), "xen-") {
+	if isDomain(platform) {
 		// The device mapper wants the disk for itself, and nothing else reads it.
 		return run(ctx, "umount", wire.Golden)
 	}

@@ -116,8 +116,10 @@ func (s *server) start(ctx context.Context, r wire.Start) (*wire.Started, error)
 	}
 	p := s.drivers(stateDir)[i]
 	loadModules(ctx, r.Platform)
-	if err := serveXen(ctx); err != nil {
-		return nil, err
+	if isDomain(r.Platform) {
+		if err := serveXen(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if err := configure(r.Options, r.Shape.Memory); err != nil {
 		return nil, err

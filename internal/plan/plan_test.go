@@ -151,6 +151,37 @@ func TestUntilPlansForItsMax(t *testing.T) {
 	}
 }
 
+// TestRoomOfOuterGuests: what an outer guest needs beyond the shape counts, and a
+// variant that no outer guest can run is left out with the reason.
+func TestRoomOfOuterGuests(t *testing.T) {
+	in := inputs(2)
+	in.Available["docker@qemu-tcg"] = bench.Availability{Version: "1@2", Label: "nested, emulated (tcg)",
+		Beyond: bench.Room{Memory: 512 * bench.MiB, Disk: bench.GiB},
+		Cannot: []bench.Caveat{{Text: "storage=volume: not nested", With: map[string]string{"storage": "volume"}}}}
+	for shape, want := range map[string]string{
+		"{memory: 23.5GiB}": "",
+		"{memory: 24GiB}":   "x.yaml:3:17: 24.5 GiB of memory, with the 512 MiB of outer guests on docker@qemu-tcg, are more than the 24 GiB this host has",
+		"{disk: 99GiB}":     "",
+		"{disk: 99.5GiB}":   "x.yaml:3:15: 100.5 GiB of scratch space, with the 1 GiB of outer guests on docker@qemu-tcg, are more than the 100 GiB free",
+	} {
+		_, err := plan.Make(read(t, "name: x\nplatforms: native, docker@qemu-tcg\nshape: "+shape+"\nscenes: [{name: a, workload: spin}]"), in)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want) || !errors.Is(err, bench.ErrInvalid)) {
+			t.Errorf("%s: %v, want %q", shape, err, want)
+		}
+	}
+	p := planned(t, "name: x\nplatforms: native, docker@qemu-tcg, docker[storage=volume]@qemu-tcg\nscenes: [{name: a, workload: spin, shape: {memory: 14GiB}, beside: {workload: spin}}]", in)
+	if len(p.Skipped) != 1 || p.Skipped[0].Platform != "docker[storage=volume]@qemu-tcg" || p.Skipped[0].Reason != "storage=volume: not nested" {
+		t.Errorf("left out: %+v", p.Skipped)
+	}
+	if w := strings.Join(p.Warnings, "\n"); !strings.Contains(w, "2 instances may use 29 GiB of memory together") {
+		t.Errorf("warnings %s", w)
+	}
+	_, err := plan.Make(read(t, "name: x\nplatforms: native\nscenes: [{name: a, workload: spin, beside: {workload: spin, platform: 'docker[storage=volume]@qemu-tcg'}}]"), in)
+	if !errors.Is(err, bench.ErrUnavailable) || !strings.Contains(err.Error(), "cannot run here: storage=volume: not nested") {
+		t.Errorf("a neighbour that cannot run: %v", err)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	with := func(rest string) string { return "name: x\nplatforms: native, docker\n" + rest }
 	for text, want := range map[string]string{

@@ -40,7 +40,7 @@ func TestConformanceRuncInXenPV(t *testing.T) {
 
 // A container in a virtual machine of KVM's, which runs for real, in an emulated machine.
 func TestConformanceRuncInKVM(t *testing.T) {
-	takesLong(t)
+	takesLong(t, "differs in the guest between alone from what other tests run")
 	p := nest.New(nest.New(runc.New(), qemu.KVM(t.TempDir()), nest.Setup{}), qemu.TCG(), insideToo(t, setup(t)))
 	platformtest.Run(t, p, platformtest.Options{Slow: slow, Only: []string{"network"}})
 }
