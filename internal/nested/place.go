@@ -119,15 +119,20 @@ func loadModules(ctx context.Context, platform string) {
 // hugePage is the size of a huge page of this architecture's kernels.
 const hugePage = 2 * bench.MiB
 
-// configure sets the guest's kernel as the options ask of a host. It is this
-// guest's alone, so nobody's settings are changed.
-func configure(options map[string]string, memory bench.Bytes) error {
+// configure sets the guest up as the platform and its options ask of a host. It is
+// this guest's alone, so nobody's settings are changed.
+func configure(platform string, options map[string]string, memory bench.Bytes) error {
 	set := map[string]string{}
 	if options["ksm"] == "on" {
 		set["/sys/kernel/mm/ksm/run"] = "1"
 	}
 	if options["pages"] == "huge" {
 		set["/proc/sys/vm/nr_hugepages"] = strconv.FormatInt(int64((memory+hugePage-1)/hugePage), 10)
+	}
+	if platform == "libvirt" { // a host's boot makes it (tmpfiles.d)
+		if err := os.MkdirAll("/run/libvirt", 0o755); err != nil {
+			return fmt.Errorf("set up the outer guest: %w", err)
+		}
 	}
 	for file, value := range set {
 		if err := os.WriteFile(file, []byte(value), 0); err != nil {

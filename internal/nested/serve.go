@@ -121,7 +121,7 @@ func (s *server) start(ctx context.Context, r wire.Start) (*wire.Started, error)
 			return nil, err
 		}
 	}
-	if err := configure(r.Options, r.Shape.Memory); err != nil {
+	if err := configure(direct(r.Platform), r.Options, r.Shape.Memory); err != nil {
 		return nil, err
 	}
 	env, err := s.env(ctx, r)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"strings"
+	"sync"
 
 	"tare/internal/bench"
 	"tare/internal/image"
@@ -28,12 +29,12 @@ import (
 // Nestings returns every platform that runs inside another, by the outer
 // platform and then in the order of [Platforms].
 func Nestings(state string) []bench.Platform {
-	s := setups(state)
+	s, tcg, sandbox := setups(state), once(qemu.TCG()), once(gvisor.New())
 	var list []bench.Platform
-	for _, outer := range []bench.Platform{qemu.KVM(state), qemu.TCG()} {
-		for _, inner := range append(containers(state), gvisor.New(), uml.New(), qemu.KVM(state), libvirt.KVM(state)) {
+	for _, outer := range []bench.Platform{once(qemu.KVM(state)), tcg} {
+		for _, inner := range append(containers(state), sandbox, uml.New(), qemu.KVM(state), libvirt.KVM(state)) {
 			setup := s.hosts
-			if inner.Name() == gvisor.New().Name() {
+			if inner == sandbox {
 				setup.Carry = []string{"runsc"} // the distribution's is too old
 			}
 			list = append(list, nest.New(inner, outer, setup))
@@ -45,15 +46,15 @@ func Nestings(state string) []bench.Platform {
 		}
 	}
 	for _, inner := range domains() {
-		list = append(list, nest.New(inner, qemu.TCG(), s.xen))
+		list = append(list, nest.New(inner, tcg, s.xen))
 	}
 	for _, between := range domains() {
 		for _, inner := range containers(state) {
-			list = append(list, nest.New(nest.New(inner, between, s.hosts), qemu.TCG(), s.underXen))
+			list = append(list, nest.New(nest.New(inner, between, s.hosts), tcg, s.underXen))
 		}
 	}
 	for _, inner := range containers(state) {
-		list = append(list, nest.New(nest.New(inner, qemu.KVM(state), s.hosts), qemu.TCG(), s.underKVM))
+		list = append(list, nest.New(nest.New(inner, qemu.KVM(state), s.hosts), tcg, s.underKVM))
 	}
 	return list
 }
@@ -91,7 +92,7 @@ func setups(state string) setup {
 		return func(ctx context.Context) (nest.HostImage, error) { return s.Open(ctx) }
 	}
 	versions := func(stores ...*image.Store) func() (map[string]string, error) {
-		return func() (map[string]string, error) { return versionsOf(golden, stores...) }
+		return sync.OnceValues(func() (map[string]string, error) { return versionsOf(golden, stores...) })
 	}
 	var s setup
 	s.hosts = nest.Setup{Hosts: open(hosts), Versions: versions(hosts), Program: os.Executable}
