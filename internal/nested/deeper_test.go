@@ -59,6 +59,7 @@ func (said) Launched() int64              { return 7 }
 func (said) Command() []string            { return []string{"run"} }
 func (said) Unenforced() []string         { return []string{"pids limit"} }
 func (said) Cautions() (string, []string) { return "nested", []string{"deeper"} }
+func (said) Scope() (bench.Scope, error)  { return bench.Scope{OwnKernel: true}, nil }
 func (said) Facts() map[string]string     { return map[string]string{"a": "b"} }
 
 // What the inner platform and its instance say of themselves goes to the host.
@@ -67,8 +68,11 @@ func TestStartedTellsAll(t *testing.T) {
 		{Text: "always"}, {Text: "with sync", With: map[string]string{"cache": "sync"}}, {Text: "not this", With: map[string]string{"cache": "none"}}}}
 	s := &server{instance: said{}}
 	w := s.started(found, map[string]string{"cache": "sync"}, 9)
-	if w.Label != "emulated, nested" || strings.Join(w.Caveats, ", ") != "always, with sync, deeper" || w.Facts["a"] != "b" ||
+	if w.Label != "emulated, nested" || strings.Join(w.Caveats, ", ") != "always, with sync, deeper" ||
 		w.Launched != 7 || w.Opened != 9 || w.Unenforced[0] != "pids limit" {
 		t.Errorf("told %+v", w)
+	}
+	if got, err := s.scope(); err != nil || got.Facts["a"] != "b" || !got.OwnKernel {
+		t.Errorf("scope %+v, %v", got, err)
 	}
 }

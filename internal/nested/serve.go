@@ -172,9 +172,6 @@ func (s *server) started(found bench.Availability, options map[string]string, op
 		w.Label = strings.Trim(w.Label+", "+label, ", ")
 		w.Caveats = append(w.Caveats, caveats...)
 	}
-	if d, ok := in.(bench.Described); ok {
-		w.Facts = d.Facts()
-	}
 	return w
 }
 
@@ -223,11 +220,16 @@ func (s *server) join(in io.ReadWriter) {
 // of this guest's cgroups tells.
 func (s *server) scope() (wire.Scope, error) {
 	scope, err := s.instance.Scope()
+	w := wire.Scope{Scope: scope}
+	if d, ok := s.instance.(bench.Described); ok && err == nil {
+		w.Facts = d.Facts()
+	}
 	if err != nil || scope.OwnKernel {
-		return wire.Scope{Scope: scope}, err
+		return w, err
 	}
 	limit, _ := os.ReadFile(filepath.Join(scope.Cgroups[cgroup.Unified], "memory.max")) // unknown is ""
-	return wire.Scope{Scope: scope, MemoryLimit: strings.TrimSpace(string(limit))}, nil
+	w.MemoryLimit = strings.TrimSpace(string(limit))
+	return w, nil
 }
 
 // publish makes the instance reachable by the outer guest's address.

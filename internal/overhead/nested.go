@@ -21,7 +21,7 @@ const (
 // its own kernel, through its agent, or of an instance nested as processes of the
 // outer guest, from its cgroup there.
 func counter(a *bench.ActorOutcome) source {
-	if a.Scope.Inner != nil && !a.Scope.Innermost().OwnKernel {
+	if a.Scope.Inner != nil && !countsItself(a.Scope.Innermost()) {
 		return source{bench.Inner, a.Actor, "layer"}
 	}
 	return source{bench.Guest, a.Actor, "agent"}
@@ -92,7 +92,7 @@ func (s *share) insideOuter(a *bench.ActorOutcome, u *instance, vcpu float64) fl
 		return u.guest
 	}
 	src := source{bench.Inner, a.Actor, "layer"}
-	if !in.OwnKernel {
+	if !countsItself(in) {
 		for _, p := range inCgroup(in.Helpers) {
 			v, _ := s.rate(src, bench.CPUOf(p))
 			u.guest = max(0, u.guest-v)
@@ -111,8 +111,13 @@ func (s *share) insideOuter(a *bench.ActorOutcome, u *instance, vcpu float64) fl
 		v, ok := s.rate(src, bench.CPUOf(p))
 		u.lackLayer = u.lackLayer || !ok
 		v *= scale
-		if p == "vcpu" { // of an inner virtual machine: what it ran for its guest is that guest's
+		switch p {
+		case "vcpu": // of an inner virtual machine: what it ran for its guest is that guest's
 			v -= u.guest
+		case "kernel": // a process, as is each program it runs: the control group has them all
+			v, ok = s.rate(src, bench.ColCPUBusy)
+			u.lackLayer = u.lackLayer || !ok
+			v = v*scale - u.guest
 		}
 		v = min(max(0, v), left)
 		u.parts[innerPrefix+p] = v

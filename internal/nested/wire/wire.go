@@ -87,11 +87,9 @@ type Started struct {
 	Unenforced []string          `json:"unenforced,omitempty"`
 	Version    string            `json:"version"`
 	Programs   map[string]string `json:"programs,omitempty"`
-	// Label and Caveats are what the inner platform says there of its figures,
-	// and Facts what it knows of the instance.
-	Label   string            `json:"label,omitempty"`
-	Caveats []string          `json:"caveats,omitempty"`
-	Facts   map[string]string `json:"facts,omitempty"`
+	// Label and Caveats are what the inner platform says there of its figures.
+	Label   string   `json:"label,omitempty"`
+	Caveats []string `json:"caveats,omitempty"`
 	// Opened is how long the platform's opening took there (a daemon, an image), in nanoseconds.
 	Opened int64 `json:"opened"`
 }
@@ -102,6 +100,8 @@ type Scope struct {
 	// MemoryLimit is what its cgroup there is limited to: bytes, or "max". It is
 	// "" of an instance with a kernel of its own.
 	MemoryLimit string `json:"memory_limit,omitempty"`
+	// Facts are what its driver there knows of it: of an inner nesting.
+	Facts map[string]string `json:"facts,omitempty"`
 }
 
 // Meter is a reader in the outer guest.

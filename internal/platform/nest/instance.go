@@ -1,6 +1,7 @@
 package nest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -62,7 +63,8 @@ func (i *instance) Unenforced() []string {
 // Cautions implements [bench.Cautioned]: what the inner platform says in the
 // outer guest, where alone it could be asked.
 func (i *instance) Cautions() (label string, caveats []string) {
-	return i.started.Label, slices.Clone(i.started.Caveats)
+	label, _ = strings.CutPrefix(i.started.Label, nested) // of an inner nesting: this is one as well
+	return strings.TrimPrefix(label, ", "), slices.Clone(i.started.Caveats)
 }
 
 // Facts implements [bench.Described]: what is known of the way to the inner
@@ -76,15 +78,17 @@ func (i *instance) Facts() map[string]string {
 		"inner_version":      i.started.Version,
 		"launch_known_to_ms": fmt.Sprintf("%.3f", float64(i.uncertain)/1e6),
 	}
-	for name, v := range i.started.Facts {
-		f["inner "+name] = v
-	}
-	if limit := i.started.Facts[bench.FactHostMemoryLimit]; limit != "" { // of an inner nesting
-		f[bench.FactHostMemoryLimit] = limit
-	}
 	var inner wire.Scope
-	if err := i.ask(wire.OpScope, &inner); err == nil && inner.MemoryLimit != "" {
-		f[bench.FactHostMemoryLimit] = inner.MemoryLimit
+	if err := i.ask(wire.OpScope, &inner); err != nil {
+		return f
+	}
+	for name, v := range inner.Facts { // of an inner nesting
+		if name != bench.FactHostMemoryLimit {
+			f["inner "+name] = v
+		}
+	}
+	if limit := cmp.Or(inner.MemoryLimit, inner.Facts[bench.FactHostMemoryLimit]); limit != "" {
+		f[bench.FactHostMemoryLimit] = limit
 	}
 	return f
 }

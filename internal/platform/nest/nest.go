@@ -217,7 +217,9 @@ func (p *Platform) Probe(ctx context.Context, e bench.Env) error {
 // platform's own figures say of themselves: "nested, emulated (tcg)".
 func label(outer string) string {
 	if outer == "" {
-		return "nested"
+		return nested
 	}
-	return "nested, " + outer
+	return nested + ", " + outer
 }
+
+const nested = "nested"
