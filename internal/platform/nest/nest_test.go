@@ -103,6 +103,16 @@ func TestDeepNesting(t *testing.T) {
 	}
 }
 
+// TestCautions: what the inner platform says is passed on, but not once more that it is nested.
+func TestCautions(t *testing.T) {
+	for said, want := range map[string]string{"": "", "nested": "", "nested, emulated (tcg)": "emulated (tcg)", "emulated (tcg)": "emulated (tcg)"} {
+		i := &instance{started: wire.Started{Label: said, Caveats: []string{"slow"}}}
+		if label, caveats := i.Cautions(); label != want || len(caveats) != 1 {
+			t.Errorf("%q is told as %q, %q", said, label, caveats)
+		}
+	}
+}
+
 type digest string
 
 func (d digest) Digest() string                               { return string(d) }
