@@ -123,10 +123,7 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	if err != nil {
 		return err
 	}
-	if err := r.insist(p.Skipped); err != nil {
-		return err
-	}
-	if err := checkFiles(p.Plan, p.facts.LLC); err != nil {
+	if err := r.insist(a.vocabulary(), p.Skipped); err != nil {
 		return err
 	}
 	if l, err := host.ReadLoad(ctx, "/", loadSample); err == nil && l.Caveat() != "" {

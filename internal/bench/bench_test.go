@@ -87,3 +87,19 @@ func TestThreadPart(t *testing.T) {
 		}
 	}
 }
+
+func TestLacks(t *testing.T) {
+	var a Availability
+	a.Lack("runtime", "kata", nil)
+	a.Lack("runtime", "crun", ErrUnavailable)
+	a.Lacks = append(a.Lacks, Lack{map[string]string{"net": "host", "driver": "vfs"}, ErrInvalid})
+	known := []Option{{Name: "net", Default: "bridge"}, {Name: "runtime", Default: "runc"}, {Name: "driver", Default: "vfs"}}
+	for runtime, want := range map[string]error{"kata": nil, "crun": ErrUnavailable, "runc": nil} {
+		if got := a.Lacking(Variant(known, map[string]string{"runtime": runtime})); got != want {
+			t.Errorf("runtime=%s: %v", runtime, got)
+		}
+	}
+	if got := a.Lacking(Variant(known, map[string]string{"net": "host"})); got != ErrInvalid {
+		t.Errorf("net=host with the default driver: %v", got)
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/netip"
 	"os"
@@ -72,11 +71,7 @@ func (x *trial) launchActor(ctx context.Context, a *actor) error {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not up after %v", limit))
 	defer cancel()
-	options := map[string]string{}
-	for _, o := range e.Options {
-		options[o.Name] = o.Default
-	}
-	maps.Copy(options, a.Platform.DriverOptions())
+	options := bench.Variant(e.Options, a.Platform.DriverOptions())
 	a.outcome.Caveats = e.CaveatsOf(options)
 	var err error
 	a.instance, err = e.Start(ctx, bench.Launch{

@@ -54,6 +54,16 @@ func (d *decoder) platforms(n *node, into *Platforms) {
 	*into = p
 }
 
+// Ref reads a reference as a specification has it: docker[net=host].
+func (v Vocabulary) Ref(text string) (bench.PlatformRef, error) {
+	d := decoder{words: v}
+	ref, ok := d.platformWord(Place{}, text)
+	if !ok {
+		return ref, d.errs
+	}
+	return ref, nil
+}
+
 // platform reads one reference.
 func (d *decoder) platform(n *node) (bench.PlatformRef, bool) {
 	if n.kind == scalar {

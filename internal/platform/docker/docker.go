@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 
 	"tare/internal/bench"
@@ -54,7 +53,7 @@ const install = bench.Hint("install Docker Engine, such as: apt-get install dock
 var programs = []string{"dockerd", "docker", "containerd", "runc"}
 
 // Check asks the installed programs for their versions; it starts no daemon.
-func (*Platform) Check(ctx context.Context) (bench.Availability, error) {
+func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	a := bench.Availability{Programs: map[string]string{}, Caveats: caveats}
 	if os.Geteuid() != 0 {
 		return a, fmt.Errorf("docker: a daemon needs root: %w%w", bench.ErrUnavailable, bench.Hint("run as root"))
@@ -72,7 +71,12 @@ func (*Platform) Check(ctx context.Context) (bench.Availability, error) {
 		a.Programs[name] = versions[i]
 	}
 	a.Version = a.Programs["dockerd"]
-	a.Caveats = slices.Concat(caveats, missing(ctx, belowDocker))
+	for _, r := range belowDocker {
+		a.Lack("runtime", r, available(ctx, r))
+	}
+	a.Lacks = append(a.Lacks, bench.Lack{With: map[string]string{"runtime": kata, "net": "host"}, Err: errKataHost})
+	a.Lack("driver", "overlay2", launch.NeedFilesystem("overlay"))
+	a.Lack("driver", "btrfs", p.needBtrfs())
 	if path, err := findKata(); err == nil {
 		if version, err := launch.Version(ctx, path); err == nil {
 			a.Programs[kata] = version

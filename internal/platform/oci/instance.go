@@ -45,9 +45,9 @@ func (i *instance) prepare(ctx context.Context) error {
 		return err
 	}
 	e, l := i.engine, i.launch
-	if runtime := l.Options["runtime"]; runtime != "" {
-		if _, err := launch.Program(runtime); err != nil {
-			return fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, bench.Hint("install "+runtime+", or choose another runtime: tare list platforms"))
+	if below := l.Options[optRuntime]; below != "" {
+		if err := needRuntime(below); err != nil {
+			return err
 		}
 	}
 	remove := func(ctx context.Context) error { return cgroup.Remove(ctx, i.outer.Name()) }
