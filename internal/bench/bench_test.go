@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -68,7 +70,12 @@ func TestHint(t *testing.T) {
 	if HintOf(fmt.Errorf("run: %w", err)) != "install docker.io" || !errors.Is(err, ErrUnavailable) {
 		t.Error("hint or cause lost on the way")
 	}
-	if HintOf(errors.New("x")) != "" {
+	for _, full := range []error{syscall.ENOSPC, fmt.Errorf("write: %w", syscall.EDQUOT), errors.New(`mkfs: "No space left on device"`)} {
+		if !strings.Contains(HintOf(full), "disk is full") {
+			t.Errorf("%v: hint %q", full, HintOf(full))
+		}
+	}
+	if HintOf(errors.New("x")) != "" || HintOf(nil) != "" {
 		t.Error("a hint from nowhere")
 	}
 }

@@ -82,7 +82,7 @@ func (x *trial) launchActor(ctx context.Context, a *actor) error {
 	}
 	a.outcome.Launch = a.instance.Command()
 	if a.client, err = agent.Dial(ctx, a.instance.Stream()); err != nil {
-		return err
+		return unanswered(ctx, err)
 	}
 	ready := a.client.GreetedAt() - a.instance.Launched()
 	if ready <= 0 {

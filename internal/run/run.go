@@ -223,6 +223,7 @@ func (x *trial) execute(ctx context.Context) {
 	failed := x.phase
 	if err != nil {
 		x.rememberLogs()
+		err = x.diagnose(context.WithoutCancel(ctx), err)
 	}
 	x.enter("close")
 	if cerr := x.close(); cerr != nil {

@@ -2,6 +2,7 @@ package containerd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -85,7 +86,7 @@ func (d *daemon) start(ctx context.Context) error {
 	}
 	d.undo.Add(d.end)
 	if err := g.Add(d.proc.PID()); err != nil {
-		return err
+		return errors.Join(err, d.dead())
 	}
 	return d.awaitUp(ctx)
 }
@@ -109,11 +110,21 @@ func (d *daemon) awaitUp(ctx context.Context) error {
 		}
 		select {
 		case <-d.proc.Done():
-			return fmt.Errorf("it died (%s): %s", d.proc.State(), launch.Tail(d.words()))
+			return d.dead()
 		case <-ctx.Done():
-			return fmt.Errorf("it does not answer: %w: %s", err, launch.Tail(d.words()))
+			return fmt.Errorf("it does not answer: %w: %s%w", err, launch.Tail(d.words()), bench.Hint("is the containerd in the PATH its own? if the host is only busy, try again"))
 		case <-time.After(10 * time.Millisecond):
 		}
+	}
+}
+
+// dead says how it ended, if it has; one that cannot be moved into its control group is just ending.
+func (d *daemon) dead() error {
+	select {
+	case <-d.proc.Done():
+		return fmt.Errorf("it died (%s): %s%w", d.proc.State(), launch.Tail(d.words()), bench.Hint("its last words are in the error; run containerd --version"))
+	case <-time.After(time.Second):
+		return nil
 	}
 }
 

@@ -116,7 +116,8 @@ func (d *daemon) awaitUp(ctx context.Context, within time.Duration) error {
 		case <-d.done:
 			return d.dead()
 		case <-ctx.Done():
-			return fmt.Errorf("docker's daemon does not answer: %w: %s", err, d.lastWords())
+			return fmt.Errorf("docker's daemon does not answer for %v: %w: %s%w", within, err, d.lastWords(), bench.Hint(
+				"is "+d.cmd.Path+" Docker's own? if the host is only busy, try again"))
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

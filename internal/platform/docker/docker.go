@@ -49,8 +49,25 @@ var belowDocker = []string{"runc", "crun", "runsc", kata}
 
 const install = bench.Hint("install Docker Engine, such as: apt-get install docker.io")
 
-// programs take part in running a container; each has a --version.
-var programs = []string{"dockerd", "docker", "containerd", "runc"}
+// programs take part in running a container; each has a --version, which begins so.
+var programs = []struct{ name, banner string }{
+	{"dockerd", "Docker version "}, {"docker", "Docker version "}, {"containerd", "containerd "}, {"runc", "runc version "},
+}
+
+// firstDaemon is the first dockerd that the library by which it is asked speaks to (API 1.40).
+var firstDaemon = [2]int{19, 3}
+
+// refuse finds a reason why a dockerd will not do.
+func refuse(version string) error {
+	var major, minor int
+	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
+		return fmt.Errorf("dockerd %q: not a version", version)
+	}
+	if major < firstDaemon[0] || major == firstDaemon[0] && minor < firstDaemon[1] {
+		return fmt.Errorf("dockerd %s is too old: the first that will do is %d.%02d", version, firstDaemon[0], firstDaemon[1])
+	}
+	return nil
+}
 
 // Check asks the installed programs for their versions; it starts no daemon.
 func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
@@ -60,15 +77,19 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	}
 	versions, errs := make([]string, len(programs)), make([]error, len(programs))
 	var all sync.WaitGroup
-	for i, name := range programs {
-		all.Go(func() { versions[i], errs[i] = launch.Version(ctx, name) })
+	for i, p := range programs {
+		all.Go(func() { versions[i], errs[i] = launch.VersionOf(ctx, p.name, p.banner) })
 	}
 	all.Wait()
-	for i, name := range programs {
-		if errs[i] != nil {
-			return a, fmt.Errorf("docker: %w: %w%w", errs[i], bench.ErrUnavailable, install)
+	for i, p := range programs {
+		err := errs[i]
+		if err == nil && p.name == "dockerd" {
+			err = refuse(versions[i])
 		}
-		a.Programs[name] = versions[i]
+		if err != nil {
+			return a, fmt.Errorf("docker: %w: %w%w", err, bench.ErrUnavailable, install)
+		}
+		a.Programs[p.name] = versions[i]
 	}
 	a.Version = a.Programs["dockerd"]
 	for _, r := range belowDocker {

@@ -153,7 +153,7 @@ func (e *engine) startDaemon(ctx context.Context, p paths, held *os.File) (*daem
 	}
 	e.undo.Add(d.stop)
 	if err := g.Add(d.cmd.Process.Pid); err != nil {
-		return nil, err
+		return nil, d.explain(err)
 	}
 	return d, d.awaitUp(ctx, e.env.Patience(upWithin))
 }

@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"regexp"
 	"strings"
 
@@ -64,19 +63,18 @@ func (p Platform) Check(ctx context.Context) (bench.Availability, error) {
 	if os.Geteuid() != 0 {
 		return a, fmt.Errorf("lxc: containers with a bridge need root: %w%w", bench.ErrUnavailable, bench.Hint("run as root"))
 	}
-	path, err := launch.Program("lxc-execute")
-	if err != nil {
+	if _, err := launch.Program("lxc-execute"); err != nil {
 		return a, fmt.Errorf("lxc: %w: %w%w", err, bench.ErrUnavailable, install)
 	}
 	if _, err := os.Stat(shared); err != nil {
 		return a, fmt.Errorf("lxc: shared configuration: %w: %w%w", err, bench.ErrUnavailable, install)
 	}
-	out, err := exec.CommandContext(ctx, path, "--version").Output()
+	out, err := launch.Output(ctx, "lxc-execute", "--version")
 	if err != nil {
-		return a, fmt.Errorf("lxc: lxc-execute --version: %w: %w", err, bench.ErrUnavailable)
+		return a, fmt.Errorf("lxc: %w: %w%w", err, bench.ErrUnavailable, install)
 	}
 	if a.Version, err = parseVersion(string(out)); err != nil {
-		return a, fmt.Errorf("lxc: lxc-execute --version: %w: %w", err, bench.ErrUnavailable)
+		return a, fmt.Errorf("lxc: lxc-execute --version: %w: %w%w", err, bench.ErrUnavailable, install)
 	}
 	a.Programs["lxc-execute"] = a.Version
 	a.Lack("store", "overlay", launch.NeedFilesystem("overlay"))
