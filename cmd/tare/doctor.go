@@ -76,7 +76,7 @@ that matter to a measurement. Changes nothing.`,
 				}
 				s.Lacks = lacks(p.Availability)
 				if p.err != nil {
-					s.Reason, s.Hint = p.err.Error(), bench.HintOf(p.err)
+					s.Reason, s.Hint = bench.Reason(p.err), bench.HintOf(p.err)
 				}
 				d.Platforms = append(d.Platforms, s)
 			}
@@ -156,7 +156,7 @@ func lacks(a bench.Availability) []lackState {
 	var list []lackState
 	for _, l := range a.Lacks {
 		if !errors.Is(l.Err, bench.ErrInvalid) {
-			list = append(list, lackState{strings.Trim(bench.PlatformRef{Options: l.With}.String(), "[]"), l.Err.Error(), bench.HintOf(l.Err)})
+			list = append(list, lackState{strings.Trim(bench.PlatformRef{Options: l.With}.String(), "[]"), bench.Reason(l.Err), bench.HintOf(l.Err)})
 		}
 	}
 	return list
@@ -184,7 +184,6 @@ func printLacks(w io.Writer, p platformState) {
 
 // explained is a reason and what to do about it, in one line.
 func explained(reason, hint string) string {
-	reason = strings.TrimSuffix(reason, ": "+bench.ErrUnavailable.Error())
 	if hint == "" {
 		return reason
 	}

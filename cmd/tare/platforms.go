@@ -68,8 +68,8 @@ func (a *app) checkAll(ctx context.Context, limit time.Duration) []checked {
 			defer cancel()
 			av, err := p.Check(ctx)
 			if ctx.Err() != nil && err != nil {
-				err = fmt.Errorf("no answer within %v: %w%w: %w", limit, bench.ErrUnavailable,
-					bench.Hint("the host is busy, or a program of this platform hangs; run it by hand"), err)
+				err = fmt.Errorf("%s: no answer within %v: %v: %w%w", p.Name(), limit, strings.TrimPrefix(bench.Reason(err), p.Name()+": "),
+					bench.ErrUnavailable, bench.Hint("the host is busy, or a program of this platform hangs; run it by hand"))
 			}
 			found[i] = checked{p, av, err}
 		})
@@ -83,7 +83,7 @@ func offer(found []checked) (available map[string]bench.Availability, skips []be
 	available = map[string]bench.Availability{}
 	for _, c := range found {
 		if c.err != nil {
-			skips = append(skips, bench.Skip{Platform: c.Name(), Reason: c.err.Error(), Hint: bench.HintOf(c.err)})
+			skips = append(skips, bench.Skip{Platform: c.Name(), Reason: strings.TrimPrefix(bench.Reason(c.err), c.Name()+": "), Hint: bench.HintOf(c.err)})
 			continue
 		}
 		available[c.Name()] = c.Availability

@@ -10,6 +10,12 @@ import (
 // host. Wrap it with the reason, and a [Hint] saying what to do about it.
 var ErrUnavailable = errors.New("unavailable")
 
+// Reason is the text of an error that says why something is not available, to
+// stand where that is clear.
+func Reason(err error) string {
+	return strings.TrimSuffix(err.Error(), ": "+ErrUnavailable.Error())
+}
+
 // ErrInvalid says that what the user gave cannot be run: a bad specification,
 // an impossible shape. It maps to exit code 3.
 var ErrInvalid = errors.New("invalid")

@@ -37,7 +37,7 @@ platforms: [native, docker, "docker[net=host]", "docker[storage=volume,net=host]
 scenes: [{name: a, workload: spin}]
 `, lacking())
 	want := []bench.Skip{
-		{Platform: "docker[net=host,storage=volume]", Reason: "no such thing: unavailable", Hint: "get it"},
+		{Platform: "docker[net=host,storage=volume]", Reason: "no such thing", Hint: "get it"},
 		{Platform: "docker@qemu-tcg", Reason: "the outer one has it not"},
 	}
 	if d := cmp.Diff(want, p.Skipped); d != "" {

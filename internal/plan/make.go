@@ -165,7 +165,7 @@ func (m *maker) whyNot(ref bench.PlatformRef) *bench.Skip {
 		if err == nil {
 			return nil
 		}
-		return &bench.Skip{Platform: ref.String(), Reason: err.Error(), Hint: bench.HintOf(err)}
+		return &bench.Skip{Platform: ref.String(), Reason: bench.Reason(err), Hint: bench.HintOf(err)}
 	}
 	for _, s := range m.Skips {
 		if s.Platform == ref.Driver() {

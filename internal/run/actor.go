@@ -78,7 +78,7 @@ func (x *trial) launchActor(ctx context.Context, a *actor) error {
 		ID: a.id, Shape: a.Shape, CPUSet: a.CPUSet, Options: options, Dir: a.dir, NetNS: a.netns,
 	})
 	if err != nil {
-		return err
+		return inUse(err)
 	}
 	a.outcome.Launch = a.instance.Command()
 	if a.client, err = agent.Dial(ctx, a.instance.Stream()); err != nil {

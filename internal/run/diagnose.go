@@ -86,6 +86,15 @@ func saysOutOfMemory(log string) bool {
 	return false
 }
 
+// inUse adds advice to the error of a launch whose disk another monitor has locked,
+// which QEMU says in these words whoever started it.
+func inUse(err error) error {
+	if bench.HintOf(err) != "" || !strings.Contains(err.Error(), "Is another process using the image") {
+		return err
+	}
+	return fmt.Errorf("%w%w", err, bench.Hint("another program has the disk open for writing: find it with fuser or lsof, end it and try again"))
+}
+
 // unanswered adds advice to the error of an instance whose agent did not greet.
 func unanswered(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), context.Canceled) || bench.HintOf(err) != "" {

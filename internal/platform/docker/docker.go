@@ -75,6 +75,11 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	if os.Geteuid() != 0 {
 		return a, fmt.Errorf("docker: a daemon needs root: %w%w", bench.ErrUnavailable, bench.Hint("run as root"))
 	}
+	for _, p := range programs { // before any is asked, which may take its time
+		if _, err := launch.Program(p.name); err != nil {
+			return a, fmt.Errorf("docker: %w: %w%w", err, bench.ErrUnavailable, install)
+		}
+	}
 	versions, errs := make([]string, len(programs)), make([]error, len(programs))
 	var all sync.WaitGroup
 	for i, p := range programs {

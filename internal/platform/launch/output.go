@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -18,6 +19,9 @@ func Output(ctx context.Context, name string, args ...string) ([]byte, error) {
 		return nil, err
 	}
 	out, err := command(ctx, path, args...).Output()
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), context.Cause(ctx))
+	}
 	var failed *exec.ExitError
 	if errors.As(err, &failed) {
 		return nil, fmt.Errorf("%s: %w: %s", name, err, bytes.TrimSpace(failed.Stderr))

@@ -33,25 +33,25 @@ func (*Platform) Options() []bench.Option { return nil }
 // Check needs root, cgroups it may write to, and overlayfs.
 func (*Platform) Check(ctx context.Context) (bench.Availability, error) {
 	if err := ctx.Err(); err != nil {
-		return bench.Availability{}, fmt.Errorf("check native: %w", err)
+		return bench.Availability{}, fmt.Errorf("native: %w", err)
 	}
 	if os.Geteuid() != 0 {
-		return bench.Availability{}, fmt.Errorf("check native: changing the root needs root: %w%w",
+		return bench.Availability{}, fmt.Errorf("native: changing the root needs root: %w%w",
 			bench.ErrUnavailable, bench.Hint("run tare as root"))
 	}
 	release, err := kernelRelease()
 	if err != nil {
-		return bench.Availability{}, fmt.Errorf("check native: %w", err)
+		return bench.Availability{}, fmt.Errorf("native: %w", err)
 	}
 	host, err := cgroup.Detect()
 	if err != nil {
-		return bench.Availability{}, fmt.Errorf("check native: %w", err)
+		return bench.Availability{}, fmt.Errorf("native: %w", err)
 	}
 	if err := host.Writable(); err != nil {
-		return bench.Availability{}, fmt.Errorf("check native: %w", err)
+		return bench.Availability{}, fmt.Errorf("native: %w", err)
 	}
 	if err := launch.NeedFilesystem("overlay"); err != nil {
-		return bench.Availability{}, fmt.Errorf("check native: %w", err)
+		return bench.Availability{}, fmt.Errorf("native: %w", err)
 	}
 	return bench.Availability{Version: release, Programs: map[string]string{"linux": release}}, nil
 }

@@ -285,7 +285,7 @@ func (i *instance) end(ctx context.Context) error {
 }
 
 // deleteWithin is how long the runtime may take to forget a container that is dead.
-const deleteWithin = 10 * time.Second
+const deleteWithin = 5 * time.Second
 
 // delete asks the runtime to forget the container.
 func (i *instance) delete() error {
