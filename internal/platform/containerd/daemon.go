@@ -22,6 +22,9 @@ const upWithin = 60 * time.Second
 // downWithin is how long it may take to end.
 const downWithin = 10 * time.Second
 
+// hidden is where the sockets of a system's containerd and its shims lie.
+const hidden = "/run/containerd"
+
 // daemon is a containerd of ours.
 type daemon struct {
 	env   bench.Env
@@ -64,6 +67,9 @@ func (d *daemon) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := launch.Provide(&d.undo, hidden); err != nil {
+		return err
+	}
 	config := filepath.Join(d.state, "config.toml")
 	if err := os.WriteFile(config, []byte(d.config()), 0o600); err != nil {
 		return err
@@ -71,8 +77,7 @@ func (d *daemon) start(ctx context.Context) error {
 	cmd := exec.Command(path, "--config", config, "--log-level", "warn")
 	cmd.Env = []string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), bench.ProcessMark + "=" + mark}
 	err = launch.Apart(d.env.Lab.NetNS(), func() (err error) {
-		// Sockets of the shims of a system's containerd lie there.
-		if err = launch.Hide("/run/containerd"); err != nil {
+		if err = launch.Hide(hidden); err != nil {
 			return err
 		}
 		if err = launch.CoverControllers(host.Mode()); err != nil {

@@ -58,6 +58,11 @@ func (e *engine) open(ctx context.Context) (err error) {
 	if e.labAddr, err = launch.BridgeAddr(e.env.Lab); err != nil {
 		return err
 	}
+	for _, dir := range hidden {
+		if err := launch.Provide(&e.undo, dir); err != nil {
+			return err
+		}
+	}
 	_, err = e.service(ctx, drivers[0])
 	return err
 }
