@@ -58,7 +58,7 @@ func TestFaults(t *testing.T) {
 	spec := writeSpec(t, "native", `
   - {name: cpu, workload: sysbench-cpu, platforms: [native, crun, docker, qemu-tcg]}
   - {name: up, startup: true, platforms: [native, uml], timing: {deadline: 3s}}
-  - {name: eat, workload: command, params: {argv: [sh, -c, 'x=a; while :; do x=$x$x; done']}, shape: {memory: 64MiB}}
+  - {name: eat, workload: command, params: {argv: [sh, -c, 'x=a; while :; do x=$x$x; done']}, shape: {memory: 64MiB}, platforms: [native, podman]}
 `)
 	results := filepath.Join(t.TempDir(), "results")
 	p := startCommand(t, state, "env", "PATH="+dir+":"+os.Getenv("PATH"), filepath.Join(bin, "tare"), "run", spec, "-o", results, "-v")
@@ -69,6 +69,9 @@ func TestFaults(t *testing.T) {
 	p.says("! open platform docker: ", "unknown flag: --config-file", "; its trials will fail")
 	f.checkGone(t)
 
+	if _, err := os.Stat("oom"); err == nil {
+		t.Error("a note of conmon's is left where tare was started")
+	}
 	all := outcomes(t, results)
 	byScene := map[string]*bench.Outcome{}
 	for _, o := range all {
@@ -79,6 +82,7 @@ func TestFaults(t *testing.T) {
 		"cpu/docker":   {"launch", "docker's daemon died (exit status 2): unknown flag", "its last words"},
 		"cpu/qemu-tcg": {"launch", "subject ran out of memory: the host's kernel killed a process of its control group", "shape.memory"},
 		"up/uml":       {"launch", "waiting for the greeting: not up after 3s", "timing.deadline"},
+		"eat/podman":   {"measure", "subject ran out of memory: the host's kernel killed", "shape.memory"},
 		"eat/native":   {"measure", "subject ran out of memory: the host's kernel killed", "shape.memory"},
 	} {
 		o := byScene[scene]

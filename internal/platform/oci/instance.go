@@ -127,6 +127,7 @@ func (i *instance) start() error {
 	args := e.run(i.site)
 	i.argv = append([]string{e.Program}, args...)
 	cmd := e.command(l.ID, args)
+	cmd.Dir = l.Dir // where conmon notes that memory ran out
 	if e.service.Daemon != 0 {
 		if err := i.mountWithin(e.service.Daemon); err != nil {
 			return err
