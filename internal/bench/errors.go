@@ -13,7 +13,7 @@ var ErrUnavailable = errors.New("unavailable")
 // Reason is the text of an error that says why something is not available, to
 // stand where that is clear.
 func Reason(err error) string {
-	return strings.TrimSuffix(err.Error(), ": "+ErrUnavailable.Error())
+	return strings.TrimSuffix(strings.TrimSuffix(err.Error(), ": "+ErrUnavailable.Error()), ": "+ErrInvalid.Error())
 }
 
 // ErrInvalid says that what the user gave cannot be run: a bad specification,
