@@ -62,7 +62,7 @@ func versions(hosts, golden *image.Store) (map[string]string, error) {
 	}
 	m.Programs["linux"] = g.Kernel
 	if boots() == nil {
-		m.Programs["init"] = "systemd"
+		m.Programs["systemd-sysv"] = "in the image"
 	}
 	return m.Programs, nil
 }

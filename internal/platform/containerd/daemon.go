@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"tare/internal/bench"
@@ -127,7 +128,7 @@ func (d *daemon) awaitUp(ctx context.Context) error {
 func (d *daemon) dead() error {
 	select {
 	case <-d.proc.Done():
-		return fmt.Errorf("it died (%s): %s%w", d.proc.State(), launch.Tail(d.words()), bench.Hint("its last words are in the error; run containerd --version"))
+		return fmt.Errorf("it died (%s): %s%w", d.proc.State(), strings.TrimSpace(launch.Tail(d.words())), bench.Hint("its last words are in the error; run containerd --version"))
 	case <-time.After(time.Second):
 		return nil
 	}

@@ -118,8 +118,8 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 var inside = map[string]map[string]string{ // by option=value
 	"docker": {"runtime=crun": "crun", "runtime=runsc": "runsc", "runtime=kata": "containerd-shim-kata-v2"},
 	"podman": {"runtime=crun": "crun", "runtime=runc": "runc"},
-	"lxc":    {"init=systemd": "init"},
-	"nspawn": {"init=systemd": "init"},
+	"lxc":    {"init=systemd": "systemd-sysv"},
+	"nspawn": {"init=systemd": "systemd-sysv"},
 }
 
 // lackInside notes the variants of the inner platform that cannot run in the outer
