@@ -70,7 +70,7 @@ that matter to a measurement. Changes nothing.`,
 				s := platformState{Name: p.Name(), Available: p.err == nil,
 					Version: p.Version, Label: p.Label, Programs: p.Availability.Programs}
 				for _, c := range p.Availability.Caveats {
-					if p.Lacking(c.With) == nil {
+					if p.err == nil && p.Lacking(c.With) == nil {
 						s.Caveats = append(s.Caveats, c.String())
 					}
 				}

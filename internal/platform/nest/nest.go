@@ -123,9 +123,12 @@ var inside = map[string]map[string]string{ // by option=value
 }
 
 // lackInside notes the variants of the inner platform that cannot run in the outer
-// guest: those whose programs are not in its image, and stores of Docker's that
-// would have to copy the golden image.
+// guest: those that can nowhere, those whose programs are not in the images, and
+// stores of Docker's that would have to copy the golden image.
 func (p *Platform) lackInside(a *bench.Availability, programs map[string]string) {
+	if inner, ok := p.inner.(interface{ Excludes() []bench.Lack }); ok {
+		a.Lacks = append(a.Lacks, inner.Excludes()...)
+	}
 	for choice, needs := range inside[p.inner.Name()] {
 		if programs[needs] == "" {
 			option, value, _ := strings.Cut(choice, "=")

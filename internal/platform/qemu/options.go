@@ -85,6 +85,9 @@ func checkTogether(o map[string]string) error {
 	return bench.Availability{Lacks: exclusive}.Lacking(o)
 }
 
+// Excludes are the options that exclude each other on every host.
+func (p *Platform) Excludes() []bench.Lack { return exclusive }
+
 // exclusive are options that exclude each other, whatever the host.
 var exclusive = func() []bench.Lack {
 	lack := func(hint bench.Hint, what string) bench.Lack {
