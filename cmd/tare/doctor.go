@@ -76,7 +76,7 @@ that matter to a measurement. Changes nothing.`,
 				}
 				s.Lacks = lacks(p.Availability)
 				if p.err != nil {
-					s.Reason, s.Hint = bench.Reason(p.err), bench.HintOf(p.err)
+					s.Reason, s.Hint = p.reason(), bench.HintOf(p.err)
 				}
 				d.Platforms = append(d.Platforms, s)
 			}
@@ -97,10 +97,9 @@ func (a *app) printDiagnosis(d diagnosis) error {
 	for _, p := range d.Platforms {
 		// Nestings lack the same thing: it is said once.
 		if strings.Contains(p.Name, "@") && !p.Available {
-			_, why, _ := strings.Cut(p.Reason, ": ")
-			if outer := p.Name[strings.IndexByte(p.Name, '@'):] + why; !shown[outer] {
+			if outer := p.Name[strings.IndexByte(p.Name, '@'):] + p.Reason; !shown[outer] {
 				shown[outer] = true
-				fmt.Fprintf(w, "%s\tnot available\t\n  %s\n", nestingsLike(d.Platforms, p), explained(why, p.Hint))
+				fmt.Fprintf(w, "%s\tnot available\t\n  %s\n", nestingsLike(d.Platforms, p), explained(p.Reason, p.Hint))
 			}
 			continue
 		}
@@ -113,7 +112,7 @@ func (a *app) printDiagnosis(d diagnosis) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, state, p.Version)
 		if p.Reason != "" {
-			fmt.Fprintf(w, "  %s\n", explained(strings.TrimPrefix(p.Reason, p.Name+": "), p.Hint))
+			fmt.Fprintf(w, "  %s\n", explained(p.Reason, p.Hint))
 		}
 		for _, c := range p.Caveats {
 			fmt.Fprintf(w, "  %s\n", c)
@@ -194,10 +193,9 @@ func explained(reason, hint string) string {
 func nestingsLike(all []platformState, p platformState) string {
 	inner, outer, _ := strings.Cut(p.Name, "@")
 	names := []string{inner}
-	_, why, _ := strings.Cut(p.Reason, ": ")
 	for _, q := range all {
 		in, out, nested := strings.Cut(q.Name, "@")
-		if _, other, _ := strings.Cut(q.Reason, ": "); nested && in != inner && out == outer && other == why {
+		if nested && in != inner && out == outer && q.Reason == p.Reason {
 			names = append(names, in)
 		}
 	}

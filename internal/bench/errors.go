@@ -2,6 +2,7 @@ package bench
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"syscall"
 )
@@ -9,12 +10,6 @@ import (
 // ErrUnavailable says that a platform, meter or program cannot be used on this
 // host. Wrap it with the reason, and a [Hint] saying what to do about it.
 var ErrUnavailable = errors.New("unavailable")
-
-// Reason is the text of an error that says why something is not available, to
-// stand where that is clear.
-func Reason(err error) string {
-	return strings.TrimSuffix(strings.TrimSuffix(err.Error(), ": "+ErrUnavailable.Error()), ": "+ErrInvalid.Error())
-}
 
 // ErrInvalid says that what the user gave cannot be run: a bad specification,
 // an impossible shape. It maps to exit code 3.
@@ -44,3 +39,10 @@ func HintOf(err error) string {
 }
 
 const fullDisk = "a disk is full: on the host, free some space or keep the state directory on a larger disk (--state, TARE_STATE); inside an instance, give it more (shape.disk)"
+
+// kinds are the words of ErrUnavailable and ErrInvalid where they end a part of a text.
+var kinds = regexp.MustCompile(`: (?:unavailable|invalid)(: | \(|$)`)
+
+// Reason is err's text for people, without the words of ErrUnavailable and
+// ErrInvalid, which only say what kind of error it is.
+func Reason(err error) string { return kinds.ReplaceAllString(err.Error(), "$1") }
