@@ -92,8 +92,8 @@ func checkEach(ctx context.Context, limit time.Duration, ps []bench.Platform) []
 		wg.Go(func() {
 			av, err := p.Check(ctx)
 			if ctx.Err() != nil && err != nil {
-				err = fmt.Errorf("no answer within %v: %w%w: %w", limit, bench.ErrUnavailable,
-					bench.Hint("the host is busy, or a program of this platform hangs; run it by hand"), err)
+				err = fmt.Errorf("%s: no answer within %v: %v: %w%w", p.Name(), limit, strings.TrimPrefix(bench.Reason(err), p.Name()+": "),
+					bench.ErrUnavailable, bench.Hint("the host is busy, or a program of this platform hangs; run it by hand"))
 			}
 			found[i] = checked{p, av, err}
 		})
