@@ -43,10 +43,10 @@ func (a *app) outersOf(inner string) []string {
 	return names
 }
 
-// How long a platform's check may take: doctor stays quick whatever a broken
+// How long a platform's check may take: doctor ends soon whatever a broken
 // program does; a run must not lose a platform because the host is busy.
 const (
-	checkDeadline    = 800 * time.Millisecond
+	checkDeadline    = 5 * time.Second
 	runCheckDeadline = 15 * time.Second
 )
 
