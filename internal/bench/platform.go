@@ -27,11 +27,11 @@ type Availability struct {
 	Programs map[string]string
 	// Caveats are what else the driver knows to be unlike a plain measurement.
 	Caveats []Caveat
-	// Cannot are the variants that cannot run here, with why.
-	Cannot []Caveat
 	// Beyond is what an instance takes of the host's memory and disk beside its
 	// shape: of a nesting, the room its outer guests have for themselves.
 	Beyond Room
+	// Lacks are the variants that this host cannot run, though it can the platform.
+	Lacks []Lack
 }
 
 // Room is an amount of memory and disk.
@@ -60,22 +60,9 @@ const NoDirect = "O_DIRECT not honoured"
 // CaveatsOf returns the texts that hold for the variant with the options,
 // defaults filled in.
 func (a Availability) CaveatsOf(options map[string]string) []string {
-	return holding(a.Caveats, options)
-}
-
-// CannotWith returns why the variant with the options cannot run here, none if it can.
-func (a Availability) CannotWith(options map[string]string) []string {
-	return holding(a.Cannot, options)
-}
-
-func holding(list []Caveat, options map[string]string) []string {
 	var texts []string
-	for _, c := range list {
-		holds := true
-		for k, v := range c.With {
-			holds = holds && options[k] == v
-		}
-		if holds {
+	for _, c := range a.Caveats {
+		if chosen(c.With, options) {
 			texts = append(texts, c.Text)
 		}
 	}
@@ -89,9 +76,10 @@ type Platform interface {
 	// Summary is one line for people.
 	Summary() string
 	Options() []Option
-	// Check reports whether the host can run the platform; it changes nothing
-	// and is quick. If the host can't, the error wraps ErrUnavailable with the
-	// reason and carries a Hint. No version, no measurement.
+	// Check reports whether the host can run the platform, and which of its
+	// variants it cannot; it changes nothing and is quick. If the host can run
+	// none, the error wraps ErrUnavailable with the reason and carries a Hint. No
+	// version, no measurement.
 	Check(ctx context.Context) (Availability, error)
 	// Open makes ready what all instances of a run share (a daemon, an
 	// imported image). When it fails it leaves nothing behind.

@@ -100,11 +100,6 @@ func (m *maker) checkRoom(s spec.Scene, a spec.Actor) (errs spec.Errors) {
 	return errs
 }
 
-// cannot says why a variant cannot run here whose driver can, "" if it can.
-func (m *maker) cannot(ref bench.PlatformRef) string {
-	return strings.Join(m.Available[ref.Driver()].CannotWith(ref.DriverOptions()), "; ")
-}
-
 // checkPlatform looks at an actor that is not on the platform under test.
 func (m *maker) checkPlatform(a spec.Actor) (errs spec.Errors) {
 	at := a.Places.At("platform")
@@ -115,13 +110,9 @@ func (m *maker) checkPlatform(a spec.Actor) (errs spec.Errors) {
 	case a.Platform == nil:
 		return nil
 	}
-	if _, ok := m.Available[a.Platform.Driver()]; !ok {
-		why := m.whyNot(*a.Platform)
+	if why := m.whyNot(*a.Platform); why != nil {
 		return spec.Errors{at.Errorf("%s needs %s, which cannot run here: %s: %w%w", a.Name, a.Platform, why.Reason,
 			bench.ErrUnavailable, bench.Hint(why.Hint))}
-	}
-	if why := m.cannot(*a.Platform); why != "" {
-		return spec.Errors{at.Errorf("%s needs %s, which cannot run here: %s: %w", a.Name, a.Platform, why, bench.ErrUnavailable)}
 	}
 	return nil
 }

@@ -29,12 +29,12 @@ import (
 // Nestings returns every platform that runs inside another, by the outer
 // platform and then in the order of [Platforms].
 func Nestings(state string) []bench.Platform {
-	s, tcg, sandbox := setups(state), once(qemu.TCG()), once(gvisor.New())
+	s, tcg, sandbox := setups(state), once(qemu.TCG()), gvisor.New()
 	var list []bench.Platform
 	for _, outer := range []bench.Platform{once(qemu.KVM(state)), tcg} {
 		for _, inner := range append(containers(state), sandbox, uml.New(), qemu.KVM(state), libvirt.KVM(state)) {
 			setup := s.hosts
-			if inner == sandbox {
+			if inner.Name() == sandbox.Name() {
 				setup.Carry = []string{"runsc"} // the distribution's is too old
 			}
 			list = append(list, nest.New(inner, outer, setup))
@@ -105,7 +105,7 @@ func setups(state string) setup {
 }
 
 // versionsOf are those of the programs in the outer guests' images and of the
-// kernel under them, which is the golden image's.
+// kernel under them, which is the golden image's, as is the init system.
 func versionsOf(golden *image.Store, hosts ...*image.Store) (map[string]string, error) {
 	all := map[string]string{}
 	for _, h := range hosts {
@@ -120,6 +120,9 @@ func versionsOf(golden *image.Store, hosts ...*image.Store) (map[string]string, 
 		return nil, err
 	}
 	all["linux"] = g.Kernel
+	if boots() == nil {
+		all["systemd-sysv"] = "in the image"
+	}
 	return all, nil
 }
 

@@ -138,7 +138,7 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	if err != nil {
 		return fail(err)
 	}
-	a := bench.Availability{Label: label(outer.Label), Programs: map[string]string{}, Cannot: p.cannot(outer), Beyond: p.beyond()}
+	a := bench.Availability{Label: label(outer.Label), Programs: map[string]string{}, Beyond: p.beyond()}
 	if len(p.setup.Carry) > 0 {
 		carried, err := p.inner.Check(ctx)
 		if err != nil {
@@ -163,38 +163,36 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	for _, c := range outer.Caveats {
 		a.Caveats = append(a.Caveats, p.outerCaveat(c))
 	}
+	for _, l := range outer.Lacks {
+		a.Lacks = append(a.Lacks, bench.Lack{With: p.among(l.With), Err: l.Err})
+	}
+	p.lackInside(&a, programs)
 	return a, nil
 }
 
 // outerCaveat is one of the outer platform's, among the nesting's options.
 func (p *Platform) outerCaveat(c bench.Caveat) bench.Caveat {
+	return bench.Caveat{Text: p.outer.Name() + ": " + c.Text, With: p.among(c.With)}
+}
+
+// among gives options of the outer platform the names they have among the nesting's.
+func (p *Platform) among(options map[string]string) map[string]string {
 	with := map[string]string{}
-	for k, v := range c.With {
+	for k, v := range options {
 		for range p.depth() {
 			k = bench.OuterName(k)
 		}
 		with[k] = v
 	}
-	return bench.Caveat{Text: p.outer.Name() + ": " + c.Text, With: with}
+	return with
 }
 
-// cannot are the variants that no outer guest can run.
-func (p *Platform) cannot(outer bench.Availability) []bench.Caveat {
-	var list []bench.Caveat
-	for _, c := range outer.Cannot {
-		list = append(list, p.outerCaveat(c))
+// innermost is the platform of the instance itself.
+func (p *Platform) innermost() bench.Platform {
+	if deeper, ok := p.inner.(*Platform); ok {
+		return deeper.innermost()
 	}
-	if levels(p.inner.Name())[0] != "docker" {
-		return list
-	}
-	refuse := func(option, why string, values ...string) {
-		for _, v := range values {
-			list = append(list, bench.Caveat{Text: fmt.Sprintf("%s=%s: %s", option, v, why), With: map[string]string{option: v}})
-		}
-	}
-	refuse("driver", "nested, only overlay2 is known: it takes the golden image as a layer where it lies, the others would copy it in each outer guest", "vfs", "btrfs")
-	refuse("runtime", "it is not in the image of the outer guest", "runsc", "kata")
-	return list
+	return p.inner
 }
 
 // Probe lets an outer platform make its trial that needs one. In an outer guest
@@ -211,6 +209,36 @@ func (p *Platform) Probe(ctx context.Context, e bench.Env) error {
 		return fmt.Errorf("%s: %w", p.Name(), err)
 	}
 	return nil
+}
+
+// inside are programs that options of the inner platform need in the images.
+var inside = map[string]map[string]string{ // by option=value
+	"docker": {"runtime=crun": "crun", "runtime=runsc": "runsc", "runtime=kata": "containerd-shim-kata-v2"},
+	"podman": {"runtime=crun": "crun", "runtime=runc": "runc"},
+	"lxc":    {"init=systemd": "systemd-sysv"},
+	"nspawn": {"init=systemd": "systemd-sysv"},
+}
+
+// lackInside notes the variants of the inner platform that cannot run in the outer
+// guest: those that can nowhere, those whose programs are not in the images, and
+// stores of Docker's that would have to copy the golden image.
+func (p *Platform) lackInside(a *bench.Availability, programs map[string]string) {
+	if inner, ok := p.innermost().(interface{ Excludes() []bench.Lack }); ok {
+		a.Lacks = append(a.Lacks, inner.Excludes()...)
+	}
+	for choice, needs := range inside[p.innermost().Name()] {
+		if programs[needs] == "" {
+			option, value, _ := strings.Cut(choice, "=")
+			a.Lack(option, value, fmt.Errorf("%s is not in the images of a nesting: %w%w", needs, bench.ErrUnavailable,
+				bench.Hint("use another value, or run it on a host that has it")))
+		}
+	}
+	if p.innermost().Name() == "docker" {
+		for _, driver := range []string{"vfs", "btrfs"} {
+			a.Lack("driver", driver, fmt.Errorf("docker's storage driver %s in an outer guest: %w%w", driver, bench.ErrUnavailable,
+				bench.Hint("it would copy the image there first: nested, only overlay2 is known")))
+		}
+	}
 }
 
 // label is worn by every figure of a nesting, with whatever the outer
