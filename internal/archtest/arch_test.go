@@ -20,6 +20,7 @@ var allowed = map[string][]string{
 	"proc":   {},
 	"cage":   {},
 	"serial": {},
+	"trace":  {"bench"},
 	"spec":   {"bench"},
 	"plan":   {"bench", "spec", "stats"},
 	"agent":  {"bench", "clock", "proc"},
@@ -40,14 +41,14 @@ var allowed = map[string][]string{
 	"compare":    {"audit", "bench", "overhead", "stats", "store"},
 	"report":     {"audit", "bench", "compare", "overhead"},
 	"selftest":   {"bench", "host", "overhead", "stats", "stop"},
-	"run":        {"agent", "bench", "clock", "meter", "proc"},
+	"run":        {"agent", "bench", "clock", "meter", "proc", "trace"},
 
 	"meter/domain": {"bench"},
 	"meter/idle":   {"bench"},
 
 	"platform/all":    {"bench", "image", "platform/"},
 	"platform/nest":   {"agent", "bench", "clock", "nested/wire", "platform/launch"},
-	"platform/launch": {"bench", "cgroup", "clock"},
+	"platform/launch": {"bench", "cage", "cgroup", "clock"},
 	"platform/native": {"bench", "cage", "cgroup", "clock", "platform/launch"},
 	"platform/vm":     {"bench", "cgroup", "platform/launch"},
 	"platform/fake":   {"agent", "bench", "clock"},
@@ -58,7 +59,7 @@ var allowed = map[string][]string{
 
 	"nested/wire":           {"bench"},
 	"nested":                {"bench", "cgroup", "clock", "guest", "lab", "ledger", "meter", "nested/wire"},
-	"platform/platformtest": {"agent", "bench", "cgroup", "clock", "image", "lab", "ledger"},
+	"platform/platformtest": {"agent", "bench", "cgroup", "clock", "image", "lab", "ledger", "trace"},
 	"store/storetest":       {"bench", "host", "store"},
 	"spec/spectest":         {"bench", "spec"},
 

@@ -17,7 +17,6 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/bench"
-	"tare/internal/clock"
 )
 
 // actor is one instance of the scene and what it does.
@@ -31,6 +30,7 @@ type actor struct {
 	part     bench.Part
 	main     *agent.Process
 	clock    comparison
+	first    command // of a start-up scene
 	outcome  bench.ActorOutcome
 }
 
@@ -44,6 +44,11 @@ func (x *trial) launch(ctx context.Context) error {
 			}
 			if err := x.launchActor(ctx, a); err != nil {
 				return fmt.Errorf("launch %s on %s: %w", a.Name, a.Platform, err)
+			}
+			if x.scene.Kind == bench.Startup && a.Role == bench.Subject {
+				if err := x.firstCommand(ctx, a); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -104,58 +109,6 @@ func (x *trial) launchActor(ctx context.Context, a *actor) error {
 		a.addr = a.instance.Addr()
 	}
 	return nil
-}
-
-// startup measures the launch itself, down to the first command run inside.
-func (x *trial) startup(ctx context.Context) error {
-	x.enter("measure")
-	subjects := x.withRole(bench.Subject)
-	for _, a := range subjects {
-		out, err := a.client.Exec(ctx, bench.Command{Argv: []string{"/bin/true"}, Timeout: answerDeadline})
-		done := clock.Now()
-		if a.Injection != nil && a.Injection.Startup > 0 {
-			done += int64(float64(done-a.instance.Launched()) * a.Injection.Startup)
-			waitUntil(done)
-			done = clock.Now()
-		}
-		if err == nil && out.Exit != 0 {
-			err = fmt.Errorf("exit status %d", out.Exit)
-		}
-		if err != nil {
-			return fmt.Errorf("run the first command in %s: %w", a.Name, err)
-		}
-		a.outcome.Values = []bench.Value{
-			{Metric: "ready", Value: a.outcome.ReadyMS},
-			{Metric: "first_command", Value: float64(done-a.instance.Launched()) / 1e6},
-		}
-		x.outcome.Window = [2]int64{a.instance.Launched(), done}
-	}
-	var err error
-	if x.outcome.Values, err = combine(bench.StartupMetrics, subjects); err != nil {
-		return fmt.Errorf("start-ups of the subjects together: %w", err)
-	}
-	x.enter("collect")
-	for _, a := range subjects {
-		x.takeFacts(ctx, a)
-	}
-	if err := x.describeScopes(); err != nil {
-		return err
-	}
-	for _, a := range subjects {
-		a.takeHostFacts()
-	}
-	return nil
-}
-
-// waitUntil returns at the instant, or as soon after as the scheduler allows: a
-// sleep alone would be late by a share of a short wait that matters.
-func waitUntil(at int64) {
-	const margin = int64(time.Millisecond)
-	if left := at - clock.Now() - margin; left > 0 {
-		time.Sleep(time.Duration(left))
-	}
-	for clock.Now() < at {
-	}
 }
 
 // prepare makes every actor ready: files placed, services and neighbours

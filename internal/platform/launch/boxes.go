@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -139,15 +138,12 @@ func (e *boxes) start(ctx context.Context, i *box, l bench.Launch) error {
 	i.argv = append([]string{e.Program}, args...)
 	cmd := exec.Command(e.path, args...)
 	cmd.Env = []string{"PATH=" + SearchPath(""), bench.ProcessMark + "=" + l.ID}
-	err = Apart(netns, func() error {
+	err = Apart(netns, func() (err error) {
 		if err := e.surround(at); err != nil {
 			return err
 		}
-		return i.group.Around(func(born syscall.SysProcAttr) (err error) {
-			cmd.SysProcAttr = &born
-			i.process, err = Start(cmd, i.words)
-			return err
-		})
+		i.process, err = StartIn(ctx, i.group, e.env.AgentPath, cmd, i.words)
+		return err
 	})
 	if err != nil {
 		return err

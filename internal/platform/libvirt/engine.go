@@ -159,12 +159,14 @@ func (g *engine) launch(ctx context.Context, m *machine, i *instance) error {
 	if _, err := g.daemon.virsh(ctx, "create", m.description(), "--paused"); err != nil {
 		return err
 	}
+	from := clock.Now()
 	if i.pid, err = readPID(filepath.Join(g.daemon.dir("run"), "qemu", m.id+".pid")); err != nil {
 		return err
 	}
 	if err := i.group.Add(i.pid); err != nil {
 		return err
 	}
+	i.own = []bench.Span{launch.Own("put QEMU into the control group", from, clock.Now())}
 	if _, err := g.daemon.virsh(ctx, "resume", m.id); err != nil {
 		return err
 	}

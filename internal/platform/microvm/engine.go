@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"tare/internal/bench"
 	"tare/internal/cgroup"
@@ -193,12 +192,9 @@ func (e *engine) boot(ctx context.Context, i *instance) (err error) {
 	cmd := exec.Command(e.path, i.argv[1:]...)
 	cmd.Dir = i.dir
 	cmd.Env = []string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), bench.ProcessMark + "=" + i.id}
-	err = launch.Apart(e.env.Lab.NetNS(), func() error {
-		return i.group.Around(func(born syscall.SysProcAttr) (err error) {
-			cmd.SysProcAttr = &born
-			i.process, err = launch.Start(cmd, i.file(fileWords))
-			return err
-		})
+	err = launch.Apart(e.env.Lab.NetNS(), func() (err error) {
+		i.process, err = launch.StartIn(ctx, i.group, e.env.AgentPath, cmd, i.file(fileWords))
+		return err
 	})
 	if err != nil {
 		return err

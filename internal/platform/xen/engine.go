@@ -173,12 +173,15 @@ func (g *engine) create(ctx context.Context, i *instance, config string) error {
 	if err != nil {
 		return err
 	}
+	i.own = []bench.Span{launch.Own("start the program", i.launched, clock.Now())}
 	if err := cmd.Wait(); err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		return fmt.Errorf("xl create: %w", err)
 	}
+	created := clock.Now()
+	defer func() { i.own = append(i.own, launch.Own("find the console", created, clock.Now())) }()
 	out, err := launch.Output(ctx, "xl", "domid", i.id)
 	if err != nil {
 		return err
