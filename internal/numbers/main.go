@@ -33,7 +33,7 @@ type part struct {
 
 func parts() []part {
 	return []part{
-		{"observe", observe}, {"procedure", procedure}, {"startup", startup}, {"byhand", byHand}, {"report", report},
+		{"observe", observe}, {"procedure", procedure}, {"startup", startup}, {"share", share}, {"byhand", byHand}, {"report", report},
 	}
 }
 
@@ -56,6 +56,9 @@ func (n *numbers) repeat(times int) int {
 func (n *numbers) say(format string, args ...any) { fmt.Fprintf(n.stderr, format+"\n", args...) }
 
 func main() {
+	if w, ok := wrapping(); ok { // see wrapper.go
+		os.Exit(w.run())
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	status := run(ctx, os.Args[1:])
 	stop()

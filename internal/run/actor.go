@@ -17,6 +17,8 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/bench"
+	"tare/internal/pagecache"
+	"tare/internal/trace"
 )
 
 // actor is one instance of the scene and what it does.
@@ -30,7 +32,8 @@ type actor struct {
 	part     bench.Part
 	main     *agent.Process
 	clock    comparison
-	first    command // of a start-up scene
+	dropped  pagecache.Dropped
+	first    trace.Command // of a start-up scene
 	outcome  bench.ActorOutcome
 }
 
@@ -101,6 +104,7 @@ func (x *trial) launchActor(ctx context.Context, a *actor) error {
 			Actor: a.Name, Level: bench.Host, Meter: "clock", At: a.client.GreetedAt(), What: what})
 		return fmt.Errorf("%s: the clock cannot be trusted", what)
 	}
+	x.noteCached(a.Platform)
 	hello := a.client.Hello()
 	a.outcome.ReadyMS = float64(ready) / 1e6
 	a.outcome.CPUsSeen, a.outcome.Kernel = len(hello.CPUs), hello.Kernel

@@ -71,6 +71,9 @@ type Runner struct {
 	// daemons are the processes that serve all instances of a platform, by its
 	// name, as its last instance told.
 	daemons map[string][]bench.Process
+	// cached are the platforms that were launched since anything was last dropped
+	// from the page cache.
+	cached map[string]bool
 }
 
 // Event is progress, for people to watch.
@@ -256,6 +259,9 @@ func (x *trial) steps(ctx context.Context) error {
 		if err := os.MkdirAll(a.dir, 0o755); err != nil {
 			return fmt.Errorf("make directory of %s: %w", a.Name, err)
 		}
+	}
+	if err := x.provideCache(ctx); err != nil {
+		return err
 	}
 	x.listen()
 	x.enter("launch")

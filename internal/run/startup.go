@@ -3,17 +3,12 @@ package run
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"tare/internal/bench"
 	"tare/internal/clock"
 	"tare/internal/trace"
 )
-
-// command is when the first command was asked for, when its end was read and
-// when the runner knew, by the host's clock.
-type command struct{ requested, ended, returned int64 }
 
 // firstCommand runs the first command right after the greeting.
 func (x *trial) firstCommand(ctx context.Context, a *actor) error {
@@ -35,7 +30,7 @@ func (x *trial) firstCommand(ctx context.Context, a *actor) error {
 	if err != nil {
 		return fail(err)
 	}
-	a.first = command{p.Requested(), p.Ended(), done}
+	a.first = trace.Command{Requested: p.Requested(), Ended: p.Ended(), Returned: done}
 	return nil
 }
 
@@ -47,9 +42,9 @@ func (x *trial) startup(ctx context.Context) error {
 	for _, a := range subjects {
 		a.outcome.Values = []bench.Value{
 			{Metric: "ready", Value: a.outcome.ReadyMS},
-			{Metric: "first_command", Value: float64(a.first.returned-a.instance.Launched()) / 1e6},
+			{Metric: "first_command", Value: float64(a.first.Returned-a.instance.Launched()) / 1e6},
 		}
-		x.outcome.Window = [2]int64{a.instance.Launched(), a.first.returned}
+		x.outcome.Window = [2]int64{a.instance.Launched(), a.first.Returned}
 	}
 	var err error
 	if x.outcome.Values, err = combine(bench.StartupMetrics, subjects); err != nil {
@@ -62,6 +57,7 @@ func (x *trial) startup(ctx context.Context) error {
 	for _, a := range subjects {
 		x.takeFacts(ctx, a)
 		a.takeHostFacts()
+		x.noteDropped(a)
 		if a.outcome.StartUp, err = a.trace(ctx, trace.Find(execs, x.AgentPath, a.instance.Launched(), a.client.GreetedAt())); err != nil {
 			x.warn("the phases of the launch of %s are not known: %v", a.Name, err)
 		}
@@ -96,23 +92,7 @@ func (a *actor) trace(ctx context.Context, found trace.Found) (*bench.StartUp, e
 	if err := a.probe(ctx, "collect", tripsAround); err != nil {
 		return nil, err
 	}
-	p, hello := a.clock.probes[len(a.clock.probes)-1], a.client.Hello()
-	s := trace.Stamps{
-		Launched: a.instance.Launched(), Init: found.Init, Executed: found.Agent,
-		Began: hello.Began, Serving: hello.Serving, FirstProcess: hello.OwnKernel,
-		OwnKernel: a.outcome.Scope.OwnKernel, Offset: p.Offset, Uncertainty: p.Uncertainty,
-		Greeted: a.client.GreetedAt(), Requested: a.first.requested, Ended: a.first.ended, Returned: a.first.returned,
-	}
-	if in := a.outcome.Scope.Inner; in != nil {
-		s.OwnKernel = in.OwnKernel
-	}
-	if sent, err := strconv.ParseInt(a.outcome.Facts[bench.FactGreetingSent], 10, 64); err == nil {
-		s.Sent = sent
-	}
-	if t, ok := a.instance.(bench.Traced); ok {
-		s.Own = t.Trace()
-	}
-	return s.StartUp()
+	return trace.Of(a.instance, a.client, *a.outcome.Scope, a.outcome.Facts, a.clock.probes[len(a.clock.probes)-1], found, a.first)
 }
 
 // waitUntil returns at the instant, or as soon after as the scheduler allows: a

@@ -90,6 +90,9 @@ func (e *boxes) open(ctx context.Context) (err error) {
 // Close has nothing to do: nothing is shared.
 func (e *boxes) Close(context.Context) error { return nil }
 
+// Reads implements [bench.Reading].
+func (e *boxes) Reads() []string { return []string{e.image} }
+
 // Start runs one box.
 func (e *boxes) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
 	i := &box{id: l.ID, words: filepath.Join(l.Dir, "words"), addr: e.labAddr}

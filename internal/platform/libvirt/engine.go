@@ -67,6 +67,9 @@ func (g *engine) open(ctx context.Context, keep string) (err error) {
 	return d.start(ctx, mark, g.env.Lab.NetNS())
 }
 
+// Reads implements [bench.Reading].
+func (g *engine) Reads() []string { return []string{g.root, g.kernel, g.initrd} }
+
 // Start implements [bench.Engine].
 func (g *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
 	i := &instance{id: l.ID, dir: l.Dir, daemon: g.daemon}

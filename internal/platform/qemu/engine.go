@@ -31,6 +31,9 @@ type engine struct {
 // Close implements [bench.Engine]. Nothing is shared but files of the run.
 func (g *engine) Close(context.Context) error { return nil }
 
+// Reads implements [bench.Reading].
+func (g *engine) Reads() []string { return []string{g.root, g.kernel, g.initrd} }
+
 // Start implements [bench.Engine].
 func (g *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
 	i := &instance{dir: l.Dir}

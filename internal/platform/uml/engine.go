@@ -61,6 +61,9 @@ func (e *engine) open(ctx context.Context) (err error) {
 // Close has nothing to stop; the run removes its directory.
 func (e *engine) Close(context.Context) error { return nil }
 
+// Reads implements [bench.Reading].
+func (e *engine) Reads() []string { return []string{e.root, e.initrd} }
+
 // Start boots one guest.
 func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
 	i := &instance{id: l.ID, words: filepath.Join(l.Dir, "console.log")}

@@ -76,6 +76,9 @@ func (g *engine) Close(ctx context.Context) error {
 	return nil
 }
 
+// Reads implements [bench.Reading].
+func (g *engine) Reads() []string { return []string{g.root, g.kernel, g.initrd} }
+
 // Start implements [bench.Engine].
 func (g *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
 	i := &instance{id: l.ID, dir: l.Dir}
