@@ -48,11 +48,6 @@ func (x *trial) launch(ctx context.Context) error {
 			if err := x.launchActor(ctx, a); err != nil {
 				return fmt.Errorf("launch %s on %s: %w", a.Name, a.Platform, err)
 			}
-			if x.scene.Kind == bench.Startup && a.Role == bench.Subject {
-				if err := x.firstCommand(ctx, a); err != nil {
-					return err
-				}
-			}
 		}
 	}
 	return nil
@@ -96,6 +91,11 @@ func (x *trial) launchActor(ctx context.Context, a *actor) error {
 	a.outcome.Launch = a.instance.Command()
 	if a.client, err = agent.Dial(ctx, a.instance.Stream()); err != nil {
 		return err
+	}
+	if x.scene.Kind == bench.Startup && a.Role == bench.Subject {
+		if err := x.firstCommand(ctx, a); err != nil {
+			return err
+		}
 	}
 	ready := a.client.GreetedAt() - a.instance.Launched()
 	if ready <= 0 {

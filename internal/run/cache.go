@@ -58,7 +58,8 @@ func (x *trial) warmUpCache(ctx context.Context, a *actor) (err error) {
 	return before.must(ctx, bench.Command{Argv: []string{"/bin/true"}, Timeout: answerDeadline}, "first command")
 }
 
-// dropCache takes out of the page cache what a launch of the actor reads.
+// dropCache takes out of the page cache what a launch of the actor reads. The agent is
+// Tare's own, and some drivers start it before the launch: it is read in, for all alike.
 func (x *trial) dropCache(a *actor) (pagecache.Dropped, error) {
 	e := x.Engines[a.Platform.Driver()]
 	reads, ok := e.Engine.(bench.Reading)
@@ -66,8 +67,11 @@ func (x *trial) dropCache(a *actor) (pagecache.Dropped, error) {
 		return pagecache.Dropped{}, fmt.Errorf("it is not known which files its launches read: %w%w", bench.ErrUnavailable,
 			bench.Hint("leave the platform out of scenes with cache: cold"))
 	}
-	programs := append(slices.Sorted(maps.Keys(e.Programs)), x.AgentPath)
-	return pagecache.Drop(slices.Concat(reads.Reads(), pagecache.Programs(programs)))
+	d, err := pagecache.Drop(slices.Concat(reads.Reads(), pagecache.Programs(slices.Sorted(maps.Keys(e.Programs)))))
+	if err == nil {
+		_, err = os.ReadFile(x.AgentPath)
+	}
+	return d, err
 }
 
 // noteDropped puts down what was dropped before the launch.
