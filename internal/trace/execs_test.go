@@ -68,11 +68,11 @@ func TestParseFamily(t *testing.T) {
 		parent int
 		first  bool
 	}{
-		"Name:\tinit\nPPid:\t41\nNSpid:\t42\t1\n":       {41, true},
-		"Name:\tx\nPPid:\t42\nNSpid:\t43\t2\n":          {42, false},
-		"Name:\tinit\nPPid:\t0\nNSpid:\t1\n":            {0, true},
-		"":                                              {},
-		"PPid:\nNSpid:\n":                               {},
+		"Name:\tinit\nPPid:\t41\nNSpid:\t42\t1\n": {41, true},
+		"Name:\tx\nPPid:\t42\nNSpid:\t43\t2\n":    {42, false},
+		"Name:\tinit\nPPid:\t0\nNSpid:\t1\n":      {0, true},
+		"":                                        {},
+		"PPid:\nNSpid:\n":                         {},
 		"Name:\tPPid:\t7\nPPid:\t9\nNSpid:\t7\t11\t1\n": {9, true},
 	} {
 		if parent, first := parseFamily(text); parent != want.parent || first != want.first {

@@ -60,17 +60,17 @@ func (h *Held) Go(ctx context.Context) (launched, executed int64, err error) {
 	from := bufio.NewReader(h.ours)
 	word, err := from.ReadString('\n')
 	if word = strings.TrimSpace(word); word != cage.Ready {
-		return 0, 0, h.fail(ctx, "make ready", word, err)
+		return 0, 0, h.fail(ctx, "it is not ready", word, err)
 	}
 	launched = clock.Now()
 	if _, err := h.ours.Write([]byte{1}); err != nil {
-		return 0, 0, h.fail(ctx, "launch", "", err)
+		return 0, 0, h.fail(ctx, "let it go", "", err)
 	}
 	// Its end of the file is closed by the execution.
 	word, err = from.ReadString('\n')
 	executed = clock.Now()
 	if word != "" || !errors.Is(err, io.EOF) {
-		return 0, 0, h.fail(ctx, "launch", strings.TrimSpace(word), err)
+		return 0, 0, h.fail(ctx, "let it go", strings.TrimSpace(word), err)
 	}
 	return launched, executed, nil
 }
