@@ -178,7 +178,7 @@ func (s *session) traced(ctx context.Context, platform string) (l launched, err 
 }
 
 func traceOf(ctx context.Context, i bench.Instance, c *agent.Client) (l launched, err error) {
-	p, err := c.Start(ctx, bench.Command{Argv: []string{"/bin/true"}}, nil)
+	p, err := c.Start(ctx, bench.Command{Argv: []string{"/bin/true"}, Bare: true}, nil)
 	if err != nil {
 		return l, err
 	}

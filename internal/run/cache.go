@@ -55,7 +55,7 @@ func (x *trial) warmUpCache(ctx context.Context, a *actor) (err error) {
 	if err := x.launchActor(ctx, before); err != nil {
 		return err
 	}
-	return before.must(ctx, bench.Command{Argv: []string{"/bin/true"}, Timeout: answerDeadline}, "first command")
+	return before.must(ctx, bench.Command{Argv: []string{"/bin/true"}, Timeout: answerDeadline, Bare: true}, "first command")
 }
 
 // dropCache takes out of the page cache what a launch of the actor reads. The agent is

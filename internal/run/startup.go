@@ -13,7 +13,7 @@ import (
 // firstCommand runs the first command right after the greeting.
 func (x *trial) firstCommand(ctx context.Context, a *actor) error {
 	fail := func(err error) error { return fmt.Errorf("run the first command: %w", err) }
-	p, err := a.client.Start(ctx, bench.Command{Argv: []string{"/bin/true"}, Timeout: answerDeadline}, nil)
+	p, err := a.client.Start(ctx, bench.Command{Argv: []string{"/bin/true"}, Timeout: answerDeadline, Bare: true}, nil)
 	if err != nil {
 		return fail(err)
 	}

@@ -24,7 +24,7 @@ func testPhases(t *testing.T, s *suite) {
 		defer events.Close()
 	}
 	b := s.start(t)
-	p, err := b.agent.Start(t.Context(), bench.Command{Argv: []string{"/bin/true"}, Timeout: s.slow(time.Minute)}, nil)
+	p, err := b.agent.Start(t.Context(), bench.Command{Argv: []string{"/bin/true"}, Timeout: s.slow(time.Minute), Bare: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
