@@ -39,10 +39,12 @@ func parts() []part {
 
 // numbers is what every part needs to know.
 type numbers struct {
-	tare   tare
-	dir    string // for what the parts write, removed at the end
-	quick  bool   // few repetitions, to see that all works
-	stderr io.Writer
+	tare tare
+	dir  string // for what the parts write, removed at the end
+	// platforms are those of the part share; none: all.
+	platforms []string
+	quick     bool // few repetitions, to see that all works
+	stderr    io.Writer
 }
 
 // repeat is how often to do what a real measurement does n times.
@@ -78,6 +80,7 @@ func run(ctx context.Context, args []string) int {
 	bin := flags.String("tare", "./tare", "the program to measure; tare-agent lies beside it")
 	state := flags.String("state", bench.StateDir, "its state directory, on the disk under test")
 	quick := flags.Bool("quick", false, "few repetitions: to see that it works, not to quote")
+	platforms := flags.String("platforms", "", "those of the part share, separated by commas; all if not given")
 	asJSON := flags.Bool("json", false, "print the figures as JSON")
 	if err := flags.Parse(args); err != nil {
 		return exitUsage
@@ -87,7 +90,11 @@ func run(ctx context.Context, args []string) int {
 		fmt.Fprintln(os.Stderr, "numbers:", err)
 		return exitUsage
 	}
-	figures, err := measure(ctx, &numbers{tare: tare{*bin, *state}, quick: *quick, stderr: os.Stderr}, chosen)
+	n := &numbers{tare: tare{*bin, *state}, quick: *quick, stderr: os.Stderr}
+	if *platforms != "" {
+		n.platforms = strings.Split(*platforms, ",")
+	}
+	figures, err := measure(ctx, n, chosen)
 	if perr := write(os.Stdout, figures, *asJSON); perr != nil {
 		err = errors.Join(err, perr)
 	}

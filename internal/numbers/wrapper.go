@@ -56,9 +56,17 @@ func (w *wrapper) point(to string) error {
 	return os.Symlink(to, link)
 }
 
+// reset forgets the reading.
+func (w *wrapper) reset() error {
+	if err := os.Remove(filepath.Join(w.dir, readingFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 // time lets the link lead to the stopwatch, or to the program.
 func (w *wrapper) time(on bool) error {
-	if err := os.Remove(filepath.Join(w.dir, readingFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := w.reset(); err != nil {
 		return err
 	}
 	if !on {
@@ -93,6 +101,9 @@ func wrapping() (*wrapper, bool) {
 // agentSocket is how QEMU is told of the agent's socket.
 const agentSocket = "socket,id=agent,path="
 
+// relayWithin bounds how long the last bytes of a program that has ended may take.
+const relayWithin = 2 * time.Second
+
 // run starts the program, times it to the first byte it prints, or of QEMU's
 // agent, and passes everything on. It returns the program's exit status.
 func (w *wrapper) run() int {
@@ -114,8 +125,16 @@ func (w *wrapper) run() int {
 		fmt.Fprintln(os.Stderr, err)
 		return exitFailed
 	}
-	go w.relay(first, in, out, began)
+	relayed := make(chan struct{})
+	go func() {
+		w.relay(first, in, out, began)
+		close(relayed)
+	}()
 	err = cmd.Wait()
+	select {
+	case <-relayed:
+	case <-time.After(relayWithin):
+	}
 	if err != nil && cmd.ProcessState == nil {
 		return exitFailed
 	}
