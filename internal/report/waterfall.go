@@ -113,11 +113,7 @@ func waterfall(title string, rows []overhead.StartUp) template.HTML {
 	foot := height - 20
 	for t := 0.0; t <= top+step/2; t += step {
 		d.line("grid", 4+t*scale, 0, 4+t*scale, foot)
-		label := fmt.Sprintf("%.4g", t)
-		if t+step > top+step/2 {
-			label += " ms"
-		}
-		d.text("axis", min(4+t*scale, stackWidth-18), height-6, label)
+		d.text("axis", 4+t*scale, height-6, fmt.Sprintf("%.4g", t))
 	}
 	for i, u := range rows {
 		y := pitch * float64(i)
