@@ -67,8 +67,16 @@ func (g *engine) open(ctx context.Context, keep string) (err error) {
 	return d.start(ctx, mark, g.env.Lab.NetNS())
 }
 
-// Reads implements [bench.Reading].
-func (g *engine) Reads() []string { return []string{g.root, g.kernel, g.initrd} }
+// Reads implements [bench.Reading]. Its programs go by other names than it does.
+func (g *engine) Reads() []string {
+	files := []string{g.root, g.kernel, g.initrd}
+	for _, program := range []string{"virsh", "libvirtd"} {
+		if path, err := launch.Program(program); err == nil {
+			files = append(files, path)
+		}
+	}
+	return files
+}
 
 // Start implements [bench.Engine].
 func (g *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
