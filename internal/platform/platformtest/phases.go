@@ -53,7 +53,7 @@ func testPhases(t *testing.T, s *suite) {
 		}
 		found = trace.Find(execs, s.env.AgentPath, b.Launched(), b.agent.GreetedAt())
 	}
-	u, err := trace.Of(b, b.agent, scope, facts, bench.ClockProbe{Offset: o.Offset, Uncertainty: o.Uncertainty}, found,
+	u, err := trace.Of(b.Instance, b.agent, scope, facts, bench.ClockProbe{Offset: o.Offset, Uncertainty: o.Uncertainty}, found,
 		trace.Command{Requested: p.Requested(), Ended: p.Ended(), Returned: done})
 	if err != nil {
 		t.Fatal(err)
