@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"strings"
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
@@ -124,7 +125,11 @@ func (d *daemon) removeContainers(ctx context.Context) error {
 
 // removeContainer kills and removes the container. One that is not there is no error.
 func (d *daemon) removeContainer(ctx context.Context, id string) error {
-	_, err := d.api.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+	o := client.ContainerRemoveOptions{Force: true, RemoveVolumes: true}
+	_, err := d.api.ContainerRemove(ctx, id, o)
+	if err != nil && strings.Contains(err.Error(), "is not running") {
+		_, err = d.api.ContainerRemove(ctx, id, o) // it ended by itself right before it was to be killed
+	}
 	if err != nil && !cerrdefs.IsNotFound(err) {
 		return fmt.Errorf("remove container %s: %w", id, d.explain(err))
 	}
