@@ -102,3 +102,8 @@ func (s *StartUp) Check() error {
 // Traced is an instance whose driver says when it was at work itself after the
 // start command, as far as it was not waiting for the platform.
 type Traced interface{ Trace() []Span }
+
+// Relaying is an instance whose bytes other processes of the platform's pass on, a
+// shim or a client: the way of the greeting through them is the platform's work, of
+// which Tare's own waking up cannot be told apart.
+type Relaying interface{ Relays() bool }

@@ -25,11 +25,16 @@ func Of(i bench.Instance, c *agent.Client, scope bench.Scope, facts map[string]s
 	if scope.Inner != nil {
 		s.OwnKernel = scope.Inner.OwnKernel
 	}
-	if sent, err := strconv.ParseInt(facts[bench.FactGreetingSent], 10, 64); err == nil {
+	if sent, err := strconv.ParseInt(facts[bench.FactGreetingSent], 10, 64); err == nil && !relayed(i) {
 		s.Sent = sent
 	}
 	if t, ok := i.(bench.Traced); ok {
 		s.Own = t.Trace()
 	}
 	return s.StartUp()
+}
+
+func relayed(i bench.Instance) bool {
+	r, ok := i.(bench.Relaying)
+	return ok && r.Relays()
 }
