@@ -130,6 +130,10 @@ func (d *daemon) removeContainer(ctx context.Context, id string) error {
 	if err != nil && strings.Contains(err.Error(), "is not running") {
 		_, err = d.api.ContainerRemove(ctx, id, o) // it ended by itself right before it was to be killed
 	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("remove container %s: no answer: %w%w", id, ctx.Err(), bench.Hint(
+			"the runtime hangs; what ran in the container is killed by its control group: try the runtime by hand, or another one (docker[runtime=...])"))
+	}
 	if err != nil && !cerrdefs.IsNotFound(err) {
 		return fmt.Errorf("remove container %s: %w", id, d.explain(err))
 	}
