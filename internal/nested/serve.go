@@ -170,6 +170,9 @@ func (s *server) started(found bench.Availability, options map[string]string, op
 		Version: found.Version, Programs: found.Programs, Opened: opened,
 		Label: found.Label, Caveats: found.CaveatsOf(options),
 	}
+	if t, ok := in.(bench.Traced); ok {
+		w.Trace = t.Trace()
+	}
 	if c, ok := in.(bench.Cautioned); ok {
 		label, caveats := c.Cautions()
 		w.Label = strings.Trim(w.Label+", "+label, ", ")

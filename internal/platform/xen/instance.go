@@ -27,6 +27,7 @@ type instance struct {
 	group      *cgroup.Group // of what xl leaves running
 	unenforced []string
 	launched   int64
+	own        []bench.Span
 	pipes      map[string]*xenpipe.Pipe // by name; complete when create returns
 	console    *console
 	undo       launch.Undo
@@ -53,6 +54,9 @@ func (i *instance) ended() {
 
 // Launched implements [bench.Instance].
 func (i *instance) Launched() int64 { return i.launched }
+
+// Trace implements [bench.Traced]: what is done besides waiting for xl create.
+func (i *instance) Trace() []bench.Span { return slices.Clone(i.own) }
 
 // Command implements [bench.Instance]. Its file is in the launch's directory.
 func (i *instance) Command() []string { return slices.Clone(i.argv) }
