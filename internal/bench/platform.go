@@ -29,7 +29,15 @@ type Availability struct {
 	Caveats []Caveat
 	// Migrates: its instances are [Migratory].
 	Migrates bool
+	// Beyond is what an instance takes of the host's memory and disk beside its
+	// shape: of a nesting, the room its outer guests have for themselves.
+	Beyond Room
+	// Lacks are the variants that this host cannot run, though it can the platform.
+	Lacks []Lack
 }
+
+// Room is an amount of memory and disk.
+type Room struct{ Memory, Disk Bytes }
 
 // Caveat is a property of a platform, or of a variant of it, that whoever reads
 // its figures has to know, such as "O_DIRECT not honoured".
@@ -56,11 +64,7 @@ const NoDirect = "O_DIRECT not honoured"
 func (a Availability) CaveatsOf(options map[string]string) []string {
 	var texts []string
 	for _, c := range a.Caveats {
-		holds := true
-		for k, v := range c.With {
-			holds = holds && options[k] == v
-		}
-		if holds {
+		if chosen(c.With, options) {
 			texts = append(texts, c.Text)
 		}
 	}
@@ -74,9 +78,10 @@ type Platform interface {
 	// Summary is one line for people.
 	Summary() string
 	Options() []Option
-	// Check reports whether the host can run the platform; it changes nothing
-	// and is quick. If the host can't, the error wraps ErrUnavailable with the
-	// reason and carries a Hint. No version, no measurement.
+	// Check reports whether the host can run the platform, and which of its
+	// variants it cannot; it changes nothing and is quick. If the host can run
+	// none, the error wraps ErrUnavailable with the reason and carries a Hint. No
+	// version, no measurement.
 	Check(ctx context.Context) (Availability, error)
 	// Open makes ready what all instances of a run share (a daemon, an
 	// imported image). When it fails it leaves nothing behind.
@@ -93,6 +98,11 @@ type Engine interface {
 	// Close stops what Open started, once, after every instance is closed.
 	Close(ctx context.Context) error
 }
+
+// Reading is an engine that says which files and directories of the host a
+// launch reads from the disk, besides its programs: the image in the form that the
+// platform takes it in.
+type Reading interface{ Reads() []string }
 
 // Env is what a run lends its platforms. Everything made on the host is
 // registered in the ledger first.
@@ -251,6 +261,14 @@ type Ported interface {
 // inside cannot see.
 type Described interface{ Facts() map[string]string }
 
+// Cautioned is an instance of which more is known, once it is started, than what
+// the platform's check could tell: of a nested one, what the inner platform says
+// of itself in the outer guest.
+type Cautioned interface {
+	// Cautions are a further label, "" for none, and further caveats.
+	Cautions() (label string, caveats []string)
+}
+
 // Metered is an instance whose cost is partly paid where the host's own meters
 // do not reach: of a nested one, in the outer guest.
 type Metered interface {
@@ -305,7 +323,17 @@ type Scope struct {
 	Domain int `json:"domain,omitempty"`
 	// Inner is a nested instance's scope inside the outer guest, whose paths and
 	// process ids are that guest's; the rest is then the outer instance's on the host.
+	// It has an Inner itself if the nesting is three deep.
 	Inner *Scope `json:"inner,omitempty"`
+}
+
+// Innermost is the scope of the instance itself: of a nesting that in the guest
+// it was started in.
+func (s *Scope) Innermost() *Scope {
+	for s.Inner != nil {
+		s = s.Inner
+	}
+	return s
 }
 
 // Process is a process on the host with the part it plays: "shim", "monitor",

@@ -85,7 +85,11 @@ func (x *trial) migration(ctx context.Context) error {
 		return err
 	}
 	x.enter("collect")
-	return x.takeScopes(subjects)
+	if err := x.describeScopes(); err != nil {
+		return err
+	}
+	a.takeHostFacts()
+	return nil
 }
 
 // endWork ends what runs in a migrated instance. That it answers shows that the

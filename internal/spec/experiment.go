@@ -30,7 +30,8 @@ type Vocabulary struct {
 type PlatformWord struct {
 	Name    string
 	Options []bench.Option
-	// On are the platforms an instance of which can be this one's host.
+	// On are the platforms an instance of which can be this one's host, some of
+	// them inside others: "xen-pv@qemu-tcg".
 	On []string
 }
 
@@ -42,6 +43,23 @@ func (v Vocabulary) Workload(name string) bench.Workload {
 		}
 	}
 	return nil
+}
+
+// Variant returns all options of a platform as its driver sees them, with the
+// defaults of those that the reference leaves out.
+func (v Vocabulary) Variant(ref bench.PlatformRef) map[string]string {
+	var known []bench.Option
+	for r, prefix := &ref, ""; r != nil; r, prefix = r.On, bench.OuterName(prefix) {
+		word := v.platform(r.Name)
+		if word == nil {
+			continue
+		}
+		for _, o := range word.Options {
+			o.Name = prefix + o.Name
+			known = append(known, o)
+		}
+	}
+	return bench.Variant(known, ref.DriverOptions())
 }
 
 func (v Vocabulary) platform(name string) *PlatformWord {
@@ -84,7 +102,7 @@ type Experiment struct {
 	Places    Places
 }
 
-// Nested are the names of the platforms that run inside others.
+// Nested are the drivers of the platforms that run inside others: "runc@qemu-tcg".
 func (e *Experiment) Nested() []string {
 	refs := slices.Clone(e.Platforms.Named)
 	for _, s := range e.Scenes {
@@ -97,8 +115,8 @@ func (e *Experiment) Nested() []string {
 	}
 	var names []string
 	for _, r := range refs {
-		if r.On != nil && !slices.Contains(names, r.Name) {
-			names = append(names, r.Name)
+		if name := r.Driver(); r.On != nil && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	return names
@@ -117,6 +135,8 @@ type Scene struct {
 	Startup bool
 	// Migrate is [Live] where the subject is moved while it runs.
 	Migrate string
+	// Cache is the state of the page cache before a launch, "" as it happens to be.
+	Cache string
 	// Optional: left out, with a warning, on a host that cannot run it.
 	Optional  bool
 	Platforms Platforms

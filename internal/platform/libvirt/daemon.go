@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -83,8 +84,8 @@ func (d *daemon) args(args ...string) []string {
 }
 
 // start starts libvirtd inside the lab, with directories of its own in place of
-// the host's.
-func (d *daemon) start(ctx context.Context, mark, netns string) error {
+// the host's, and waits until it answers.
+func (d *daemon) start(ctx context.Context, mark, netns string, within time.Duration) error {
 	for name := range dirs {
 		if err := os.MkdirAll(d.dir(name), 0o755); err != nil {
 			return err
@@ -124,11 +125,11 @@ func (d *daemon) start(ctx context.Context, mark, netns string) error {
 		d.err = d.cmd.Wait()
 		close(d.done)
 	}()
-	return d.awaitUp(ctx)
+	return d.awaitUp(ctx, within)
 }
 
-func (d *daemon) awaitUp(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, upWithin)
+func (d *daemon) awaitUp(ctx context.Context, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	for {
 		_, err := d.virsh(ctx, "version")
@@ -137,9 +138,9 @@ func (d *daemon) awaitUp(ctx context.Context) error {
 		}
 		select {
 		case <-d.done:
-			return fmt.Errorf("libvirtd died (%v): %s", d.err, launch.Tail(d.log()))
+			return fmt.Errorf("libvirtd died (%v): %s%w", d.err, strings.TrimSpace(launch.Tail(d.log())), bench.Hint("its last words are in the error; is it the libvirtd that virsh is made for?"))
 		case <-ctx.Done():
-			return fmt.Errorf("libvirtd does not answer: %w", err)
+			return fmt.Errorf("libvirtd does not answer: %w: %s%w", err, launch.Tail(d.log()), bench.Hint("is the libvirtd in the PATH its own? if the host is only busy, try again"))
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

@@ -26,7 +26,7 @@ func NeedFormat(format string) error {
 		return nil
 	}
 	if _, err := launch.Program("qemu-img"); err != nil {
-		return fmt.Errorf("disk=%s: qemu-img is not installed: %w%w", format, bench.ErrUnavailable, bench.Hint("apt-get install qemu-utils"))
+		return fmt.Errorf("format %s: qemu-img is not installed: %w%w", format, bench.ErrUnavailable, bench.Hint("apt-get install qemu-utils"))
 	}
 	return nil
 }
