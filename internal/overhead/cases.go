@@ -53,7 +53,7 @@ func workloadOf(s *bench.Scene) string {
 // resources by workload. The workloads know this too, but a result must be
 // readable without them.
 var resources = map[string]string{
-	"sysbench-cpu": "cpu", "stream": "memory", "fio": "disk", "netperf": "network",
+	"sysbench-cpu": "cpu", "rewrite": "disk", "stream": "memory", "fio": "disk", "netperf": "network",
 }
 
 func resourceOf(c *Case) string {

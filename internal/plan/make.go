@@ -123,6 +123,9 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 			return spec.Errors{a.Places.Blame(err, "workload")}
 		}
 	}
+	if _, ok := m.Words.Workload(s.Actors[0].Workload).(bench.RootWriter); ok && s.Migrate == "" {
+		metrics = slices.Concat(metrics, bench.StoredMetrics)
+	}
 	m.plan.Metrics[name] = metrics
 	return nil
 }

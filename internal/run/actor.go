@@ -35,6 +35,7 @@ type actor struct {
 	dropped  pagecache.Dropped
 	first    trace.Command // of a start-up scene
 	outcome  bench.ActorOutcome
+	stored   []bench.Value // of the disk; see [bench.StoredMetrics]
 }
 
 // launch starts every actor, those that serve or surround the subjects first,
@@ -127,6 +128,9 @@ func (x *trial) prepare(ctx context.Context) error {
 		}
 		if a.Workload == "" {
 			continue
+		}
+		if x.writesRoot(a) {
+			x.takeStored(a, bench.StoredMetrics[0].Name)
 		}
 		w, ok := x.Workloads[a.Workload]
 		if !ok {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"tare/internal/bench"
 )
@@ -24,6 +25,11 @@ func (x *trial) collect() error {
 		}
 		if a.outcome.Values, err = w.Parse(a.Params, x.setting(a), *a.outcome.Output); err != nil {
 			return fmt.Errorf("result of %s in %s: %w", a.Workload, a.Name, err)
+		}
+		if x.writesRoot(a) {
+			x.takeStored(a, bench.StoredMetrics[1].Name)
+			metrics = slices.Concat(metrics, bench.StoredMetrics)
+			a.outcome.Values = append(a.outcome.Values, a.stored...)
 		}
 		if h, ok := w.(bench.Histogrammer); ok {
 			if a.outcome.Histograms, err = h.Histograms(a.Params, x.setting(a), *a.outcome.Output); err != nil {

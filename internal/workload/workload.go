@@ -19,6 +19,7 @@ func All() []bench.Workload {
 		stream{},
 		fio{},
 		netperf{},
+		rewrite{},
 		command{},
 		stress{},
 	}

@@ -122,6 +122,19 @@ func (i *instance) inspect() (container.InspectResponse, error) {
 	return i.found, nil
 }
 
+// Stored implements [bench.Storing]: the container's layer, and what the daemon keeps of it.
+func (i *instance) Stored() ([]string, error) {
+	c, err := i.inspect()
+	if err != nil {
+		return nil, err
+	}
+	if c.GraphDriver == nil || c.GraphDriver.Data["UpperDir"] == "" {
+		return nil, fmt.Errorf("container %s: the storage driver %q does not say where its layer is: %w%w", i.launch.ID, i.service.paths.driver, bench.ErrUnavailable,
+			bench.Hint("use driver=overlay2"))
+	}
+	return []string{filepath.Dir(c.GraphDriver.Data["UpperDir"]), filepath.Join(i.service.paths.data, "containers", c.ID)}, nil
+}
+
 // answerWithin bounds a question to the daemon.
 const answerWithin = 10 * time.Second
 
