@@ -26,7 +26,7 @@ func (a *app) imageCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.imageBuildCommand(), a.imageListCommand(), a.imageRemoveCommand())
+	c.AddCommand(a.imageBuildCommand(), a.imageListCommand(), a.imageFormsCommand(), a.imageRemoveCommand())
 	return c
 }
 

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/bench"
+	"tare/internal/image"
+	"tare/internal/ledger"
+)
+
+// imageForms is the JSON of tare image forms.
+type imageForms struct {
+	Digest   string       `json:"digest"`
+	Packages int          `json:"packages"`
+	Files    int          `json:"files"`
+	Bytes    bench.Bytes  `json:"bytes"`
+	Forms    []image.Made `json:"forms"`
+}
+
+func (a *app) imageFormsCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "forms",
+		Short: "Measure how long the image takes to make in each form, and how large it is",
+		Long: `Makes the golden image anew in each form that platforms use, in a directory
+that is removed afterwards, and tells how long that took, how large the form is
+and what it takes on the disk. All are made from the same tree, which tare image
+build has made from packages.`,
+		Example: "  tare image forms\n  tare image forms --json",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := needRoot("image forms"); err != nil {
+				return err
+			}
+			led, err := ledger.Open(a.state, "image")
+			if err != nil {
+				return err
+			}
+			store := a.images(led)
+			img, err := store.Open(c.Context())
+			if err != nil {
+				return err
+			}
+			defer img.Close()
+			made, err := store.Measure(c.Context(), img)
+			if err != nil {
+				return err
+			}
+			m := img.Manifest()
+			if asJSON {
+				return writeJSON(a.stdout, imageForms{m.Digest, len(m.Packages), m.Files, bench.Bytes(m.Bytes), made})
+			}
+			fmt.Fprintf(a.stdout, "image %s: %d packages, %d files, %s\n\n", m.Digest[:19], len(m.Packages), m.Files, bench.Bytes(m.Bytes))
+			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "FORM\tSECONDS\tSIZE\tON DISK\tWHAT")
+			for _, f := range made {
+				if f.Problem != "" {
+					fmt.Fprintf(w, "%s\t-\t-\t-\tnot made: %s\n", f.Form, f.Problem)
+					continue
+				}
+				fmt.Fprintf(w, "%s\t%.1f\t%s\t%s\t%s\n", f.Form, f.Seconds, f.Size, f.OnDisk, f.What)
+			}
+			return w.Flush()
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return c
+}

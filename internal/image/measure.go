@@ -1,0 +1,171 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/bench"
+)
+
+// Made is what making one form of the root file system took.
+type Made struct {
+	Form    string      `json:"form"`
+	What    string      `json:"what"`
+	Seconds float64     `json:"seconds,omitempty"` // until it was on the disk; of a form that is made from another, without that
+	Size    bench.Bytes `json:"size,omitempty"`    // what a reader sees
+	OnDisk  bench.Bytes `json:"on_disk,omitempty"`
+	// Problem is why it could not be made, "" if it was.
+	Problem string `json:"problem,omitempty"`
+	// Command makes it again, where a program does.
+	Command string `json:"command,omitempty"`
+}
+
+// measured is how a form is made: by a function of our own, or by a program with
+// arguments in which ROOT, RAW and TAR stand for what it is made from and OUT for the form.
+type measured struct {
+	form, what         string
+	program, pkg, args string
+	own                func(context.Context, string) error
+}
+
+// Measure makes each form of the root file system anew, in a directory of its own that it
+// removes, and tells how long each took and how large it is. All are made from the tree, whose files are read once before.
+func (s *Store) Measure(ctx context.Context, i *Image) (_ []Made, err error) {
+	free, err := freeSpace(s.images())
+	if err != nil {
+		return nil, fmt.Errorf("measure forms: %w", err)
+	}
+	if needs := bench.Bytes(6 * i.manifest.Bytes); free < needs {
+		return nil, fmt.Errorf("measure forms: %s free in %s, %s needed%w", free, s.images(), needs, noSpace)
+	}
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	work, finish, err := s.workDir()
+	if err != nil {
+		return nil, fmt.Errorf("measure forms: %w", err)
+	}
+	defer func() { err = errors.Join(err, finish()) }()
+	if _, err := Scan(ctx, i.dir, "root"); err != nil {
+		return nil, fmt.Errorf("measure forms: %w", err)
+	}
+	var all []Made
+	for _, m := range []measured{
+		{form: "tree", what: "files in a directory, as containers' layers have them", program: "cp", pkg: "coreutils", args: "-a ROOT OUT"},
+		{form: "tar", what: "an archive, as Docker imports it", own: i.writeTar},
+		{form: "tar.gz", what: "the archive compressed, as registries keep layers", program: "gzip", pkg: "gzip", args: "-c TAR"},
+		{form: "raw", what: "an ext4 file system with room to write, sparse, as virtual machines have it", own: i.writeDisk},
+		{form: "qcow2", what: "the same in QEMU's format", program: "qemu-img", pkg: "qemu-utils", args: "convert -f raw -O qcow2 RAW OUT"},
+		{form: "qcow2, compressed", what: "the same, compressed", program: "qemu-img", pkg: "qemu-utils", args: "convert -c -f raw -O qcow2 RAW OUT"},
+		{form: "squashfs", what: "a compressed read-only file system", program: "mksquashfs", pkg: "squashfs-tools", args: "ROOT OUT -no-progress -quiet"},
+		{form: "erofs", what: "a read-only file system, not compressed", program: "mkfs.erofs", pkg: "erofs-utils", args: "OUT ROOT"},
+	} {
+		if err := ctx.Err(); err != nil {
+			return all, fmt.Errorf("measure forms: %w", context.Cause(ctx))
+		}
+		s.say("making %s", m.form)
+		all = append(all, i.make(ctx, work, m))
+	}
+	return all, nil
+}
+
+// make makes one form in the directory work.
+func (i *Image) make(ctx context.Context, work string, m measured) Made {
+	out := filepath.Join(work, m.form)
+	made := Made{Form: m.form, What: m.what}
+	write := m.own
+	if write == nil {
+		program, err := need(m.program, m.pkg)
+		if err != nil {
+			made.Problem = bench.Reason(err)
+			return made
+		}
+		paths := strings.NewReplacer("ROOT", filepath.Join(i.dir, "root"), "RAW", filepath.Join(work, "raw"), "TAR", filepath.Join(work, "tar"), "OUT", out)
+		var args []string
+		for arg := range strings.FieldsSeq(m.args) {
+			args = append(args, paths.Replace(arg))
+		}
+		made.Command = m.program + " " + m.args
+		write = func(ctx context.Context, path string) error { return byProgram(ctx, program, args, path) }
+	}
+	start := time.Now()
+	err := write(ctx, out)
+	if err == nil {
+		err = syncAll(out)
+	}
+	made.Seconds = time.Since(start).Seconds()
+	if err == nil {
+		made.Size, made.OnDisk, err = sizes(out)
+	}
+	if err != nil {
+		made.Problem, made.Seconds = err.Error(), 0
+	}
+	return made
+}
+
+// byProgram runs the program. What it prints goes to the path, which most
+// programs write themselves, and then it prints nothing.
+func byProgram(ctx context.Context, program string, args []string, path string) error {
+	cmd := exec.CommandContext(ctx, program, args...)
+	var words strings.Builder
+	cmd.Stderr = &words
+	if args[0] == "-c" {
+		f, err := os.Create(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		cmd.Stdout = f
+	}
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w: %s", filepath.Base(program), err, strings.TrimSpace(words.String()))
+	}
+	return nil
+}
+
+// syncAll waits until the file system of the path is on the disk: a tree has too many files for each.
+func syncAll(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := unix.Syncfs(int(f.Fd())); err != nil {
+		return fmt.Errorf("sync %s: %w", path, err)
+	}
+	return nil
+}
+
+// sizes are what readers see of all files below the path, and what they take on the disk.
+func sizes(path string) (seen, onDisk bench.Bytes, err error) {
+	if onDisk, err = DiskUsage(path); err != nil {
+		return 0, 0, err
+	}
+	linked := map[uint64]bool{}
+	err = filepath.WalkDir(path, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		var st unix.Stat_t
+		if err := unix.Lstat(path, &st); err != nil {
+			return &fs.PathError{Op: "lstat", Path: path, Err: err}
+		}
+		if st.Mode&unix.S_IFMT == unix.S_IFREG && !linked[st.Ino] {
+			linked[st.Ino] = st.Nlink > 1
+			seen += bench.Bytes(st.Size)
+		}
+		return nil
+	})
+	return seen, onDisk, err
+}

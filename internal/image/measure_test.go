@@ -1,0 +1,68 @@
+package image
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tare/internal/bench"
+)
+
+func TestMeasureMakesEveryForm(t *testing.T) {
+	s := fakeStore(t, "")
+	i := build(t, s)
+	made, err := s.Measure(t.Context(), i)
+	must(t, err)
+	settled(t, s)
+	safe(t, s)
+	forms := map[string]Made{}
+	for _, m := range made {
+		forms[m.Form] = m
+		switch {
+		case m.Problem == "" && (m.Seconds <= 0 || m.Size <= 0 || m.OnDisk <= 0 || m.What == ""):
+			t.Errorf("%+v says too little", m)
+		case m.Problem != "" && !strings.HasSuffix(m.Problem, "is not installed"):
+			t.Errorf("%s was not made: %s", m.Form, m.Problem)
+		}
+	}
+	for _, form := range []string{"tree", "tar", "tar.gz", "raw"} {
+		if forms[form].Size == 0 {
+			t.Errorf("%s was not made", form)
+		}
+	}
+	if raw := forms["raw"]; raw.OnDisk >= raw.Size || raw.Size < diskRoom {
+		t.Errorf("the raw disk of %s takes %s", raw.Size, raw.OnDisk)
+	}
+	if root, err := i.Root(t.Context()); err != nil || forms["tree"].Size > forms["tar"].Size {
+		t.Errorf("the tree at %s (%v) has %s, its archive %s", root, err, forms["tree"].Size, forms["tar"].Size)
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Measure(cancelled, i); err == nil {
+		t.Error("measured although cancelled")
+	}
+	settled(t, s)
+}
+
+// A program that fails is said with its words, and leaves no figures.
+func TestFormThatCannotBeMade(t *testing.T) {
+	i := &Image{dir: t.TempDir(), manifest: Manifest{}}
+	m := i.make(t.Context(), t.TempDir(), measured{form: "tree", program: "cp", pkg: "coreutils", args: "-a ROOT OUT"})
+	if m.Seconds != 0 || m.Size != 0 || !strings.Contains(m.Problem, "No such file") {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestSizesCountAFileWithTwoNamesOnce(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "a"), make([]byte, 8<<10), 0o644))
+	must(t, os.Link(filepath.Join(dir, "a"), filepath.Join(dir, "b")))
+	must(t, os.WriteFile(filepath.Join(dir, "c"), make([]byte, 1000), 0o644))
+	seen, _, err := sizes(dir)
+	must(t, err)
+	if seen != 8*bench.KiB+1000 {
+		t.Errorf("%d bytes", seen)
+	}
+}
