@@ -10,7 +10,7 @@ const RoleHosts = "hosts"
 // none of what is measured, and no kernel: an outer guest runs the golden
 // image's.
 func Hosts() Recipe {
-	r := Golden()
+	r := bare()
 	r.Role = RoleHosts
 	r.Packages = []string{
 		"docker.io", "docker-cli", "containerd", "runc", "crun", "podman", "lxc",
