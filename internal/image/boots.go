@@ -12,7 +12,7 @@ func boots(r *Recipe) {
 	// Younger than /usr, or the first boot would rebuild caches (systemd-update-done.service(8)).
 	r.Files["etc/.updated"], r.Files["var/.updated"] = "", ""
 	r.Files["etc/systemd/journald.conf.d/tare.conf"] = "[Journal]\nStorage=volatile\nRuntimeMaxUse=4M\n"
-	r.Links = map[string]string{}
+	r.Links = map[string]string{"etc/systemd/system/default.target": "/usr/lib/systemd/system/multi-user.target"}
 	for _, unit := range []string{
 		"timers.target",                                                                                                 // updates, backups, trims and cleaning
 		"getty.target", "systemd-logind.service", "systemd-ask-password-wall.path", "systemd-ask-password-console.path", // nobody logs in

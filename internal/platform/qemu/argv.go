@@ -150,7 +150,7 @@ func (m machine) network() []string {
 
 // guest is what the agent in the guest is told.
 func (m machine) guest() vm.Guest {
-	g := vm.Guest{Addr: m.addr, Gateway: m.gateway, Scratch: scratchDevice[m.options[optBus]]}
+	g := vm.Guest{Addr: m.addr, Gateway: m.gateway, Scratch: scratchDevice[m.options[optBus]], Systemd: m.options[optInit] == initSystemd}
 	if m.options[optNet] == netUser {
 		g.Addr, g.Gateway = userAddr, userGateway
 	}

@@ -66,6 +66,11 @@ func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (mach
 	if err := g.host.allows(l.Options, l.Shape.Memory); err != nil {
 		return machine{}, err
 	}
+	if l.Options[optInit] == initSystemd {
+		if err := vm.Boots(ctx, g.env.Image); err != nil {
+			return machine{}, err
+		}
+	}
 	i.undo.Add(i.removeFiles)
 	if err := vm.Scratch(ctx, l.Dir, l.Options[optDisk], l.Shape.Disk); err != nil {
 		return machine{}, err

@@ -21,6 +21,7 @@ const (
 	optPages   = "pages"
 	optKSM     = "ksm"
 	optPin     = "pin"
+	optInit    = "init"
 )
 
 // options are the variant switches. Both platforms have the same but for the
@@ -43,6 +44,8 @@ func options(machines ...string) []bench.Option {
 		option(optPages, "the guest's memory: pages of the usual size, or huge ones set aside on the host", "normal", pagesHuge),
 		option(optKSM, "let the host merge equal pages of guests; auto is QEMU's own default, on needs a host that does", "auto", "on", "off"),
 		option(optPin, "bind each virtual CPU to one CPU of the instance, in order", "off", "on"),
+		option(optInit, "what boots: agent is a minimal guest, in which nothing but the agent runs; systemd a full one, whose last service is the agent",
+			"agent", initSystemd),
 	}
 }
 
@@ -53,6 +56,8 @@ const (
 	netTap    = "tap"
 	netUser   = "user"
 	pagesHuge = "huge"
+
+	initSystemd = "systemd"
 )
 
 // aroundCache says whether a cache mode opens the file with O_DIRECT.
