@@ -13,7 +13,7 @@ func Hosts() Recipe {
 	r := bare()
 	r.Role = RoleHosts
 	r.Packages = []string{
-		"docker.io", "docker-cli", "containerd", "runc", "crun", "podman", "lxc",
+		"docker.io", "docker-cli", "containerd", "runc", "crun", "podman", "uidmap", "lxc",
 		"qemu-system-x86", "qemu-utils", "seabios", "ipxe-qemu",
 		"kmod", "iproute2", "iptables", "nftables", "procps", "e2fsprogs", "xz-utils", "bubblewrap", "systemd-container",
 	}

@@ -66,8 +66,8 @@ func InitArgs(v2 bool) []string {
 	return []string{"SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1"}
 }
 
-// giveAway hands all in the directory to the root of a user namespace, as [MapIDs] does.
-func giveAway(root string) error {
+// GiveAway hands all in the directory to the root of a user namespace, as [MapIDs] does.
+func GiveAway(root string) error {
 	return filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			return err

@@ -11,6 +11,10 @@ import (
 
 func TestConformance(t *testing.T) { platformtest.Run(t, New(), platformtest.Options{}) }
 
+func TestConformanceRootless(t *testing.T) {
+	platformtest.Run(t, New(), platformtest.Options{Options: map[string]string{"root": "no"}})
+}
+
 func TestCrash(t *testing.T) {
 	if _, err := New().Check(t.Context()); err != nil {
 		t.Skip(err)
