@@ -106,6 +106,8 @@ func TestCommandLineVariants(t *testing.T) {
 	}{
 		{func(m *machine) { m.accel = accelTCG }, []string{"tcg,thread=multi,tb-size=256", "max,-cx16"}},
 		{func(m *machine) { m.options["machine"] = "microvm" }, []string{"microvm,acpi=on,pcie=on"}},
+		{func(m *machine) { m.tsc = 2596120 },
+			[]string{"console=ttyS0 quiet panic=-1 tsc=reliable tsc_early_khz=2596120 tare.ip=10.99.0.5/24 tare.gw=10.99.0.1 tare.scratch=/dev/vdb"}},
 		{func(m *machine) { m.options["cache"] = "writeback" },
 			[]string{"if=none,id=scratch,format=raw,file=scratch.raw,cache=writeback,aio=threads"}},
 		{func(m *machine) { m.options["disk"], m.options["cache"] = "qcow2", "directsync" },

@@ -22,6 +22,11 @@ func TestConformanceSystemd(t *testing.T) {
 		Only: []string{"network"}})
 }
 
+func TestConformanceEmulatedMicrovm(t *testing.T) {
+	platformtest.Run(t, TCG(), platformtest.Options{Slow: slow, Options: map[string]string{optMachine: machineMicrovm},
+		Only: []string{"network"}})
+}
+
 func TestConformanceKVM(t *testing.T) {
 	platformtest.Run(t, realKVM(t), platformtest.Options{})
 }

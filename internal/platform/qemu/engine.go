@@ -26,6 +26,7 @@ type engine struct {
 	kernel  string
 	initrd  string
 	root    string
+	tsc     func() (kHz int, err error) // of the host
 }
 
 // Close implements [bench.Engine]. Nothing is shared but files of the run.
@@ -82,7 +83,13 @@ func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (mach
 	if l.Host != nil {
 		m.host = *l.Host
 	}
-	err := g.plug(l, i, &m)
+	var err error
+	if l.Options[optMachine] == machineMicrovm && !g.accel.clock {
+		if m.tsc, err = g.tsc(); err != nil {
+			return m, fmt.Errorf("machine=%s: %w", machineMicrovm, err)
+		}
+	}
+	err = g.plug(l, i, &m)
 	return m, err
 }
 

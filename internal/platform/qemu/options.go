@@ -24,15 +24,14 @@ const (
 	optInit    = "init"
 )
 
-// options are the variant switches. Both platforms have the same but for the
-// machines that run. Disks are the scratch disk, the one under test: the root
+// options are the variant switches, the same on both platforms. Disks are the scratch disk, the one under test: the root
 // is always a virtio disk, so that variants of a disk boot alike.
-func options(machines ...string) []bench.Option {
+func options() []bench.Option {
 	option := func(name, doc string, values ...string) bench.Option {
 		return bench.Option{Name: name, Values: values, Default: values[0], Doc: doc}
 	}
 	return []bench.Option{
-		option(optMachine, "the machine: q35 is a PC with PCI Express, pc the older one; microvm (kvm only) leaves out their legacy", machines...),
+		option(optMachine, "the machine: q35 is a PC with PCI Express, pc the older one; microvm leaves out their legacy", "q35", "pc", machineMicrovm),
 		option(optBus, "how the scratch disk is attached", busVirtio, vm.BusSCSI, vm.BusIDE, vm.BusNVMe),
 		option(optDisk, "the format of the scratch disk's file", vm.Raw, vm.Qcow2),
 		option(optCache, "the scratch disk and the host's page cache: none and directsync go around it; writethrough and directsync make every "+
@@ -58,6 +57,8 @@ const (
 	pagesHuge = "huge"
 
 	initSystemd = "systemd"
+
+	machineMicrovm = "microvm"
 )
 
 // aroundCache says whether a cache mode opens the file with O_DIRECT.
@@ -90,7 +91,7 @@ func checkTogether(o map[string]string) error {
 	}{
 		{o[optAIO] == aioNative && !aroundCache(o[optCache]), "aio=native with cache=" + o[optCache],
 			"the kernel's native I/O works around the page cache only: use aio=threads"},
-		{o[optMachine] == "microvm" && o[optBus] == vm.BusIDE, "bus=ide with machine=microvm", "a microvm has no IDE: use machine=pc or q35"},
+		{o[optMachine] == machineMicrovm && o[optBus] == vm.BusIDE, "bus=ide with machine=microvm", "a microvm has no IDE: use machine=pc or q35"},
 		{o[optNet] == netUser && o[optVhost] == "on", "vhost=on with net=user", "vhost moves the packets of a tap: use net=tap"},
 		{o[optPages] == pagesHuge && o[optKSM] == "on", "ksm=on with pages=huge", "huge pages are never merged"},
 	} {
