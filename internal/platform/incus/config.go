@@ -96,13 +96,20 @@ type limit struct {
 	value                    string
 }
 
-// limits are the shape's. Weight and soft memory limit are held by the group above, see [instance].
+// unknown is a control file that no host has.
+const unknown = "none"
+
+// limits are the shape's but those of [cgroup.LimitsAbove]. Swap is allowed or not; how much is
+// not for Incus to say.
 func (c container) limits() []limit {
 	s := c.launch.Shape
 	list := []limit{
 		{"cpu set", "cpuset", "cpuset.cpus", "cpuset.cpus", "", []string{"limits.cpu"}, cpuList(c.launch.CPUSet)},
 		{"memory limit", "memory", "memory.limit_in_bytes", "memory.max", "", []string{"limits.memory"}, strconv.FormatInt(int64(s.Memory), 10)},
 		{"swap limit", "memory", "memory.memsw.limit_in_bytes", "memory.swap.max", "", []string{"limits.memory.swap"}, "false"},
+	}
+	if s.Swap > 0 {
+		list[2].v1, list[2].v2 = unknown, unknown
 	}
 	if s.CPUQuota > 0 {
 		list = append(list, limit{"cpu quota", "cpu", "cpu.cfs_quota_us", "cpu.max", "", []string{"limits.cpu.allowance"}, allowance(s)})
@@ -114,7 +121,7 @@ func (c container) limits() []limit {
 		l := limit{cgroup.DiskRate, "blkio", "blkio.throttle.read_iops_device", "io.max", "scratch",
 			[]string{"limits.read", "limits.write"}, strconv.Itoa(s.DiskIOPS) + "iops"}
 		if c.disk == (cgroup.Disk{}) { // nothing to hold
-			l.v1, l.v2 = "none", "none"
+			l.v1, l.v2 = unknown, unknown
 		}
 		list = append(list, l)
 	}

@@ -77,7 +77,7 @@ func TestConfiguration(t *testing.T) {
 			`"path": "/scratch"`, "\"limits.read\": \"475iops\",\n\t\t\t\"limits.write\": \"475iops\",\n\t\t\t\"path\": \"/scratch\"",
 		).Replace, nil},
 		"no swap accounting, no disk": {func(c *container) { c.launch.Shape.DiskIOPS = 475 },
-			func(_, v1, _ string) bool { return v1 != "memory.memsw.limit_in_bytes" && v1 != "none" },
+			func(_, v1, _ string) bool { return v1 != "memory.memsw.limit_in_bytes" && v1 != unknown },
 			strings.NewReplacer("\n\t\t\"limits.memory.swap\": \"false\",", "").Replace, []string{"swap limit", cgroup.DiskRate}},
 		"a system container without a network": {func(c *container) {
 			c.launch.Options = map[string]string{"net": "none", "init": "systemd"}

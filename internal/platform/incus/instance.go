@@ -22,8 +22,7 @@ import (
 )
 
 // instance is one container. LXC makes its control group and that of its monitor in
-// one of the instance, which holds weight and soft limit, for that is where
-// instances of all platforms are siblings.
+// one of the instance.
 type instance struct {
 	engine     *engine
 	launch     bench.Launch
@@ -45,16 +44,16 @@ func (i *instance) rootfs() string {
 // prepare makes the container, its layer over the image and all that both need.
 func (i *instance) prepare(ctx context.Context) error {
 	e, l := i.engine, i.launch
-	if err := i.makeGroup(); err != nil {
+	disk, err := cgroup.DiskOf(l.Shape, l.Dir)
+	if err != nil {
+		return err
+	}
+	if err := i.makeGroup(disk); err != nil {
 		return err
 	}
 	i.container = container{launch: l, agent: e.env.AgentPath, scratch: i.dir("scratch"), port: i.dir("port"),
-		group: bench.CgroupRoot + "/" + i.outer.Name(), bridge: e.env.Lab.Bridge(), v2: e.cgroups.Mode() == "v2"}
+		group: bench.CgroupRoot + "/" + i.outer.Name(), bridge: e.env.Lab.Bridge(), disk: disk, v2: e.cgroups.Mode() == "v2"}
 	c := &i.container
-	var err error
-	if c.disk, err = cgroup.DiskOf(l.Shape, l.Dir); err != nil {
-		return err
-	}
 	if l.Options["net"] == "veth" {
 		if c.lease, err = e.env.Lab.Allocate(); err != nil {
 			return err
@@ -93,17 +92,14 @@ func (i *instance) prepare(ctx context.Context) error {
 }
 
 // makeGroup makes the group in which LXC makes those of the container and of its monitor.
-func (i *instance) makeGroup() error {
+func (i *instance) makeGroup(disk cgroup.Disk) error {
 	name := i.engine.env.Run + "/" + i.launch.ID
 	remove := func(ctx context.Context) error { return cgroup.Remove(ctx, name) }
 	if err := i.undo.Register(i.engine.env.Ledger, bench.KindCgroup, name, remove); err != nil {
 		return err
 	}
-	s := i.launch.Shape
 	var err error
-	i.outer, i.unenforced, err = i.engine.cgroups.Create(name, cgroup.Limits{
-		CPUSet: i.launch.CPUSet, Weight: s.CPUWeight, MemorySoft: s.MemorySoft,
-	})
+	i.outer, i.unenforced, err = i.engine.cgroups.Create(name, cgroup.LimitsAbove(i.launch.Shape, i.launch.CPUSet, disk))
 	if err != nil {
 		return err
 	}
