@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,7 +31,6 @@ type engine struct {
 	image   string
 	daemon  *launch.Process
 	cgroups *cgroup.FS
-	labAddr netip.Addr
 	undo    launch.Undo
 }
 
