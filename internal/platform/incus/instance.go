@@ -248,9 +248,30 @@ func (i *instance) remove(ctx context.Context) error {
 		}
 		return err
 	})
-	_, gone := i.engine.ask(ctx, nil, "delete", "--force", i.container.name())
-	if gone != nil && strings.Contains(gone.Error(), "not found") {
-		gone = nil
+	return errors.Join(err, i.forget(ctx))
+}
+
+// busyWithin is how long the daemon may be busy with a container's start, or with hearing of its end.
+const busyWithin = 30 * time.Second
+
+// forget deletes the container, once the daemon lets it be deleted.
+func (i *instance) forget(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, i.engine.env.Patience(busyWithin))
+	defer cancel()
+	for {
+		_, err := i.engine.ask(ctx, nil, "delete", "--force", i.container.name())
+		switch {
+		case err == nil || strings.Contains(err.Error(), "not found"):
+			return nil
+		case !strings.Contains(err.Error(), "Instance is busy running"):
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-i.engine.daemon.Done():
+			return nil // with all it knew
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
-	return errors.Join(err, gone)
 }
