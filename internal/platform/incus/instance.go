@@ -251,8 +251,9 @@ func (i *instance) remove(ctx context.Context) error {
 	return errors.Join(err, i.forget(ctx))
 }
 
-// busyWithin is how long the daemon may be busy with a container's start, or with hearing of its end.
-const busyWithin = 30 * time.Second
+// busyWithin is how long the daemon may be busy with a container's start, or with hearing of
+// its end; until then it refuses to delete it in words of several kinds.
+const busyWithin = 15 * time.Second
 
 // forget deletes the container, once the daemon lets it be deleted.
 func (i *instance) forget(ctx context.Context) error {
@@ -260,11 +261,8 @@ func (i *instance) forget(ctx context.Context) error {
 	defer cancel()
 	for {
 		_, err := i.engine.ask(ctx, nil, "delete", "--force", i.container.name())
-		switch {
-		case err == nil || strings.Contains(err.Error(), "not found"):
+		if err == nil || strings.Contains(err.Error(), "not found") {
 			return nil
-		case !strings.Contains(err.Error(), "Instance is busy running"):
-			return err
 		}
 		select {
 		case <-ctx.Done():
