@@ -24,7 +24,7 @@ func TestCopyUpSteps(t *testing.T) {
 }
 
 // Captured in docker with overlay2.
-const copyUpOut = "write 132441\nwrite 5012\nwrite 4100\nwrite 3900\nwrite 4800\nwrite 4000\nwrite 9000\n"
+const copyUpOut = "write 38706\nwrite 3719\nwrite 1768\nwrite 1323\nwrite 4489\nwrite 1966\nwrite 1851\n"
 
 func TestCopyUpParse(t *testing.T) {
 	w := copyUp{}
@@ -34,7 +34,7 @@ func TestCopyUpParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkValues(t, w, p, values)
-	for metric, want := range map[string]float64{"first": 132.441, "second": 5.012, "later": 4.1, "penalty": 132.441 / 4.1} {
+	for metric, want := range map[string]float64{"first": 38.706, "second": 3.719, "later": 1.851, "penalty": 38.706 / 1.851} {
 		if got := value(t, values, metric); got != want {
 			t.Errorf("%s is %v, want %v", metric, got, want)
 		}
