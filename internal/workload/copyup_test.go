@@ -34,7 +34,8 @@ func TestCopyUpParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkValues(t, w, p, values)
-	for metric, want := range map[string]float64{"first": 38.706, "second": 3.719, "later": 1.851, "penalty": 38.706 / 1.851} {
+	first, later := 38.706, 1.851
+	for metric, want := range map[string]float64{"first": first, "second": 3.719, "later": later, "penalty": first / later} {
 		if got := value(t, values, metric); got != want {
 			t.Errorf("%s is %v, want %v", metric, got, want)
 		}
