@@ -20,7 +20,7 @@ func TestConformanceUnprivileged(t *testing.T) {
 func TestConformanceSystem(t *testing.T) {
 	o := platformtest.Options{Slow: 2, Options: map[string]string{"init": "systemd"}}
 	if os.Getenv("TARE_LONG") == "" {
-		o.Only = []string{"killed run", "commands", "memory limit", "scope", "network", "crash"}
+		o.Only = []string{"killed run", "memory limit", "pids limit", "network", "crash"}
 	}
 	platformtest.Run(t, New(), o)
 }
