@@ -45,7 +45,6 @@ func (c container) encode(has func(controller, v1, v2 string) bool) (text []byte
 			"security.idmap.base": strconv.Itoa(launch.FirstID), "security.idmap.size": strconv.Itoa(launch.IDs),
 			"volatile.last_state.idmap": ids,
 			"environment.PATH":          launch.SearchPath(""),
-			"raw.lxc":                   c.raw(),
 		},
 		Devices: map[string]map[string]string{
 			"agent":   {"type": "disk", "source": c.agent, "path": launch.AgentInside, "readonly": "true"},
@@ -57,26 +56,30 @@ func (c container) encode(has func(controller, v1, v2 string) bool) (text []byte
 		conf.Devices["eth0"] = map[string]string{"type": "nic", "nictype": "bridged", "parent": c.bridge, "hwaddr": c.lease.MAC}
 	}
 	for _, l := range c.limits() {
-		if !has(l.controller, l.v1, l.v2) {
+		if has(l.controller, l.v1, l.v2) {
+			conf.Config[l.key] = l.value
+		} else {
 			unenforced = append(unenforced, l.what)
-			continue
-		}
-		at := conf.Config
-		if l.device != "" {
-			at = conf.Devices[l.device]
-		}
-		for _, key := range l.keys {
-			at[key] = l.value
 		}
 	}
+	var rates []cgroup.Control
+	if iops := c.launch.Shape.DiskIOPS; iops > 0 {
+		if c.disk != (cgroup.Disk{}) && has("blkio", "blkio.throttle.read_iops_device", "io.max") {
+			rates = c.disk.Rates(iops, c.v2)
+		} else {
+			unenforced = append(unenforced, cgroup.DiskRate)
+		}
+	}
+	conf.Config["raw.lxc"] = c.raw(rates)
 	text, err = json.MarshalIndent(conf, "", "\t")
 	return text, unenforced, err
 }
 
 // raw is what Incus has no word of its own for (lxc.container.conf(5)): it puts the
 // containers of all daemons into one control group, boots whatever is at /sbin/init
-// and leaves addresses to DHCP.
-func (c container) raw() string {
+// and leaves addresses to DHCP. It has words for the disk's rate (limits.read of a device), after
+// which now and then no rate was in force.
+func (c container) raw(rates []cgroup.Control) string {
 	init := append([]string{launch.AgentInside}, "serve", "--port", launch.PortInside+"/"+launch.Socket)
 	if c.boots() {
 		init = append([]string{launch.Init}, launch.InitArgs(c.v2)...)
@@ -85,45 +88,40 @@ func (c container) raw() string {
 	if c.launch.Options["net"] == "veth" {
 		lines = append(lines, "lxc.net.0.ipv4.address = "+c.lease.Addr.String(), "lxc.net.0.ipv4.gateway = "+c.lease.Gateway.String())
 	}
+	version := "lxc.cgroup."
+	if c.v2 {
+		version = "lxc.cgroup2."
+	}
+	for _, r := range rates {
+		lines = append(lines, version+r.File+" = "+r.Value)
+	}
 	return strings.Join(lines, "\n") + "\n"
 }
 
 // limit is one limit in Incus's words and the control file that it will write, by version.
-type limit struct {
-	what, controller, v1, v2 string
-	device                   string // whose key it is, "" for the container's
-	keys                     []string
-	value                    string
-}
+type limit struct{ what, controller, v1, v2, key, value string }
 
 // unknown is a control file that no host has.
 const unknown = "none"
 
-// limits are the shape's but those of [cgroup.LimitsAbove]. Swap is allowed or not; how much is
-// not for Incus to say.
+// limits are the shape's but those of [cgroup.LimitsAbove] and the disk's. Swap is allowed or not; how
+// much is not for Incus to say.
 func (c container) limits() []limit {
 	s := c.launch.Shape
-	list := []limit{
-		{"cpu set", "cpuset", "cpuset.cpus", "cpuset.cpus", "", []string{"limits.cpu"}, cpuList(c.launch.CPUSet)},
-		{"memory limit", "memory", "memory.limit_in_bytes", "memory.max", "", []string{"limits.memory"}, strconv.FormatInt(int64(s.Memory), 10)},
-		{"swap limit", "memory", "memory.memsw.limit_in_bytes", "memory.swap.max", "", []string{"limits.memory.swap"}, "false"},
-	}
+	swap := limit{"swap limit", "memory", "memory.memsw.limit_in_bytes", "memory.swap.max", "limits.memory.swap", "false"}
 	if s.Swap > 0 {
-		list[2].v1, list[2].v2 = unknown, unknown
+		swap.v1, swap.v2 = unknown, unknown
+	}
+	list := []limit{
+		{"cpu set", "cpuset", "cpuset.cpus", "cpuset.cpus", "limits.cpu", cpuList(c.launch.CPUSet)},
+		{"memory limit", "memory", "memory.limit_in_bytes", "memory.max", "limits.memory", strconv.FormatInt(int64(s.Memory), 10)},
+		swap,
 	}
 	if s.CPUQuota > 0 {
-		list = append(list, limit{"cpu quota", "cpu", "cpu.cfs_quota_us", "cpu.max", "", []string{"limits.cpu.allowance"}, allowance(s)})
+		list = append(list, limit{"cpu quota", "cpu", "cpu.cfs_quota_us", "cpu.max", "limits.cpu.allowance", allowance(s)})
 	}
 	if s.Pids > 0 {
-		list = append(list, limit{"pids limit", "pids", "pids.max", "pids.max", "", []string{"limits.processes"}, strconv.Itoa(s.Pids)})
-	}
-	if s.DiskIOPS > 0 {
-		l := limit{cgroup.DiskRate, "blkio", "blkio.throttle.read_iops_device", "io.max", "scratch",
-			[]string{"limits.read", "limits.write"}, strconv.Itoa(s.DiskIOPS) + "iops"}
-		if c.disk == (cgroup.Disk{}) { // nothing to hold
-			l.v1, l.v2 = unknown, unknown
-		}
-		list = append(list, l)
+		list = append(list, limit{"pids limit", "pids", "pids.max", "pids.max", "limits.processes", strconv.Itoa(s.Pids)})
 	}
 	return list
 }

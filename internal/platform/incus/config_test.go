@@ -74,10 +74,10 @@ func TestConfiguration(t *testing.T) {
 		}, everything, strings.NewReplacer(
 			`"limits.cpu": "3-3"`, "\"limits.cpu\": \"0,2,3\",\n\t\t\"limits.cpu.allowance\": \"150ms/100ms\"",
 			`"limits.memory.swap": "false"`, "\"limits.memory.swap\": \"false\",\n\t\t\"limits.processes\": \"64\"",
-			`"path": "/scratch"`, "\"limits.read\": \"475iops\",\n\t\t\t\"limits.write\": \"475iops\",\n\t\t\t\"path\": \"/scratch\"",
+			`gateway = 10.231.0.1\n`, `gateway = 10.231.0.1\nlxc.cgroup.blkio.throttle.read_iops_device = 254:0 475\nlxc.cgroup.blkio.throttle.write_iops_device = 254:0 475\n`,
 		).Replace, nil},
 		"no swap accounting, no disk": {func(c *container) { c.launch.Shape.DiskIOPS = 475 },
-			func(_, v1, _ string) bool { return v1 != "memory.memsw.limit_in_bytes" && v1 != unknown },
+			func(_, v1, _ string) bool { return v1 != "memory.memsw.limit_in_bytes" },
 			strings.NewReplacer("\n\t\t\"limits.memory.swap\": \"false\",", "").Replace, []string{"swap limit", cgroup.DiskRate}},
 		"a system container without a network": {func(c *container) {
 			c.launch.Options = map[string]string{"net": "none", "init": "systemd"}
