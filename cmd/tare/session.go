@@ -24,6 +24,7 @@ import (
 type session struct {
 	id      string
 	dir     string // the run's directory on the disk under test
+	agent   string // the agent's program
 	ledger  *ledger.Ledger
 	image   *image.Image
 	lab     *lab.Lab
@@ -38,8 +39,7 @@ func (a *app) openSession(ctx context.Context, id string, p *bench.Plan, found [
 			err = errors.Join(err, s.close())
 		}
 	}()
-	agent, err := agentPath()
-	if err != nil {
+	if s.agent, err = agentPath(); err != nil {
 		return s, err
 	}
 	dir := filepath.Join(a.state, "runs", id)
@@ -53,7 +53,7 @@ func (a *app) openSession(ctx context.Context, id string, p *bench.Plan, found [
 	if s.lab, err = lab.New(ctx, id, led); err != nil {
 		return s, err
 	}
-	env := bench.Env{Run: id, Image: img, Lab: s.lab, Ledger: led, AgentPath: agent}
+	env := bench.Env{Run: id, Image: img, Lab: s.lab, Ledger: led, AgentPath: s.agent}
 	for _, name := range platformsOf(p) {
 		i := slices.IndexFunc(found, func(c checked) bool { return c.Name() == name })
 		if i < 0 {
@@ -70,7 +70,17 @@ func (a *app) openSession(ctx context.Context, id string, p *bench.Plan, found [
 		fmt.Fprintf(a.stderr, "opening %s %s\n", name, c.Version)
 		e, err := c.Open(ctx, env)
 		if err != nil {
-			return s, fmt.Errorf("open platform %s: %w", name, err)
+			err = fmt.Errorf("open platform %s: %w", name, err)
+		}
+		if err != nil && (ctx.Err() != nil || name == baselineOf(p)) {
+			return s, err
+		}
+		if err != nil {
+			fmt.Fprintf(a.stderr, "! %v; its trials will fail\n", err)
+			if h := bench.HintOf(err); h != "" {
+				fmt.Fprintf(a.stderr, "  hint: %s\n", h)
+			}
+			e = unopened{err}
 		}
 		s.engines[name] = run.Engine{Engine: e, Availability: c.Availability, Options: c.Options()}
 	}
@@ -90,6 +100,26 @@ func platformsOf(p *bench.Plan) []string {
 	}
 	return slices.Sorted(maps.Keys(names))
 }
+
+// baselineOf is the driver of the platform that all others are compared with.
+func baselineOf(p *bench.Plan) string {
+	for _, s := range p.Scenes {
+		if s.Platform.String() == p.Baseline {
+			return s.Platform.Driver()
+		}
+	}
+	return ""
+}
+
+// unopened is the engine of a platform that could not be opened: what it would
+// have run is recorded as failed, and the other platforms are measured.
+type unopened struct{ err error }
+
+func (u unopened) Start(context.Context, bench.Launch) (bench.Instance, error) { return nil, u.err }
+func (unopened) Close(context.Context) error                                   { return nil }
+
+// Reads implements [bench.Reading], so that a cold launch fails for the reason there is.
+func (unopened) Reads() []string { return nil }
 
 // closeDeadline bounds the end of a session.
 const closeDeadline = time.Minute
@@ -131,7 +161,7 @@ func (a *app) measure(ctx context.Context, s *session, r *store.Run, finished ma
 	g := newProgress(a.stderr, r.Plan(), len(finished), m.verbose)
 	defer g.close()
 	runner := &run.Runner{
-		ID: s.id, Plan: r.Plan(), Engines: s.engines, Workloads: ws, Lab: s.lab, Sink: r,
+		ID: s.id, AgentPath: s.agent, Plan: r.Plan(), Engines: s.engines, Workloads: ws, Lab: s.lab, Sink: r,
 		Dir: s.dir, LLC: r.Host().LLC, Observer: r.Header().ObserverCPUs,
 		Interval: time.Second, Notify: g.notify, Enough: enough(r),
 	}

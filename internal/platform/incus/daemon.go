@@ -21,6 +21,9 @@ import (
 // upWithin is how long the daemon may take to answer; on an idle machine it takes half a second.
 const upWithin = 60 * time.Second
 
+// lxcDir is where LXC leaves its lock files.
+const lxcDir = "/run/lxc"
+
 // pool is the storage pool of Incus's own, a directory.
 const pool = "tare"
 
@@ -58,6 +61,9 @@ func (e *engine) open(ctx context.Context) (err error) {
 		if err := os.MkdirAll(dir, 0o711); err != nil {
 			return err
 		}
+	}
+	if err := launch.Provide(&e.undo, lxcDir); err != nil {
+		return err
 	}
 	mark := e.env.Run + "-incus"
 	gone := func(context.Context) error { return nil } // with the group
@@ -102,7 +108,7 @@ func (e *engine) surround() error {
 	if err := launch.FreshSysfs(); err != nil {
 		return err
 	}
-	if err := launch.Hide("/run/lxc"); err != nil {
+	if err := launch.Hide(lxcDir); err != nil {
 		return err
 	}
 	if err := launch.MapIDs(e.image); err != nil {

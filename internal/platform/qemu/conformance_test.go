@@ -23,7 +23,7 @@ func TestConformanceSystemd(t *testing.T) {
 }
 
 func TestConformanceEmulatedMicrovm(t *testing.T) {
-	platformtest.Run(t, TCG(), platformtest.Options{Slow: slow, Options: map[string]string{optMachine: machineMicrovm},
+	platformtest.Run(t, TCG(), platformtest.Options{Slow: slow, Options: map[string]string{optMachine: machineMicro},
 		Only: []string{"network"}})
 }
 
