@@ -18,6 +18,7 @@ func All() []bench.Workload {
 		sysbenchCPU{},
 		stream{},
 		fio{},
+		copyUp{},
 		netperf{},
 		command{},
 		stress{},
