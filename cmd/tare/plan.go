@@ -29,6 +29,7 @@ type request struct {
 	platforms []string
 	seed      uint64
 	seeded    bool
+	meters    []string // power meters, by name
 }
 
 func (r *request) flags(c *cobra.Command) {
@@ -134,8 +135,9 @@ func (a *app) plan(ctx context.Context, r *request, trial func(*spec.Experiment)
 	found := a.checkAll(ctx, runCheckDeadline)
 	in := plan.Inputs{
 		Seed:  r.seed,
-		Host:  plan.Host{CPUs: facts.Usable, Memory: facts.Memory, LLC: facts.LLC, DiskFree: facts.DiskFree},
+		Host:  plan.Host{CPUs: facts.Usable, Memory: facts.Memory, LLC: facts.LLC, DiskFree: facts.DiskFree, Controls: host.Controls("/")},
 		Words: words,
+		Power: len(r.meters) > 0,
 	}
 	in.Available, in.Skips = offer(found)
 	if r.seeded {

@@ -31,6 +31,7 @@ func (a *app) runCommand() *cobra.Command {
 	var r request
 	var out string
 	var m manner
+	var meters []string
 	c := &cobra.Command{
 		Use:   "run SPEC|NAME",
 		Short: "Run an experiment and report what isolation costs",
@@ -39,18 +40,21 @@ experiments). Every trial is stored as soon as it is finished, so a run that is
 stopped can be resumed.`,
 		Example: `  tare run quick
   tare run quick --platforms native,docker --set blocks=10
-  tare run my.yaml -o results/mine --seed 7 --max-time 1h`,
+  tare run my.yaml -o results/mine --seed 7 --max-time 1h
+  tare run energy --power 'snmp://pdu/raritan?outlet=3'`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			r.name, r.seeded = args[0], c.Flags().Changed("seed")
 			if err := m.check(); err != nil {
 				return err
 			}
+			r.meters = meters
 			return a.run(c.Context(), &r, out, m)
 		},
 	}
 	r.flags(c)
 	c.Flags().StringVarP(&out, "output", "o", "", "directory of the results (default results/ID)")
+	c.Flags().StringArrayVar(&meters, "power", nil, "read this power meter, such as rapl: or 'snmp://pdu/raritan?outlet=3' (repeatable; tare list meters)")
 	m.flags(c)
 	return c
 }
@@ -66,6 +70,8 @@ type manner struct {
 	end func(*store.Run) error
 	// beside starts what is to run beside a trial; nil for nothing. See run.Runner.
 	beside func(*session, context.Context, *bench.Scene) ([]bench.Process, func(), error)
+	// power are the meters that are read.
+	power powerMeters
 	// again goes on with a stopped run; empty for tare resume.
 	again string
 }
@@ -100,6 +106,12 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	if _, err := a.plan(ctx, r, nil); errors.Is(err, bench.ErrInvalid) {
 		return err
 	}
+	meters, err := openPower(ctx, r.meters)
+	if err != nil {
+		return err
+	}
+	defer meters.close()
+	m.power = meters
 	release, err := a.claim(ctx)
 	if err != nil {
 		return err
@@ -132,7 +144,9 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	if l, err := host.ReadLoad(ctx, "/", loadSample); err == nil && l.Caveat() != "" {
 		p.Warnings = append(p.Warnings, "when the run began, "+l.Caveat())
 	}
-	run, err := store.Create(out, a.header(id, r, p, img), p.spec, p.Plan, p.facts)
+	h := a.header(id, r, p, img)
+	h.Power = meters.sources()
+	run, err := store.Create(out, h, p.spec, p.Plan, p.facts)
 	if err != nil {
 		return err
 	}

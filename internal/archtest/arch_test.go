@@ -42,6 +42,15 @@ var allowed = map[string][]string{
 	"selftest":   {"bench", "host", "overhead", "stats", "stop"},
 	"run":        {"agent", "bench", "clock", "meter", "proc"},
 
+	"power":         {"bench", "power/"},
+	"power/source":  {"bench"},
+	"power/snmp":    {"bench", "power/source"},
+	"power/ipmi":    {"bench", "power/source"},
+	"power/redfish": {"bench", "power/source"},
+	"power/rapl":    {"bench", "power/source"},
+	"power/sensor":  {"bench", "power/source"},
+	"power/model":   {"bench", "power/source", "proc"},
+
 	"meter/domain": {"bench"},
 	"meter/idle":   {"bench"},
 
@@ -84,6 +93,8 @@ var outside = map[string][]string{
 	"selftest":         {"gonum.org/"},
 	"spec":             {"github.com/goccy/go-yaml"},
 	"meter/idle":       {"github.com/cilium/ebpf"},
+	"power/snmp":       {"github.com/gosnmp/gosnmp"},
+	"power/ipmi":       {"github.com/bougou/go-ipmi/"},
 	"lab":              {"github.com/vishvananda/"},
 	"ledger":           {"github.com/vishvananda/netlink"},
 	"platform/launch":  {"github.com/vishvananda/"},

@@ -68,6 +68,7 @@ func AnalyzeWith(r *store.Run, options Options) (*Result, error) {
 	s.clocks()
 	s.result.Procedure = s.procedure()
 	s.cases(observed)
+	s.power(observed.powers, observed)
 	s.overTheTable()
 	s.warnOfOtherWork()
 	if trial := s.representative(observed); trial != "" {

@@ -130,6 +130,7 @@ func (x *trial) startup(ctx context.Context) error {
 		}
 		x.outcome.Window = [2]int64{a.instance.Launched(), done}
 	}
+	x.atEdge()
 	var err error
 	if x.outcome.Values, err = combine(bench.StartupMetrics, subjects); err != nil {
 		return fmt.Errorf("start-ups of the subjects together: %w", err)

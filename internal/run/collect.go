@@ -150,5 +150,11 @@ func (x *trial) close() error {
 			errs = append(errs, fmt.Errorf("remove directory of %s: %w", a.Name, err))
 		}
 	}
+	if x.restore != nil {
+		if err := x.restore(); err != nil {
+			errs = append(errs, fmt.Errorf("put the host's conditions back: %w", err))
+		}
+		x.restore = nil
+	}
 	return errors.Join(errs...)
 }

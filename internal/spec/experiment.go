@@ -68,11 +68,14 @@ type Experiment struct {
 	Platforms Platforms
 	Baseline  bench.PlatformRef
 	// Blocks is the number of blocks, and of a stopping rule its max.
-	Blocks   int
-	Until    *bench.Until // nil: every block is run; the planner chooses the looks
-	Seed     *uint64      // nil: the planner's to choose
-	Margin   float64      // of equivalence, a fraction
-	MaxTime  time.Duration
+	Blocks  int
+	Until   *bench.Until // nil: every block is run; the planner chooses the looks
+	Seed    *uint64      // nil: the planner's to choose
+	Margin  float64      // of equivalence, a fraction
+	MaxTime time.Duration
+	// Rest is how long the machine's power at rest is measured before and after
+	// the trials of a block, where there is a meter.
+	Rest     time.Duration
 	Scenes   []Scene // with their factors crossed
 	Warnings []string
 	// Inject are slowdowns put on subjects on purpose.
@@ -119,9 +122,11 @@ type Scene struct {
 	Optional  bool
 	Platforms Platforms
 	Timing    bench.Timing
-	Factors   []Factor
-	Actors    []Actor // the subjects first
-	Places    Places
+	// Conditions of the host, by the names of bench.ConditionNames.
+	Conditions map[string]string
+	Factors    []Factor
+	Actors     []Actor // the subjects first
+	Places     Places
 }
 
 // Factor is one factor's level in a scene.

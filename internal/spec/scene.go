@@ -43,7 +43,7 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 	d.text(f["title"], &s.Title)
 	d.boolean(f["startup"], &s.Startup)
 	d.boolean(f["optional"], &s.Optional)
-	d.conditions(f["conditions"])
+	d.conditions(f["conditions"], &s.Conditions, s.Places)
 	d.readTiming(f["timing"], &s.Timing, s.Places)
 	if f["platforms"] != nil {
 		d.platforms(f["platforms"], &s.Platforms)

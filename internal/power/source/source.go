@@ -106,7 +106,7 @@ func (n *Name) Errorf(format string, args ...any) error {
 
 // Absent is an error about the meter that wraps bench.ErrUnavailable.
 func (n *Name) Absent(why error, hint bench.Hint) error {
-	return fmt.Errorf("power meter %s: %w: %w%w", n.Text, why, bench.ErrUnavailable, hint)
+	return fmt.Errorf("power meter %s: %w: %w%w", strings.TrimSuffix(n.Text, ":"), why, bench.ErrUnavailable, hint)
 }
 
 // Option is an option's value, or what it is if not given.
