@@ -27,6 +27,9 @@ func (s *study) power(p *powers, observed *observed) {
 		if src.Part {
 			w.Notes = append(w.Notes, "this is a part of the machine: fans, disks, power supply and the rest are not in it")
 		}
+		if busy := restless(p.busy); busy > quietRest {
+			w.Notes = append(w.Notes, fmt.Sprintf("the machine was not at rest when it should have been: other work kept up to %.2f cores busy", busy))
+		}
 		if src.StepW == 0 && src.StepJ == 0 {
 			w.Notes = append(w.Notes, "the meter's steps are not known, so intervals do not hold them")
 		}
@@ -39,6 +42,15 @@ func (s *study) power(p *powers, observed *observed) {
 		}
 		s.result.Power = append(s.result.Power, w)
 	}
+}
+
+// restless is the most cores that were busy in a stretch of rest.
+func restless(busy map[string]float64) float64 {
+	most := 0.0
+	for _, b := range busy {
+		most = max(most, b)
+	}
+	return most
 }
 
 // leastSpread is by how many cores the loads must differ at least for a line
