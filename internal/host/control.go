@@ -93,14 +93,14 @@ func frequencies(root string) bench.Control {
 }
 
 func hugePages(root string) bench.Control {
-	text, err := os.ReadFile(filepath.Join(root, thpFile))
+	_, err := os.Stat(filepath.Join(root, thpFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return bench.Control{Why: "this kernel has no transparent huge pages"}
 	}
 	if err != nil {
 		return bench.Control{Why: err.Error()}
 	}
-	return bench.Control{Values: strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(string(text)))}
+	return bench.Control{Values: []string{"always", "madvise", "never"}}
 }
 
 // setting is what a file of the kernel's says: the word in brackets where it

@@ -92,7 +92,8 @@ func ofGauge(readings []powerReading, src bench.PowerSource, window [2]int64, lo
 	if silent = max(silent, after); silent > longest {
 		return notDrawn("the meter was silent for %.1f s of the window of %.1f s", silent, seconds)
 	}
-	lag := min(1, (src.Update+before+after)/seconds)
+	// A change within the window falls somewhere between two readings.
+	lag := min(1, (src.Update+before+after+silent/2)/seconds)
 	return drawn{watts: joules / seconds, bound: src.StepW/2 + lag*(high-low)}
 }
 

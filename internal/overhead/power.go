@@ -57,6 +57,9 @@ func restless(busy map[string]float64) float64 {
 // through them to mean something.
 const leastSpread = 0.25
 
+// leastExplained is the share of the scatter of power that the line must explain.
+const leastExplained = 0.8
+
 // powerFit is the least-squares line through power over the host's busy cores.
 func (s *study) powerFit(meter string, p *powers, observed *observed) *PowerFit {
 	var x, y []float64
@@ -90,10 +93,14 @@ func fitLine(x, y []float64) *PowerFit {
 		return nil
 	}
 	mx, my := *meanOf(x), *meanOf(y)
-	var sxx, sxy float64
+	var sxx, sxy, syy float64
 	for i := range x {
 		sxx += (x[i] - mx) * (x[i] - mx)
 		sxy += (x[i] - mx) * (y[i] - my)
+		syy += (y[i] - my) * (y[i] - my)
+	}
+	if sxy <= 0 || sxy*sxy < leastExplained*sxx*syy {
+		return nil
 	}
 	f := &PowerFit{Core: sxy / sxx, Points: len(x)}
 	f.Rest = my - f.Core*mx

@@ -59,8 +59,8 @@ func TestDraw(t *testing.T) {
 		why          string
 	}{
 		"steady":                      {gauging(steady(160)), pdu, 160, 1.15, ""},
-		"it showed less before":       {gauging(step(10, 100, 160)), pdu, 160, 1.15 + 0.05*60, ""},
-		"half and half":               {gauging(step(15.2, 100, 200)), pdu, 147.5, 1.15 + 0.05*100, ""},
+		"it showed less before":       {gauging(step(10, 100, 160)), pdu, 160, 1.15 + 0.075*60, ""},
+		"half and half":               {gauging(step(15.2, 100, 200)), pdu, 147.5, 1.15 + 0.075*100, ""},
 		"a hole in the middle":        {gauging(holes(12, 14)), pdu, 0, 0, "silent for 2.0 s"},
 		"it stopped":                  {gauging(holes(17, 30)), pdu, 0, 0, "silent for 3.0 s"},
 		"it never spoke":              {nil, pdu, 0, 0, "told nothing"},
@@ -202,6 +202,9 @@ func TestFitLine(t *testing.T) {
 	f := fitLine(x, y)
 	if f == nil || math.Abs(f.Rest-60) > 1e-9 || math.Abs(f.Core-12) > 1e-9 || f.Residual > 1e-9 || f.ModelName() != "model:idle=60,core=12" {
 		t.Errorf("%+v", f)
+	}
+	if fitLine(x, []float64{9, 8, 7, 6, 5, 4, 3, 2}) != nil || fitLine(x, []float64{1, 9, 2, 8, 3, 9, 2, 9}) != nil {
+		t.Error("a line that the points do not follow")
 	}
 	if fitLine(x[:5], y[:5]) != nil || fitLine(make([]float64, 8), y) != nil {
 		t.Error("a line through too little")

@@ -96,7 +96,7 @@ func (w *powerWatch) read() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err != nil {
-		w.failures = append(w.failures, failure{began, err})
+		w.failures = append(w.failures, failure{ended, err})
 		return
 	}
 	w.readings = append(w.readings, bench.Sample{At: began, Took: ended - began, CPU: clock.ThreadCPU() - cpu,
@@ -133,8 +133,17 @@ func (x *trial) takePower() {
 	for _, w := range x.watches {
 		readings, failed := w.take(x.outcome.Origin)
 		x.samples = append(x.samples, readings...)
-		if n := len(failed); n > 0 {
-			x.warn("power meter %s told nothing %d of %d times, the last time: %v", w.source.Name, n, n+len(readings), failed[n-1].err)
+		got := 0
+		for _, r := range readings {
+			if r.At >= x.outcome.Origin {
+				got++
+			}
+		}
+		switch n := len(failed); {
+		case n > 0:
+			x.warn("power meter %s told nothing %d of %d times, the last time: %v", w.source.Name, n, n+got, failed[n-1].err)
+		case got == 0:
+			x.warn("power meter %s told nothing while the trial ran: it was still being asked", w.source.Name)
 		}
 	}
 	if len(x.watches) > 0 {
