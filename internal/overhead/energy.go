@@ -307,3 +307,25 @@ func (s *study) powerEffect(e, native *Energy, src bench.PowerSource, caseName s
 	}
 	return finish()
 }
+
+// powerAnswer is a case in which nothing but power was measured in one sentence,
+// by the first meter.
+func powerAnswer(c *Case) string {
+	var said []string
+	for _, e := range c.Energy {
+		if e.Meter != c.Energy[0].Meter {
+			continue
+		}
+		text := e.Platform + ": power not known"
+		if e.N > 0 {
+			text = fmt.Sprintf("%s: %s", e.Platform, amount(e.Watts, "W"))
+		}
+		if e.Modelled {
+			text += " [modelled]"
+		} else if e.Effect != nil {
+			text += ", " + e.Effect.Words
+		}
+		said = append(said, text)
+	}
+	return "Power: " + strings.Join(said, "; ") + "."
+}

@@ -46,7 +46,11 @@ func (m *maker) cannotSet(s spec.Scene) string {
 		if !wanted {
 			continue
 		}
-		if why := m.Host.Controls[name].Refuses(name, value); why != "" {
+		control, known := m.Host.Controls[name]
+		if !known {
+			control.Why = name + ": nothing is known of this host's control over it"
+		}
+		if why := control.Refuses(name, value); why != "" {
 			return why
 		}
 	}

@@ -121,6 +121,9 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 		}
 	}
 	m.plan.Metrics[name] = metrics
+	if len(metrics) == 0 && !m.Power {
+		m.findings.add(name, []string{"its program measures nothing, and no power meter is read (--power)"})
+	}
 	return nil
 }
 

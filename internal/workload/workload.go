@@ -21,6 +21,7 @@ func All() []bench.Workload {
 		netperf{},
 		command{},
 		stress{},
+		idle{},
 	}
 }
 
