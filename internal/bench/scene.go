@@ -68,6 +68,8 @@ type Scene struct {
 	// Factors are the crossed factors' levels of this scene besides the platform.
 	Factors map[string]string `json:"factors,omitempty"`
 	Actors  []Actor           `json:"actors"`
+	// Pool is how many of the host's CPUs the actors were placed on, where that was asked for.
+	Pool int `json:"pool,omitempty"`
 	// Conditions of the host, such as "thp": "never".
 	Conditions map[string]string `json:"conditions,omitempty"`
 	Timing     Timing            `json:"timing"`
