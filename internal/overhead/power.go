@@ -39,6 +39,13 @@ func (s *study) power(p *powers, observed *observed) {
 		if w.Rest != nil {
 			w.Shares = s.powerShares(src.Name)
 			w.Curves = s.powerCurves(src.Name, *w.Rest, p)
+			w.Curves = slices.DeleteFunc(w.Curves, func(c PowerCurve) bool {
+				spread := c.Points[len(c.Points)-1].Cores - c.Points[0].Cores
+				if spread < leastSpread {
+					w.Notes = append(w.Notes, fmt.Sprintf("the loads of %s on %s differ by %.2f busy cores only: no curve is drawn", c.Name, c.Platform, spread))
+				}
+				return spread < leastSpread
+			})
 		}
 		s.result.Power = append(s.result.Power, w)
 	}
