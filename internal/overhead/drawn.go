@@ -1,7 +1,6 @@
 package overhead
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -36,9 +35,7 @@ type drawn struct {
 	why     string // it is not known
 }
 
-func notDrawn(format string, args ...any) drawn {
-	return drawn{watts: math.NaN(), why: fmt.Sprintf(format, args...)}
-}
+func notDrawn(why string) drawn { return drawn{watts: math.NaN(), why: why} }
 
 // slack is by how much a reading may be late without a meter being silent.
 const slack = 0.3 // seconds
@@ -67,7 +64,7 @@ func draw(readings []powerReading, src bench.PowerSource, window [2]int64) drawn
 func ofGauge(readings []powerReading, src bench.PowerSource, window [2]int64, longest float64) drawn {
 	first := slices.IndexFunc(readings, func(r powerReading) bool { return r.at >= window[0] })
 	if first < 0 || readings[first].at > window[1] {
-		return notDrawn("the meter told nothing within the window of %.1f s", between(window[0], window[1]))
+		return notDrawn("the meter told nothing within the window")
 	}
 	seconds := between(window[0], window[1])
 	low, high := readings[first].watts, readings[first].watts
@@ -90,7 +87,7 @@ func ofGauge(readings []powerReading, src bench.PowerSource, window [2]int64, lo
 	after := between(last, window[1])
 	joules += after * value
 	if silent = max(silent, after); silent > longest {
-		return notDrawn("the meter was silent for %.1f s of the window of %.1f s", silent, seconds)
+		return notDrawn("the meter was silent for a part of the window")
 	}
 	// A change within the window falls somewhere between two readings.
 	lag := min(1, (src.Update+before+after+silent/2)/seconds)
@@ -126,7 +123,7 @@ func ofCounter(readings []powerReading, src bench.PowerSource, window [2]int64, 
 		}
 		a, b := readings[next-1], readings[next]
 		if gap := between(a.at, b.at); gap > longest || gap <= 0 {
-			return notDrawn("the meter was silent for %.1f s at an edge of the window", gap)
+			return notDrawn("the meter was silent at an edge of the window")
 		}
 		at[e] = a.joules + (b.joules-a.joules)*between(a.at, edge)/between(a.at, b.at)
 		off += min(math.Abs(between(a.at, edge)), math.Abs(between(edge, b.at)))
