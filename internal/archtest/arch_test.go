@@ -29,6 +29,7 @@ var allowed = map[string][]string{
 	"host":   {"bench", "cgroup", "proc"},
 	"guest":  {"agent", "bench", "serial"},
 	"image":  {"bench"},
+	"kept":   {"bench", "image"},
 	"meter":  {"bench", "meter/domain", "meter/idle", "proc"},
 	"store":  {"bench", "host"},
 
@@ -50,6 +51,8 @@ var allowed = map[string][]string{
 	"power/rapl":    {"bench", "power/source"},
 	"power/sensor":  {"bench", "power/source"},
 	"power/model":   {"bench", "power/source", "proc"},
+
+	"power/powertest": {"clock"},
 
 	"meter/domain": {"bench"},
 	"meter/idle":   {"bench"},

@@ -69,6 +69,7 @@ func AnalyzeWith(r *store.Run, options Options) (*Result, error) {
 	s.result.Procedure = s.procedure()
 	s.cases(observed)
 	s.power(observed.powers, observed)
+	s.result.Sweeps = sweeps(s.result.Cases, s.plan)
 	s.overTheTable()
 	s.warnOfOtherWork()
 	if trial := s.representative(observed); trial != "" {

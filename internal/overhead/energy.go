@@ -20,14 +20,14 @@ var powerMetric = bench.Metric{Name: "power", Unit: "W", Better: bench.LowerIsBe
 // powers are the windows' power by trial and meter, and the power at rest by
 // meter and block.
 type powers struct {
-	drawn map[string]map[string]drawn
+	drawn map[string]map[string]meanPower
 	rests map[string]map[int]RestPower
 	busy  map[string]float64 // cores of the host, of the stretches of rest, by trial
 }
 
 // drawPower works out what every meter told of a window.
-func drawPower(sources []bench.PowerSource, readings map[string][]powerReading, window [2]int64) map[string]drawn {
-	out := map[string]drawn{}
+func drawPower(sources []bench.PowerSource, readings map[string][]powerReading, window [2]int64) map[string]meanPower {
+	out := map[string]meanPower{}
 	for _, src := range sources {
 		out[src.Name] = draw(readings[src.Name], src, window)
 	}
@@ -37,7 +37,7 @@ func drawPower(sources []bench.PowerSource, readings map[string][]powerReading, 
 // rest reads the stretches of rest.
 func (s *study) rest(p *powers) {
 	sources := s.run.Header().Power
-	found := map[string][2]map[string]drawn{} // by block
+	found := map[string][2]map[string]meanPower{} // by block
 	for _, t := range s.plan.Rests() {
 		out := s.last[t.ID]
 		if out == nil {
@@ -89,11 +89,11 @@ func boolToInt(b bool) int {
 }
 
 // restOf joins what was drawn before and after a block's trials, as far as known.
-func restOf(block int, before, after drawn) (RestPower, bool) {
+func restOf(block int, before, after meanPower) (RestPower, bool) {
 	r := RestPower{Block: block}
 	n := 0.0
 	for _, side := range []struct {
-		drawn
+		meanPower
 		into **float64
 	}{{before, &r.Before}, {after, &r.After}} {
 		if side.why != "" || side.seconds == 0 {
@@ -328,4 +328,25 @@ func powerAnswer(c *Case) string {
 		said = append(said, text)
 	}
 	return "Power: " + strings.Join(said, "; ") + "."
+}
+
+// PowerRows are the powers of the case's single launches, as rows for exports
+// that have a line for each launch; the metric names the meter, and says if it
+// is a model.
+func (c *Case) PowerRows() []Row {
+	var rows []Row
+	for i := range c.Energy {
+		e := &c.Energy[i]
+		if e.N == 0 {
+			continue
+		}
+		m := powerMetric
+		m.Name = "power by " + e.Meter
+		if e.Modelled {
+			m.Name = "modelled " + m.Name
+		}
+		rows = append(rows, Row{Metric: m, Platform: e.Platform, Label: e.Label, Baseline: e.Baseline, Points: e.Points,
+			Median: stats.Median(values(e.Points)), N: e.N, Effect: e.Effect})
+	}
+	return rows
 }

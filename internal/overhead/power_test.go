@@ -182,14 +182,14 @@ func TestASilentMeter(t *testing.T) {
 }
 
 func TestRestOf(t *testing.T) {
-	r, ok := restOf(1, drawn{watts: 100, bound: 0.5, seconds: 1}, drawn{watts: 104, bound: 1, seconds: 1})
+	r, ok := restOf(1, meanPower{watts: 100, bound: 0.5, seconds: 1}, meanPower{watts: 104, bound: 1, seconds: 1})
 	if !ok || r.Watts != 102 || r.Bound != 3 {
 		t.Errorf("%+v: half of what the two differ and the wider bound", r)
 	}
-	if r, ok := restOf(1, notDrawn("x"), drawn{watts: 104, bound: 1, seconds: 1}); !ok || r.Before != nil || r.Watts != 104 || r.Bound != 1 {
+	if r, ok := restOf(1, notDrawn("x"), meanPower{watts: 104, bound: 1, seconds: 1}); !ok || r.Before != nil || r.Watts != 104 || r.Bound != 1 {
 		t.Errorf("%+v", r)
 	}
-	if _, ok := restOf(1, drawn{}, notDrawn("x")); ok {
+	if _, ok := restOf(1, meanPower{}, notDrawn("x")); ok {
 		t.Error("nothing was drawn")
 	}
 }
@@ -232,5 +232,17 @@ func TestProportionality(t *testing.T) {
 		if last := k.Points[10]; last.OfPeak != 1 || c.want > 0 && last.OfDynamic != 1 {
 			t.Errorf("%s: %+v", name, last)
 		}
+	}
+}
+
+func TestPowerRows(t *testing.T) {
+	r := powerRun(t, bench.PowerSource{Name: "pdu", StepW: 1, Every: 0.5}, map[string]float64{"native": 160, "kvm": 176}, 100)
+	rows := r.Cases[0].PowerRows()
+	if len(rows) != 2 || rows[1].Metric.Name != "power by pdu" || len(rows[1].Points) != 3 || rows[1].Median != 176 || rows[1].Effect == nil {
+		t.Errorf("%+v", rows)
+	}
+	r = powerRun(t, bench.PowerSource{Name: "line", Modelled: true, Every: 0.5}, map[string]float64{"native": 160, "kvm": 176}, 100)
+	if rows := r.Cases[0].PowerRows(); rows[0].Metric.Name != "modelled power by line" {
+		t.Errorf("%+v", rows)
 	}
 }

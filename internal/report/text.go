@@ -53,6 +53,7 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 		usageText(out, c, all)
 		energyText(out, c, r.Power)
 	}
+	sweepsText(out, r.Sweeps)
 	if further > 0 {
 		fmt.Fprintf(out, "\n%s: --all, or --format html\n", plural(further, "further metric"))
 	}
@@ -172,9 +173,7 @@ func closing(out io.Writer, r *overhead.Result) {
 	}
 	if r.SelfTest != nil {
 		fmt.Fprintln(out)
-		for _, c := range r.SelfTest.Claims {
-			paragraph(out, "self-test: ", "  ", claimWords(c))
-		}
+		paragraph(out, "self-test of this program on this host: ", "  ", selfTestWords(r.SelfTest))
 	}
 }
 

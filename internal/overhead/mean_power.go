@@ -25,8 +25,8 @@ func newPowerReading(s *bench.Sample) powerReading {
 	return r
 }
 
-// drawn is the mean power of a window by one meter.
-type drawn struct {
+// meanPower is the mean power of a window by one meter.
+type meanPower struct {
 	watts float64
 	// bound is the most by which the meter's steps, its lag and the edges of the
 	// window may have moved the mean.
@@ -35,19 +35,19 @@ type drawn struct {
 	why     string // it is not known
 }
 
-func notDrawn(why string) drawn { return drawn{watts: math.NaN(), why: why} }
+func notDrawn(why string) meanPower { return meanPower{watts: math.NaN(), why: why} }
 
 // slack is by how much a reading may be late without a meter being silent.
 const slack = 0.3 // seconds
 
 // draw works out the mean power of a window from readings in order of time.
-func draw(readings []powerReading, src bench.PowerSource, window [2]int64) drawn {
+func draw(readings []powerReading, src bench.PowerSource, window [2]int64) meanPower {
 	seconds := float64(window[1]-window[0]) / 1e9
 	if seconds <= 0 {
 		return notDrawn("the window has no length")
 	}
 	longest := 2*max(src.Every, src.Update) + slack
-	d := drawn{}
+	d := meanPower{}
 	if slices.ContainsFunc(readings, func(r powerReading) bool { return !math.IsNaN(r.joules) }) {
 		readings = slices.DeleteFunc(slices.Clone(readings), func(r powerReading) bool { return math.IsNaN(r.joules) })
 		d = ofCounter(readings, src, window, longest)
@@ -61,7 +61,7 @@ func draw(readings []powerReading, src bench.PowerSource, window [2]int64) drawn
 
 // ofGauge is of a meter that tells the power now. Each reading stands for the
 // time around it; what it showed before the window counts as lag.
-func ofGauge(readings []powerReading, src bench.PowerSource, window [2]int64, longest float64) drawn {
+func ofGauge(readings []powerReading, src bench.PowerSource, window [2]int64, longest float64) meanPower {
 	first := slices.IndexFunc(readings, func(r powerReading) bool { return r.at >= window[0] })
 	if first < 0 || readings[first].at > window[1] {
 		return notDrawn("the meter told nothing within the window")
@@ -91,12 +91,12 @@ func ofGauge(readings []powerReading, src bench.PowerSource, window [2]int64, lo
 	}
 	// A change within the window falls somewhere between two readings.
 	lag := min(1, (src.Update+before+after+silent/2)/seconds)
-	return drawn{watts: joules / seconds, bound: src.StepW/2 + lag*(high-low)}
+	return meanPower{watts: joules / seconds, bound: src.StepW/2 + lag*(high-low)}
 }
 
 // ofCounter is of a meter that counts energy: the difference of its counter
 // between the edges, each found on the line between the readings around it.
-func ofCounter(readings []powerReading, src bench.PowerSource, window [2]int64, longest float64) drawn {
+func ofCounter(readings []powerReading, src bench.PowerSource, window [2]int64, longest float64) meanPower {
 	var at [2]float64
 	var off, low, high float64 // how far the edges are from readings, in seconds; slopes around
 	low = math.Inf(1)
@@ -130,7 +130,7 @@ func ofCounter(readings []powerReading, src bench.PowerSource, window [2]int64, 
 	}
 	seconds := between(window[0], window[1])
 	watts := (at[1] - at[0]) / seconds
-	return drawn{watts: watts, bound: (src.StepJ + src.Update*watts + off*(high-low)) / seconds}
+	return meanPower{watts: watts, bound: (src.StepJ + src.Update*watts + off*(high-low)) / seconds}
 }
 
 func between(from, to int64) float64 { return float64(to-from) / 1e9 }
