@@ -48,7 +48,7 @@ func (r *Runner) watchPower() (stop func()) {
 		w := &powerWatch{reader: p, source: p.Source(), columns: cols, values: make([]float64, len(cols)),
 			edge: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
 		r.watches = append(r.watches, w)
-		go w.loop()
+		go w.loop(r.Observer)
 	}
 	return func() {
 		for _, w := range r.watches {
@@ -65,8 +65,10 @@ func (r *Runner) watchPower() (stop func()) {
 	}
 }
 
-func (w *powerWatch) loop() {
+func (w *powerWatch) loop(cpus []int) {
 	defer close(w.done)
+	runtime.LockOSThread() // never unlocked: the thread, where it is kept, ends with the goroutine
+	keepOn(cpus)
 	every := max(time.Duration(w.source.Every*float64(time.Second)), bench.MinPowerInterval)
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -88,8 +90,6 @@ func (w *powerWatch) loop() {
 }
 
 func (w *powerWatch) read() {
-	runtime.LockOSThread() // the cost of a read is its thread's CPU time
-	defer runtime.UnlockOSThread()
 	began, cpu := clock.Now(), clock.ThreadCPU()
 	err := w.reader.Read(w.values)
 	ended := clock.Now()
