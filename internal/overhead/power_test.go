@@ -246,3 +246,18 @@ func TestPowerRows(t *testing.T) {
 		t.Errorf("%+v", rows)
 	}
 }
+
+// The energy of a start-up is that of its window, from the start command to the
+// end of the first command, and a launch is the unit of work.
+func TestEnergyOfAStartUp(t *testing.T) {
+	c := &Case{Kind: bench.Startup}
+	if metric, unit := workOf(c, bench.StartupMetrics); metric != "" || unit != "launch" {
+		t.Errorf("%q, %q", metric, unit)
+	}
+	for unit, want := range map[string]string{"events/s": "event", "MB/s": "MB", "IOPS": "operation", "Mbit/s": "Mbit", "transactions/s": "transaction", "ms": ""} {
+		metrics := []bench.Metric{{Name: "other", Unit: "x/s"}, {Name: "main", Unit: unit, Headline: true}}
+		if _, got := workOf(&Case{Kind: bench.One}, metrics); got != want {
+			t.Errorf("%s counts %q, want %q", unit, got, want)
+		}
+	}
+}
