@@ -67,7 +67,10 @@ func (a *app) resume(ctx context.Context, dir string, m manner) error {
 		return err
 	}
 	defer m.power.close()
-	release, err := a.claim(ctx)
+	if err := a.checkCertificate(m); err != nil {
+		return err
+	}
+	release, err := a.claim(ctx, h.Run, m.wait)
 	if err != nil {
 		return err
 	}
