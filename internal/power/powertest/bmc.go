@@ -63,7 +63,7 @@ mc_enable 0x20
 	if err := os.Mkdir(filepath.Join(dir, "state"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	b.Stop = run(t, dir, program, "-c", "lan.conf", "-f", "commands", "-s", "state", "-n")
+	b.Stop = run(t, dir, nil, program, "-c", "lan.conf", "-f", "commands", "-s", "state", "-n")
 	ready(t, "ipmi_sim", func() error { return pong(b.Address) })
 	return b
 }
@@ -103,7 +103,7 @@ func StartDCMI(t *testing.T, s *Script) *BMC {
 	if err := os.WriteFile(filepath.Join(dir, "dcmi.py"), []byte(dcmi), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	b.Stop = run(t, dir, "/usr/bin/python3", "dcmi.py", strconv.Itoa(port), BMCUser, BMCWord, b.file)
+	b.Stop = run(t, dir, nil, "/usr/bin/python3", "dcmi.py", strconv.Itoa(port), BMCUser, BMCWord, b.file)
 	ready(t, "pyghmi", func() error { return pong(b.Address) })
 	return b
 }

@@ -123,10 +123,10 @@ func freePort(t *testing.T) int {
 
 // run starts a peer, which ends with the test at the latest. stop freezes it, so
 // that it answers no more but is still there.
-func run(t *testing.T, dir, program string, args ...string) (stop func()) {
+func run(t *testing.T, dir string, env []string, program string, args ...string) (stop func()) {
 	t.Helper()
 	c := exec.Command(program, args...)
-	c.Dir = dir
+	c.Dir, c.Env = dir, append(os.Environ(), env...)
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		t.Fatal(err)

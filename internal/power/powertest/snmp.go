@@ -92,9 +92,9 @@ func StartSNMP(t *testing.T, s *Script, maker string, objects func(watts int) []
 	if err := os.WriteFile(filepath.Join(dir, "snmpd.conf"), []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("SNMP_PERSISTENT_DIR", filepath.Join(dir, "state"))
-	t.Setenv("MIBS", "") // the vendors' are not needed, and the others are not installed
-	a.Stop = run(t, dir, program, "-f", "-LE", "4", "-C", "-c", filepath.Join(dir, "snmpd.conf"), "-I", "-smux", "-p", filepath.Join(dir, "pid"))
+	// The vendors' MIBs are not needed, and the others are not installed.
+	env := []string{"SNMP_PERSISTENT_DIR=" + filepath.Join(dir, "state"), "MIBS="}
+	a.Stop = run(t, dir, env, program, "-f", "-LE", "4", "-C", "-c", filepath.Join(dir, "snmpd.conf"), "-I", "-smux", "-p", filepath.Join(dir, "pid"))
 	ready(t, "snmpd", func() error { return ping(a.Address) })
 	return a
 }
