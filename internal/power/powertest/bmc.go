@@ -52,8 +52,9 @@ set_working_mc 0x20
 mc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02
 main_sdr_add 0x20 %s
 sensor_add 0x20 0 1 0x0b 1 poll 50 file "%s"
+sensor_set_value 0x20 0 1 %d 0
 mc_enable 0x20
-`, record(), b.file),
+`, record(), b.file, s.now()/SensorStep),
 	}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

@@ -5,6 +5,7 @@
 package powertest
 
 import (
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -110,15 +111,21 @@ func need(t *testing.T, what, pkg string) string {
 	return ""
 }
 
-// freePort is a UDP port of the loopback device that nobody uses.
+// freePort is a UDP port of the loopback device that nobody uses, below those
+// the kernel gives to whoever asks for any.
 func freePort(t *testing.T) int {
 	t.Helper()
-	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		t.Fatal(err)
+	var err error
+	for range 100 {
+		var c *net.UDPConn
+		c, err = net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 20_000 + rand.N(10_000)})
+		if err == nil {
+			defer c.Close()
+			return c.LocalAddr().(*net.UDPAddr).Port
+		}
 	}
-	defer c.Close()
-	return c.LocalAddr().(*net.UDPAddr).Port
+	t.Fatal(err)
+	return 0
 }
 
 // run starts a peer, which ends with the test at the latest. stop freezes it, so
