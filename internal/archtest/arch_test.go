@@ -14,24 +14,26 @@ import (
 // allowed is what each package may import of the project. A name ending in /
 // stands for every package below it.
 var allowed = map[string][]string{
-	"bench":  {},
-	"stats":  {},
-	"clock":  {},
-	"proc":   {},
-	"cage":   {},
-	"serial": {},
-	"spec":   {"bench"},
-	"plan":   {"bench", "spec", "stats"},
-	"agent":  {"bench", "clock", "proc"},
-	"cgroup": {"bench"},
-	"ledger": {"bench", "cgroup"},
-	"lab":    {"bench"},
-	"host":   {"bench", "cgroup", "proc"},
-	"guest":  {"agent", "bench", "serial"},
-	"image":  {"bench"},
-	"kept":   {"bench", "image"},
-	"meter":  {"bench", "meter/domain", "meter/idle", "proc"},
-	"store":  {"bench", "host"},
+	"bench":     {},
+	"stats":     {},
+	"clock":     {},
+	"proc":      {},
+	"cage":      {},
+	"serial":    {},
+	"pagecache": {},
+	"trace":     {"agent", "bench"},
+	"spec":      {"bench"},
+	"plan":      {"bench", "spec", "stats"},
+	"agent":     {"bench", "clock", "proc"},
+	"cgroup":    {"bench"},
+	"ledger":    {"bench", "cgroup"},
+	"lab":       {"bench"},
+	"host":      {"bench", "cgroup", "proc"},
+	"guest":     {"agent", "bench", "serial"},
+	"image":     {"bench"},
+	"kept":      {"bench", "image"},
+	"meter":     {"bench", "meter/domain", "meter/idle", "proc"},
+	"store":     {"bench", "host"},
 
 	"workload":   {"bench"},
 	"experiment": {"bench"},
@@ -41,7 +43,7 @@ var allowed = map[string][]string{
 	"compare":    {"audit", "bench", "overhead", "stats", "store"},
 	"report":     {"audit", "bench", "compare", "overhead"},
 	"selftest":   {"bench", "host", "overhead", "stats", "stop"},
-	"run":        {"agent", "bench", "cgroup", "clock", "meter", "proc"},
+	"run":        {"agent", "bench", "cgroup", "clock", "meter", "pagecache", "proc", "trace"},
 
 	"power":         {"bench", "power/"},
 	"power/source":  {"bench"},
@@ -59,7 +61,7 @@ var allowed = map[string][]string{
 
 	"platform/all":    {"bench", "image", "platform/"},
 	"platform/nest":   {"agent", "bench", "clock", "nested/wire", "platform/launch"},
-	"platform/launch": {"bench", "cgroup", "clock"},
+	"platform/launch": {"bench", "cage", "cgroup", "clock"},
 	"platform/native": {"bench", "cage", "cgroup", "clock", "platform/launch"},
 	"platform/vm":     {"bench", "cgroup", "platform/launch"},
 	"platform/fake":   {"agent", "bench", "clock"},
@@ -70,7 +72,7 @@ var allowed = map[string][]string{
 
 	"nested/wire":           {"bench"},
 	"nested":                {"bench", "cgroup", "clock", "guest", "lab", "ledger", "meter", "nested/wire"},
-	"platform/platformtest": {"agent", "bench", "cgroup", "clock", "image", "lab", "ledger"},
+	"platform/platformtest": {"agent", "bench", "cgroup", "clock", "image", "lab", "ledger", "trace"},
 	"store/storetest":       {"bench", "host", "store"},
 	"spec/spectest":         {"bench", "spec"},
 
@@ -80,7 +82,7 @@ var allowed = map[string][]string{
 
 	"platform/launch/launchtest": {"bench", "clock", "lab", "ledger", "platform/launch"},
 
-	"numbers": {"agent", "bench", "cage", "image", "lab", "ledger", "overhead", "platform/", "stats", "store/storetest", "workload"},
+	"numbers": {"agent", "bench", "cage", "clock", "image", "lab", "ledger", "overhead", "platform/", "stats", "store/storetest", "trace", "workload"},
 
 	"archtest": {},
 	"testsum":  {},

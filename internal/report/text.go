@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"unicode/utf8"
 
+	"tare/internal/bench"
 	"tare/internal/overhead"
 )
 
@@ -49,6 +50,7 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 		if all {
 			auditText(out, c.Rows, audited)
 		}
+		launchesText(out, c, all)
 		latencyText(out, c, all)
 		usageText(out, c, all)
 		energyText(out, c, r.Power)
@@ -159,7 +161,7 @@ func closing(out io.Writer, r *overhead.Result) {
 	if len(r.Skipped) > 0 {
 		fmt.Fprintln(out)
 	}
-	for _, s := range r.Skipped {
+	for _, s := range bench.Together(r.Skipped) {
 		paragraph(out, "left out: ", "  ", s.Platform+": "+s.Reason)
 		if s.Hint != "" {
 			paragraph(out, "  ", "  ", "hint: "+s.Hint)

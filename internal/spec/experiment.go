@@ -135,6 +135,8 @@ type Scene struct {
 	Name    string
 	Title   string
 	Startup bool
+	// Cache is the state of the page cache before a launch, "" as it happens to be.
+	Cache string
 	// Optional: left out, with a warning, on a host that cannot run it.
 	Optional  bool
 	Platforms Platforms
