@@ -47,6 +47,17 @@ var allowed = map[string][]string{
 	"selftest":   {"bench", "host", "overhead", "stats", "stop"},
 	"run":        {"agent", "bench", "cgroup", "clock", "meter", "pagecache", "proc", "trace"},
 
+	"power":         {"bench", "power/"},
+	"power/source":  {"bench"},
+	"power/snmp":    {"bench", "power/source"},
+	"power/ipmi":    {"bench", "power/source"},
+	"power/redfish": {"bench", "power/source"},
+	"power/rapl":    {"bench", "power/source"},
+	"power/sensor":  {"bench", "power/source"},
+	"power/model":   {"bench", "power/source", "proc"},
+
+	"power/powertest": {"clock"},
+
 	"meter/domain": {"bench"},
 	"meter/idle":   {"bench"},
 
@@ -89,6 +100,8 @@ var outside = map[string][]string{
 	"selftest":         {"gonum.org/"},
 	"spec":             {"github.com/goccy/go-yaml"},
 	"meter/idle":       {"github.com/cilium/ebpf"},
+	"power/snmp":       {"github.com/gosnmp/gosnmp"},
+	"power/ipmi":       {"github.com/bougou/go-ipmi/"},
 	"lab":              {"github.com/vishvananda/"},
 	"ledger":           {"github.com/vishvananda/netlink"},
 	"platform/launch":  {"github.com/vishvananda/"},

@@ -1,5 +1,7 @@
 package bench
 
+import "time"
+
 // Role is what an actor is there for.
 type Role string
 
@@ -49,6 +51,7 @@ const (
 	Alike   SceneKind = "alike"   // several alike, the load split equally
 	Beside  SceneKind = "beside"  // a victim beside a neighbour
 	Startup SceneKind = "startup" // no workload: the launch is the measurement
+	Resting SceneKind = "rest"    // no instance: the machine at rest
 )
 
 // Scene is what one trial sets up.
@@ -141,6 +144,9 @@ type Plan struct {
 	Metrics map[string][]Metric `json:"metrics"`
 	// Estimate is the expected duration in seconds.
 	Estimate float64 `json:"estimate_s"`
+	// Rest is how long the machine's power at rest is measured before and after
+	// the trials of each block; 0 if no meter is read.
+	Rest time.Duration `json:"rest,omitempty"`
 }
 
 // Scene returns the scene with the id, or nil.

@@ -83,6 +83,7 @@ func (m *maker) estimate(e *spec.Experiment) {
 			opened[a.Platform.Driver()] = true
 		}
 	}
+	total += float64(len(m.plan.Rests())) * (m.plan.Rest + bench.RestSettle).Seconds()
 	m.plan.Estimate = total + openCost.Seconds()*float64(len(opened))
 	if limit := e.MaxTime.Seconds(); limit > 0 && m.plan.Estimate > limit {
 		needed, least := "about %s are needed", LeastEstimate(m.plan)

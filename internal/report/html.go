@@ -39,6 +39,7 @@ type page struct {
 	// Balance sets the parts against the whole host, Balanced says it in a sentence.
 	Balance  []balanceView
 	Balanced string
+	Power    []powerView
 }
 
 // againView is a command that measures a platform's rows again.
@@ -55,6 +56,7 @@ type caseView struct {
 	Stack    template.HTML
 	Audits   []auditView
 	Latency  []latencyView
+	Energy   []energyGroup
 	// Launches, Waterfalls and Sources are of a start-up case.
 	Launches   []launchView
 	Waterfalls []template.HTML
@@ -94,10 +96,10 @@ func HTML(w io.Writer, r *overhead.Result) error {
 		return fmt.Errorf("report template: %w", err)
 	}
 	p := page{Result: r, Style: template.CSS(styleText), Panels: panelsOf(r.Series), Sweeps: sweepViews(r.Sweeps), Facts: r.HostFacts,
-		Minutes: fmt.Sprintf("%.1f", r.Seconds/60), Extent: blocksOf(r), UpTo: upTo(r), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts), Balance: balancesOf(r), Balanced: balanceAnswer(r)}
+		Minutes: fmt.Sprintf("%.1f", r.Seconds/60), Extent: blocksOf(r), UpTo: upTo(r), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts), Balance: balancesOf(r), Balanced: balanceAnswer(r), Power: powersOf(r.Power)}
 	for i, c := range r.Cases {
 		v := caseView{Case: c, ID: caseID(i, c.Name), Stop: stopOf(r, c.Name), Notes: notesOf(c.Rows), Usage: usageOf(c), Stack: stackOf(c), Audits: auditsOf(c.Rows), Latency: latenciesOf(c),
-			Launches: launchesOf(c), Waterfalls: waterfallsOf(c), Sources: sourcesOf(c)}
+			Launches: launchesOf(c), Waterfalls: waterfallsOf(c), Sources: sourcesOf(c), Energy: energiesOf(c, r.Power)}
 		for _, m := range metricsOf(c, r.Margin) {
 			if m.Headline {
 				v.Headline = append(v.Headline, m)

@@ -53,11 +53,13 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 		launchesText(out, c, all)
 		latencyText(out, c, all)
 		usageText(out, c, all)
+		energyText(out, c, r.Power)
 	}
 	sweepsText(out, r.Sweeps)
 	if further > 0 {
 		fmt.Fprintf(out, "\n%s: --all, or --format html\n", plural(further, "further metric"))
 	}
+	powerText(out, r.Power, all)
 	balanceText(out, r, all)
 	if all {
 		clocksText(out, r.Clocks)

@@ -220,6 +220,11 @@ func (s *sampler) loop(interval time.Duration, cpus []int) {
 // cpus. A host that allows neither samples later; the samples say how late.
 func favour(cpus []int) {
 	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -20)
+	keepOn(cpus)
+}
+
+// keepOn keeps the calling thread on cpus, if there are any.
+func keepOn(cpus []int) {
 	if len(cpus) > 0 {
 		var set unix.CPUSet
 		for _, c := range cpus {

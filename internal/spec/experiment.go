@@ -86,11 +86,14 @@ type Experiment struct {
 	Platforms Platforms
 	Baseline  bench.PlatformRef
 	// Blocks is the number of blocks, and of a stopping rule its max.
-	Blocks   int
-	Until    *bench.Until // nil: every block is run; the planner chooses the looks
-	Seed     *uint64      // nil: the planner's to choose
-	Margin   float64      // of equivalence, a fraction
-	MaxTime  time.Duration
+	Blocks  int
+	Until   *bench.Until // nil: every block is run; the planner chooses the looks
+	Seed    *uint64      // nil: the planner's to choose
+	Margin  float64      // of equivalence, a fraction
+	MaxTime time.Duration
+	// Rest is how long the machine's power at rest is measured before and after
+	// the trials of a block, where there is a meter.
+	Rest     time.Duration
 	Scenes   []Scene // with their factors crossed
 	Warnings []string
 	// Inject are slowdowns put on subjects on purpose.
@@ -139,8 +142,10 @@ type Scene struct {
 	Optional  bool
 	Platforms Platforms
 	Timing    bench.Timing
-	Factors   []Factor
-	Actors    []Actor // the subjects first
+	// Conditions of the host, by the names of bench.ConditionNames.
+	Conditions map[string]string
+	Factors    []Factor
+	Actors     []Actor // the subjects first
 	// Pool is how many of the host's CPUs the scene is placed on; 0 is all.
 	Pool   int
 	Places Places

@@ -48,7 +48,7 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 	}
 	d.boolean(f["optional"], &s.Optional)
 	d.integer(f["pool"], 1, 4096, &s.Pool)
-	d.conditions(f["conditions"])
+	d.conditions(f["conditions"], &s.Conditions, s.Places)
 	d.readTiming(f["timing"], &s.Timing, s.Places)
 	if f["platforms"] != nil {
 		if d.platforms(f["platforms"], &s.Platforms) && e.Baseline.Name != "" && !s.Platforms.Has(e.Baseline) {

@@ -22,6 +22,7 @@ func All() []bench.Workload {
 		netperf{},
 		command{},
 		stress{},
+		idle{},
 	}
 }
 
