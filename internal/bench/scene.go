@@ -49,6 +49,7 @@ const (
 	Alike   SceneKind = "alike"   // several alike, the load split equally
 	Beside  SceneKind = "beside"  // a victim beside a neighbour
 	Startup SceneKind = "startup" // no workload: the launch is the measurement
+	Ramped  SceneKind = "ramp"    // idle instances are added until a limit
 )
 
 // Scene is what one trial sets up.
@@ -65,6 +66,8 @@ type Scene struct {
 	// Factors are the crossed factors' levels of this scene besides the platform.
 	Factors map[string]string `json:"factors,omitempty"`
 	Actors  []Actor           `json:"actors"`
+	// Ramp, of a scene of that kind, is how its actors come up: in order, until a limit.
+	Ramp *Ramp `json:"ramp,omitempty"`
 	// Conditions of the host, such as "thp": "never".
 	Conditions map[string]string `json:"conditions,omitempty"`
 	Timing     Timing            `json:"timing"`

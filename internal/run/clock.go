@@ -110,6 +110,9 @@ func (x *trial) settle() {
 	limit := map[string]limits{"": {cpus: cpus}}
 	for _, a := range x.actors {
 		if len(a.clock.probes) == 0 {
+			if x.scene.Ramp != nil && a.instance != nil { // of a crowd nothing is asked inside
+				limit[a.Name] = limits{launched: a.instance.Launched(), cpus: cpus}
+			}
 			continue // it was never up
 		}
 		fit := agent.FitClock(a.clock.probes)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"tare/internal/bench"
 )
@@ -130,25 +131,32 @@ func (x *trial) rememberLogs() {
 // close ends every actor, the last started first, whatever state it is in and
 // whether or not the run has been cancelled.
 func (x *trial) close() error {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), closeDeadline,
-		fmt.Errorf("not closed after %v", closeDeadline))
+	limit := closeDeadline + time.Duration(len(x.actors)-1)*closeEach
+	ctx, cancel := context.WithTimeoutCause(context.Background(), limit, fmt.Errorf("not closed after %v", limit))
 	defer cancel()
 	x.stopSampler()
 	var errs []error
 	for i := len(x.actors) - 1; i >= 0; i-- {
-		a := x.actors[i]
-		if a.client != nil {
-			// The instance is closed right after, so an agent that does not answer does not matter.
-			_ = a.client.Close()
+		errs = append(errs, x.actors[i].close(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// close ends one actor. It may be called again.
+func (a *actor) close(ctx context.Context) error {
+	var errs []error
+	if a.client != nil {
+		// The instance is closed right after, so an agent that does not answer does not matter.
+		_ = a.client.Close()
+	}
+	if a.instance != nil {
+		if err := a.instance.Close(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("close %s on %s: %w", a.Name, a.Platform, err))
 		}
-		if a.instance != nil {
-			if err := a.instance.Close(ctx); err != nil {
-				errs = append(errs, fmt.Errorf("close %s on %s: %w", a.Name, a.Platform, err))
-			}
-		}
-		if err := os.RemoveAll(a.dir); err != nil {
-			errs = append(errs, fmt.Errorf("remove directory of %s: %w", a.Name, err))
-		}
+	}
+	a.client, a.instance = nil, nil
+	if err := os.RemoveAll(a.dir); err != nil {
+		errs = append(errs, fmt.Errorf("remove directory of %s: %w", a.Name, err))
 	}
 	return errors.Join(errs...)
 }

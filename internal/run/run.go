@@ -93,6 +93,7 @@ const (
 	answerDeadline = 5 * time.Second  // an agent's answer to a small question
 	listenDeadline = 10 * time.Second // a service opening its port
 	closeDeadline  = 30 * time.Second
+	closeEach      = 5 * time.Second // more for each further actor
 )
 
 // Run executes every trial that is not finished and whose scene is not enough
@@ -242,12 +243,18 @@ func (x *trial) execute(ctx context.Context) {
 		x.outcome.Values = nil
 	}
 	for _, a := range x.actors {
+		if x.scene.Ramp != nil && a.outcome.Actor == "" {
+			break // the ramp ended before its launch
+		}
 		x.outcome.Actors = append(x.outcome.Actors, a.outcome)
 	}
 }
 
 // steps is the procedure of a trial up to, not including, its close.
 func (x *trial) steps(ctx context.Context) error {
+	if x.scene.Ramp != nil {
+		return x.ramp(ctx)
+	}
 	x.enter("setup")
 	for _, a := range x.actors {
 		if err := os.MkdirAll(a.dir, 0o755); err != nil {

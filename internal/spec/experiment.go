@@ -115,6 +115,8 @@ type Scene struct {
 	Name    string
 	Title   string
 	Startup bool
+	// Ramp, if set, is how the instances of the only actor come up.
+	Ramp *bench.Ramp
 	// Optional: left out, with a warning, on a host that cannot run it.
 	Optional  bool
 	Platforms Platforms
