@@ -81,6 +81,9 @@ type CrowdStep struct {
 	CPU *float64 `json:"cpu,omitempty"`
 	// HostCPU in cores is that of all the host's tasks meanwhile, the observer's included.
 	HostCPU *float64 `json:"host_cpu,omitempty"`
+	// Observer in cores is the CPU time of Tare's own process meanwhile, in which
+	// it does nothing but sample.
+	Observer *float64 `json:"observer_cpu,omitempty"`
 	// Processes were counted for RSS and PSS.
 	Processes int `json:"processes"`
 	// Merged are bytes that the host's samepage merging saves (pages_sharing) more than before the first launch.

@@ -154,12 +154,12 @@ func (x *trial) step(ctx context.Context, crowd *bench.Crowd, before meter.Count
 		return err
 	}
 	s := bench.CrowdStep{Instances: crowd.Instances, Start: clock.Now()}
-	hostBusy, known := busyTasks()
+	host0, own0, known := busyTasks()
 	if err := pause(ctx, x.scene.Timing.Measure); err != nil {
 		return err
 	}
 	s.End = clock.Now()
-	nowBusy, still := busyTasks()
+	host1, own1, still := busyTasks()
 	last, err := meter.Census("/proc", "/sys", scopes)
 	if err != nil {
 		return err
@@ -170,8 +170,8 @@ func (x *trial) step(ctx context.Context, crowd *bench.Crowd, before meter.Count
 		s.CPU = &cores
 	}
 	if known && still {
-		cores := max(0, nowBusy-hostBusy) / seconds
-		s.HostCPU = &cores
+		host, own := max(0, host1-host0)/seconds, max(0, own1-own0)/seconds
+		s.HostCPU, s.Observer = &host, &own
 	}
 	s.Memory, s.Processes, s.Merged = last.Memory, last.Processes, last.Merged-before.Merged
 	for _, name := range []string{bench.CrowdAvailable, bench.CrowdUsed} {
@@ -204,16 +204,16 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// busyTasks is the CPU time of all the host's tasks in seconds.
-func busyTasks() (float64, bool) {
+// busyTasks is the CPU time of all the host's tasks, and of Tare's own process, in seconds.
+func busyTasks() (host, own float64, ok bool) {
 	t, err := meter.OpenTasks("/proc")
 	if err != nil {
-		return 0, false
+		return 0, 0, false
 	}
 	defer t.Close()
-	v := make([]float64, len(t.Columns()))
+	v := make([]float64, len(t.Columns())) // tasks, observer
 	err = t.Read(v)
-	return v[0], err == nil
+	return v[0], v[1], err == nil
 }
 
 // reached says which limit of the ramp is reached before one more is launched.
