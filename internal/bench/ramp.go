@@ -37,7 +37,8 @@ const (
 // each process, PSS divides it among them, and the host knows not for whom.
 const (
 	// CrowdPSS sums Pss of /proc/PID/smaps_rollup over every process of the
-	// instances and of what serves them, daemons included. Memory of the kernel is not in it.
+	// instances and of what serves them, daemons included; processes that share one memory count
+	// once. Memory of the kernel is not in it.
 	CrowdPSS = "pss"
 	// CrowdRSS sums Rss of the same processes (tesfatsion2018 section 4.6).
 	CrowdRSS = "rss"
@@ -91,16 +92,14 @@ type CrowdStep struct {
 }
 
 // RampMetrics are those of a ramp. Memory is the slope over the crowd's size:
-// what one more instance takes, in MiB, by the meter named.
+// what one more instance takes, in MiB, by the meter named. The host's own
+// differences are no metrics: they hold all else that goes on, may be negative, and make no ratio.
 var RampMetrics = []Metric{
 	{Name: "memory_pss", Unit: "MiB", Better: LowerIsBetter, Headline: true,
 		Doc: "memory per instance: slope of the sum of Pss over the number of instances"},
 	{Name: "memory_rss", Unit: "MiB", Better: LowerIsBetter, Doc: "the same by the sum of Rss"},
 	{Name: "memory_cgroup", Unit: "MiB", Better: LowerIsBetter, Doc: "the same by what is charged to the control groups"},
 	{Name: "memory_cgroup_held", Unit: "MiB", Better: LowerIsBetter, Doc: "the same without the cache of files"},
-	{Name: "memory_host_available", Unit: "MiB", Better: LowerIsBetter, Doc: "the same by the fall of the host's MemAvailable"},
-	{Name: "memory_host_used", Unit: "MiB", Better: LowerIsBetter, Doc: "the same by the growth of the host's memory in use"},
 	{Name: "first_command", Unit: "ms", Better: LowerIsBetter, Combine: Mean,
 		Doc: "mean over the crowd of the time from the platform's own start command to the exit of the first command (/bin/true) run inside"},
-	{Name: "instances", Unit: "instances", Better: HigherIsBetter, Doc: "that were up when the ramp ended"},
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -67,18 +69,17 @@ func Census(procDir, sysDir string, scopes []bench.Scope) (Count, error) {
 			c.CPU += float64(ts.Nano()) / 1e9
 		}
 	}
-	for _, pids := range []map[int]bool{inside, outside} {
-		for pid := range pids {
-			r, p, err := residentOf(procDir, pid)
-			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
-				continue // ended
-			}
-			if err != nil {
-				return c, err
-			}
-			rss, pss = rss+r, pss+p
-			c.Processes++
+	serving := slices.Concat(slices.Collect(maps.Keys(inside)), slices.Collect(maps.Keys(outside)))
+	c.Processes = len(serving)
+	for _, pid := range distinct(serving) {
+		r, p, err := residentOf(procDir, pid)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+			continue // ended
 		}
+		if err != nil {
+			return c, err
+		}
+		rss, pss = rss+r, pss+p
 	}
 	c.Memory[bench.CrowdRSS], c.Memory[bench.CrowdPSS] = rss, pss
 	return c, nil

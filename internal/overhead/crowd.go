@@ -48,9 +48,9 @@ func (s *Slope) HasInterval() bool { return s.Why == "" }
 
 // CrowdRamp is one ramp: a launch of the scene.
 type CrowdRamp struct {
-	Block int    `json:"block"`
-	Trial string `json:"trial"`
-	bench.Crowd
+	Block int         `json:"block"`
+	Trial string      `json:"trial"`
+	Crowd bench.Crowd `json:"crowd"`
 	// Starts are the launches' times to the end of the first command, in their order, milliseconds.
 	Starts []float64 `json:"starts_ms"`
 }
@@ -113,9 +113,9 @@ func known(v *float64) (float64, bool) {
 
 // atSteps are a ramp's sizes with the quantity there, as far as it is known.
 func atSteps(r *CrowdRamp, of func(*bench.CrowdStep) (float64, bool)) (x, y []float64) {
-	for i := range r.Steps {
-		if v, ok := of(&r.Steps[i]); ok {
-			x, y = append(x, float64(r.Steps[i].Instances)), append(y, v)
+	for i := range r.Crowd.Steps {
+		if v, ok := of(&r.Crowd.Steps[i]); ok {
+			x, y = append(x, float64(r.Crowd.Steps[i].Instances)), append(y, v)
 		}
 	}
 	return x, y

@@ -87,12 +87,12 @@ func growthOf(row *overhead.CrowdRow) crowdGrowth {
 	g := crowdGrowth{Name: labelled(row.Platform, row.Label), First: "–", Ended: endedBy(row),
 		Start: crowdCell{"start, ms per instance", "–", ""}, CPU: crowdCell{"idle CPU, % of a core per instance", "–", ""},
 		Observer: crowdCell{"observing, % of a core", "–", ""}}
-	fewest, most := row.Ramps[0].Instances, row.Ramps[0].Instances
+	fewest, most := row.Ramps[0].Crowd.Instances, row.Ramps[0].Crowd.Instances
 	var merged float64
 	for _, r := range row.Ramps {
-		fewest, most = min(fewest, r.Instances), max(most, r.Instances)
-		if n := len(r.Steps); n > 0 {
-			merged = max(merged, r.Steps[n-1].Merged)
+		fewest, most = min(fewest, r.Crowd.Instances), max(most, r.Crowd.Instances)
+		if n := len(r.Crowd.Steps); n > 0 {
+			merged = max(merged, r.Crowd.Steps[n-1].Merged)
 		}
 	}
 	g.Instances = fmt.Sprint(most)
@@ -135,7 +135,7 @@ func slopeCell(name string, s *overhead.Slope, scale float64) crowdCell {
 func endedBy(row *overhead.CrowdRow) string {
 	var limits []string
 	for _, r := range row.Ramps {
-		if l := string(r.Limit); !slices.Contains(limits, l) {
+		if l := string(r.Crowd.Limit); !slices.Contains(limits, l) {
 			limits = append(limits, l)
 		}
 	}
@@ -155,8 +155,8 @@ func crowdNotes(rows []overhead.CrowdRow) []note {
 	var notes []note
 	for i := range rows {
 		for _, r := range rows[i].Ramps {
-			n := note{Of: rows[i].Platform, Text: fmt.Sprintf("the ramp ended at %s: %s", plural(r.Instances, "instance"), r.Why)}
-			if r.Limit != bench.LimitCount && !slices.Contains(notes, n) {
+			n := note{Of: rows[i].Platform, Text: fmt.Sprintf("the ramp ended at %s: %s", plural(r.Crowd.Instances, "instance"), r.Crowd.Why)}
+			if r.Crowd.Limit != bench.LimitCount && !slices.Contains(notes, n) {
 				notes = append(notes, n)
 			}
 		}

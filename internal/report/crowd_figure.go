@@ -30,7 +30,7 @@ func crowdFigures(rows []overhead.CrowdRow) []crowdFigure {
 		for i := range rows {
 			l := crowdLine{name: labelled(rows[i].Platform, rows[i].Label)}
 			for _, r := range rows[i].Ramps {
-				for _, s := range r.Steps {
+				for _, s := range r.Crowd.Steps {
 					if v, ok := s.Memory[meter]; ok {
 						l.add(s.Instances, v/float64(bench.MiB), fmt.Sprintf("%s, block %d: %d instances, %s", l.name, r.Block, s.Instances, quantity(v, "bytes")))
 					}

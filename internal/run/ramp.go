@@ -259,8 +259,8 @@ func tasks() (used, most int) {
 // rampValues are the values of bench.RampMetrics. A slope needs two steps; of
 // fewer its metric is missing.
 func rampValues(c *bench.Crowd, actors []*actor) ([]bench.Value, error) {
-	values := []bench.Value{{Metric: "instances", Value: float64(c.Instances)}}
-	for _, name := range bench.CrowdMeters {
+	var values []bench.Value
+	for _, name := range []string{bench.CrowdPSS, bench.CrowdRSS, bench.CrowdCgroup, bench.CrowdCgroupHeld} {
 		var n, bytes []float64
 		for _, s := range c.Steps {
 			if v, ok := s.Memory[name]; ok {

@@ -100,9 +100,18 @@ func (x *trial) startSampler(beside []bench.Process) error {
 		return err
 	}
 	s.add("", x.openIdleDaemons()...)
+	served := map[string]bool{} // platforms whose shared daemons are read already
 	for _, a := range x.actors {
 		favourAgent(a.outcome.Scope)
-		rs, err := meter.OpenLayer(*a.outcome.Scope, x.Lab)
+		scope := *a.outcome.Scope
+		if served[a.Platform.Driver()] {
+			scope.Shared = nil
+		}
+		served[a.Platform.Driver()] = len(scope.Shared) > 0 || served[a.Platform.Driver()]
+		if a.rests() {
+			scope.NetDevs = nil
+		}
+		rs, err := meter.OpenLayer(scope, x.Lab)
 		if err != nil {
 			s.close()
 			return fmt.Errorf("open meters of %s: %w", a.Name, err)
@@ -111,6 +120,9 @@ func (x *trial) startSampler(beside []bench.Process) error {
 		if err := s.openBeyond(a); err != nil {
 			s.close()
 			return err
+		}
+		if a.rests() {
+			continue
 		}
 		cols := a.client.Columns()
 		s.guests = append(s.guests, &guest{
