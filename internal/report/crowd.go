@@ -103,7 +103,10 @@ func growthOf(row *overhead.CrowdRow) crowdGrowth {
 		g.First, g.Start = number(s.At0+s.PerInstance)+" ms", slopeCell(g.Start.Name, s, 1)
 	}
 	if s := row.CPU; s != nil {
-		g.CPU = slopeCell(g.CPU.Name, s, 100)
+		g.CPU = crowdCell{g.CPU.Name, rounded(100*s.PerInstance, 4), ""}
+		if s.HasInterval() {
+			g.CPU.Interval = rounded(100*s.Low, 4) + " to " + rounded(100*s.High, 4)
+		}
 	}
 	if s := row.Observer; s != nil {
 		g.Observer = crowdCell{g.Observer.Name, fmt.Sprintf("%.2f at %d", 100*(s.At0+s.PerInstance*float64(most)), most),
@@ -169,29 +172,38 @@ func crowdText(out io.Writer, c overhead.Case, all bool) {
 	if v == nil {
 		return
 	}
-	shown := func(i int) bool {
-		return all || crowdMeters[i].name != bench.CrowdCgroupHeld && crowdMeters[i].name != bench.CrowdAvailable
+	tables := [][]string{{bench.CrowdPSS, bench.CrowdRSS, bench.CrowdCgroup, bench.CrowdUsed}}
+	if all {
+		tables = append(tables, []string{bench.CrowdCgroupHeld, bench.CrowdAvailable})
 	}
-	var t table
-	head := []string{"  MIB PER INSTANCE"}
-	for i, m := range crowdMeters {
-		if shown(i) {
-			head = append(head, strings.ToUpper(m.head))
-		}
-	}
-	t.row(append(head, "PSS AT 0")...)
-	for _, m := range v.Memory {
-		cells := []string{"  " + m.Name}
-		for i, cell := range m.Cells {
-			if shown(i) {
-				cells = append(cells, cell.text())
+	for k, shown := range tables {
+		var t table
+		head := []string{"  MIB PER INSTANCE"}
+		for _, m := range crowdMeters {
+			if slices.Contains(shown, m.name) {
+				head = append(head, strings.ToUpper(m.head))
 			}
 		}
-		t.row(append(cells, m.At0)...)
+		if k == 0 {
+			head = append(head, "PSS AT 0")
+		}
+		t.row(head...)
+		for _, m := range v.Memory {
+			cells := []string{"  " + m.Name}
+			for i, cell := range m.Cells {
+				if slices.Contains(shown, crowdMeters[i].name) {
+					cells = append(cells, cell.text())
+				}
+			}
+			if k == 0 {
+				cells = append(cells, m.At0)
+			}
+			t.row(cells...)
+		}
+		t.write(out)
 	}
-	t.write(out)
-	t = table{}
-	t.row("  CROWD", "INSTANCES", "ENDED BY", "FIRST START", "+MS PER INSTANCE", "IDLE CPU EACH, % OF A CORE", "OBSERVING, %")
+	var t table
+	t.row("  CROWD", "INSTANCES", "ENDED BY", "FIRST START", "+MS PER INSTANCE", "IDLE CPU EACH, %", "OBSERVING, %")
 	for _, g := range v.Growth {
 		t.row("  "+g.Name, g.Instances, g.Ended, g.First, g.Start.text(), g.CPU.text(), g.Observer.Value)
 	}
