@@ -118,9 +118,22 @@ func (x *trial) startup(ctx context.Context) error {
 	x.enter("measure")
 	subjects := x.withRole(bench.Subject)
 	for _, a := range subjects {
-		done, err := a.firstCommand(ctx)
+		out, err := a.client.Exec(ctx, bench.Command{Argv: []string{"/bin/true"}, Timeout: answerDeadline})
+		done := clock.Now()
+		if a.Injection != nil && a.Injection.Startup > 0 {
+			done += int64(float64(done-a.instance.Launched()) * a.Injection.Startup)
+			waitUntil(done)
+			done = clock.Now()
+		}
+		if err == nil && out.Exit != 0 {
+			err = fmt.Errorf("exit status %d", out.Exit)
+		}
 		if err != nil {
-			return err
+			return fmt.Errorf("run the first command in %s: %w", a.Name, err)
+		}
+		a.outcome.Values = []bench.Value{
+			{Metric: "ready", Value: a.outcome.ReadyMS},
+			{Metric: "first_command", Value: float64(done-a.instance.Launched()) / 1e6},
 		}
 		x.outcome.Window = [2]int64{a.instance.Launched(), done}
 	}
@@ -139,28 +152,6 @@ func (x *trial) startup(ctx context.Context) error {
 		a.takeHostFacts()
 	}
 	return nil
-}
-
-// firstCommand runs it, keeps the two start-up times and returns when it was done.
-func (a *actor) firstCommand(ctx context.Context) (done int64, err error) {
-	out, err := a.client.Exec(ctx, bench.Command{Argv: []string{"/bin/true"}, Timeout: answerDeadline})
-	done = clock.Now()
-	if a.Injection != nil && a.Injection.Startup > 0 {
-		done += int64(float64(done-a.instance.Launched()) * a.Injection.Startup)
-		waitUntil(done)
-		done = clock.Now()
-	}
-	if err == nil && out.Exit != 0 {
-		err = fmt.Errorf("exit status %d", out.Exit)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("run the first command in %s: %w", a.Name, err)
-	}
-	a.outcome.Values = []bench.Value{
-		{Metric: "ready", Value: a.outcome.ReadyMS},
-		{Metric: "first_command", Value: float64(done-a.instance.Launched()) / 1e6},
-	}
-	return done, nil
 }
 
 // waitUntil returns at the instant, or as soon after as the scheduler allows: a

@@ -20,7 +20,6 @@ import (
 // measures what the crowd takes, until it is as large as declared or a limit is
 // reached. Only a ramp whose first step was never complete has failed.
 func (x *trial) ramp(ctx context.Context) error {
-	x.enter("setup")
 	r := x.scene.Ramp
 	crowd := &bench.Crowd{}
 	before, err := meter.Census("/proc", "/sys", nil)
@@ -76,13 +75,10 @@ func (x *trial) ramp(ctx context.Context) error {
 // join launches one instance of the crowd and has it sampled from then on. One
 // that does not come up is closed again.
 func (x *trial) join(ctx context.Context, a *actor) error {
-	err := os.MkdirAll(a.dir, 0o755)
+	err := x.launchActor(ctx, a)
 	if err != nil {
-		return fmt.Errorf("make directory of %s: %w", a.Name, err)
-	}
-	if err = x.launchActor(ctx, a); err != nil {
 		err = fmt.Errorf("launch %s on %s: %w", a.Name, a.Platform, err)
-	} else if _, err = a.firstCommand(ctx); err == nil {
+	} else if err = a.answer(ctx); err == nil {
 		err = x.watchQuietly(a)
 	}
 	if err == nil || ctx.Err() != nil {
@@ -94,6 +90,23 @@ func (x *trial) join(ctx context.Context, a *actor) error {
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeDeadline)
 	defer cancel()
 	return errors.Join(err, a.close(closing))
+}
+
+// answer runs the first command inside and keeps the two start-up times.
+func (a *actor) answer(ctx context.Context) error {
+	out, err := a.client.Exec(ctx, bench.Command{Argv: []string{"/bin/true"}, Timeout: answerDeadline})
+	done := clock.Now()
+	if err == nil && out.Exit != 0 {
+		err = fmt.Errorf("exit status %d", out.Exit)
+	}
+	if err != nil {
+		return fmt.Errorf("run the first command in %s: %w", a.Name, err)
+	}
+	a.outcome.Values = []bench.Value{
+		{Metric: "ready", Value: a.outcome.ReadyMS},
+		{Metric: "first_command", Value: float64(done-a.instance.Launched()) / 1e6},
+	}
+	return nil
 }
 
 // watchQuietly records where the actor's cost is paid and adds its meter.

@@ -252,14 +252,14 @@ func (x *trial) execute(ctx context.Context) {
 
 // steps is the procedure of a trial up to, not including, its close.
 func (x *trial) steps(ctx context.Context) error {
-	if x.scene.Ramp != nil {
-		return x.ramp(ctx)
-	}
 	x.enter("setup")
 	for _, a := range x.actors {
 		if err := os.MkdirAll(a.dir, 0o755); err != nil {
 			return fmt.Errorf("make directory of %s: %w", a.Name, err)
 		}
+	}
+	if x.scene.Ramp != nil {
+		return x.ramp(ctx)
 	}
 	x.enter("launch")
 	if err := x.launch(ctx); err != nil {
