@@ -45,7 +45,7 @@ func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 		}
 		out.Factors[f.Name] = f.Level
 	}
-	var shared []bool
+	var where []spec.Placement
 	names := map[string]bool{}
 	for _, a := range s.Actors {
 		for i := range instances(s, a) {
@@ -64,10 +64,10 @@ func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 			}
 			names[b.Name] = true
 			out.Actors = append(out.Actors, b)
-			shared = append(shared, a.Shared)
+			where = append(where, a.Placement)
 		}
 	}
-	company := place(out.Actors, shared, m.Host.CPUs)
+	company := place(out.Actors, where, m.Host.CPUs)
 	if s.Ramp == nil { // a crowd that shares CPUs is what was asked for
 		m.findings.add(name, company)
 	}

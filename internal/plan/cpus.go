@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/spec"
 )
 
 // The observer is whoever measures: the runner and its sampling thread.
@@ -23,15 +24,19 @@ var weight = map[bench.Role]int{bench.Subject: 16, bench.Neighbour: 4, bench.Pee
 // lowest first. The observer sits on the first CPU. So actors are apart where
 // the host has enough CPUs; where it has not, peers and neighbours join the
 // observer before they join a subject. A shared actor sits with the first
-// subject. It returns who shares what against its will.
-func place(actors []bench.Actor, shared []bool, cpus []int) []string {
+// subject, a floating one anywhere. It returns who shares what against its will.
+func place(actors []bench.Actor, where []spec.Placement, cpus []int) []string {
 	load := map[int]int{cpus[0]: 1}
 	users := map[int][]string{cpus[0]: {observer}}
 	for i := range actors {
 		a := &actors[i]
 		with := []int{}
-		if shared[i] {
+		switch where[i] {
+		case spec.Shared:
 			with = actors[0].CPUSet
+		case spec.Floating: // it is wherever there is room, so nobody keeps out of its way
+			a.CPUSet = slices.Clone(cpus)
+			continue
 		}
 		order := slices.Clone(cpus)
 		slices.SortStableFunc(order, func(p, q int) int {

@@ -131,6 +131,23 @@ func TestMake(t *testing.T) {
 	}
 }
 
+// Floating actors are on every CPU, and nobody is surprised to meet them.
+func TestFloating(t *testing.T) {
+	p := planned(t, `
+name: float
+platforms: native
+scenes:
+  - {name: pair, workload: spin, placement: floating, beside: {workload: spin, placement: floating}, idle: 1}
+`, inputs(3))
+	var got [][]int
+	for _, a := range p.Scenes[0].Actors {
+		got = append(got, a.CPUSet)
+	}
+	if d := cmp.Diff([][]int{{0, 1, 2}, {0, 1, 2}, {1}}, got); d != "" || len(p.Warnings) != 0 {
+		t.Error(d, p.Warnings)
+	}
+}
+
 // A plan with a stopping rule holds the trials of a plan with that many blocks.
 func TestUntilPlansForItsMax(t *testing.T) {
 	p := planned(t, until, inputs(4))

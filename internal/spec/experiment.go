@@ -149,11 +149,23 @@ type Actor struct {
 	// actor is there for every instance of the one it serves.
 	Serves string
 	// Count is how many there are; 1 for an actor that serves another.
-	Count int
-	// Shared: on the CPUs of the subject instead of CPUs of its own.
-	Shared bool
-	Places Places
+	Count     int
+	Placement Placement
+	Places    Places
 }
+
+// Placement is which of the host's CPUs an actor's instances run on.
+type Placement string
+
+const (
+	// Apart: on CPUs of its own where the host has enough.
+	Apart Placement = "apart"
+	// Shared: on the CPUs of the first subject.
+	Shared Placement = "shared"
+	// Floating: on any CPU, as many at a time as the shape says in a virtual
+	// machine; elsewhere only a quota bounds them.
+	Floating Placement = "floating"
+)
 
 // Parse reads an experiment. The file name is for messages; each argument of
 // set is a "path=value" that replaces a value, such as timing.measure=10s or

@@ -92,10 +92,11 @@ func (d *decoder) short(f map[string]*node, s Scene, like Actor) []Actor {
 		d.integer(f["alike"], fewest, maxCount, &subject.Count)
 		subject.Places["count"] = f["alike"].place
 	} else {
-		for _, key := range []string{"load", "placement"} {
-			if f[key] != nil {
-				d.fail(f[key].place, "%s is about several alike%w", key, bench.Hint("say how many: alike: 4"))
-			}
+		if f["load"] != nil {
+			d.fail(f["load"].place, "load is about several alike%w", bench.Hint("say how many: alike: 4"))
+		}
+		if p := f["placement"]; p != nil && p.text == string(Shared) {
+			d.fail(p.place, "whose CPUs would a single subject share?%w", bench.Hint("say how many there are: alike: 4; or let it run on any CPU: placement: floating"))
 		}
 	}
 	d.subject(f, s, &subject)
