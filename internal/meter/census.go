@@ -31,14 +31,15 @@ type Count struct {
 // sysDir. It walks their control groups and reads every process's page tables
 // (smaps_rollup), which takes milliseconds for each large one: it is for a crowd at
 // rest, not for a sampler. A process that ends meanwhile is left out; a meter
-// that one instance lacks is left out as a whole.
+// that one instance lacks is left out as a whole, and so is all memory where one is a
+// domain of a hypervisor's: this kernel knows nothing of it.
 func Census(procDir, sysDir string, scopes []bench.Scope) (Count, error) {
 	c := Count{Memory: map[string]float64{}, Known: true}
 	if err := c.host(procDir, sysDir); err != nil {
 		return c, err
 	}
 	inside, outside := map[int]bool{}, map[int]bool{}
-	charged, held, all := 0.0, 0.0, true
+	charged, held, all, domains := 0.0, 0.0, true, false
 	for _, s := range scopes {
 		mine, err := membersOf(s.Cgroups)
 		if err != nil {
@@ -52,6 +53,7 @@ func Census(procDir, sysDir string, scopes []bench.Scope) (Count, error) {
 		}
 		m, h, ok := chargedTo(s.Cgroups)
 		charged, held, all = charged+m, held+h, all && ok
+		domains = domains || s.Domain != 0
 		busy, ok := busyOf(s.Cgroups)
 		c.CPU, c.Known = c.CPU+busy, c.Known && ok
 	}
@@ -82,6 +84,9 @@ func Census(procDir, sysDir string, scopes []bench.Scope) (Count, error) {
 		rss, pss = rss+r, pss+p
 	}
 	c.Memory[bench.CrowdRSS], c.Memory[bench.CrowdPSS] = rss, pss
+	if domains {
+		clear(c.Memory)
+	}
 	return c, nil
 }
 

@@ -93,6 +93,11 @@ func TestCensusLeavesOutWhatIsNotKnown(t *testing.T) {
 	if _, known := c.Memory[bench.CrowdCgroup]; known || c.Known {
 		t.Errorf("%+v", c)
 	}
+	domain := of("a")
+	domain.Domain = 3
+	if c, err := Census(proc, proc, []bench.Scope{of("a"), domain}); err != nil || len(c.Memory) > 0 {
+		t.Errorf("of a domain is said %v, %v", c.Memory, err)
+	}
 	if _, err := Census(tree(t, map[string]string{"meminfo": "MemTotal: many kB\n"}), proc, nil); err == nil {
 		t.Error("a meminfo without numbers is read")
 	}

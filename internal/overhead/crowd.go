@@ -46,6 +46,9 @@ type Slope struct {
 // HasInterval says whether Low and High bound the slope.
 func (s *Slope) HasInterval() bool { return s.Why == "" }
 
+// At is the mean line's value at so many instances.
+func (s *Slope) At(n int) float64 { return s.At0 + s.PerInstance*float64(n) }
+
 // CrowdRamp is one ramp: a launch of the scene.
 type CrowdRamp struct {
 	Block int         `json:"block"`

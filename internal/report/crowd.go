@@ -100,7 +100,7 @@ func growthOf(row *overhead.CrowdRow) crowdGrowth {
 		g.Instances = fmt.Sprintf("%d to %d", fewest, most)
 	}
 	if s := row.Start; s != nil {
-		g.First, g.Start = number(s.At0+s.PerInstance)+" ms", slopeCell(g.Start.Name, s, 1)
+		g.First, g.Start = number(s.At(1))+" ms", slopeCell(g.Start.Name, s, 1)
 	}
 	if s := row.CPU; s != nil {
 		g.CPU = crowdCell{g.CPU.Name, rounded(100*s.PerInstance, 4), ""}
@@ -109,7 +109,7 @@ func growthOf(row *overhead.CrowdRow) crowdGrowth {
 		}
 	}
 	if s := row.Observer; s != nil {
-		g.Observer = crowdCell{g.Observer.Name, fmt.Sprintf("%.2f at %d", 100*(s.At0+s.PerInstance*float64(most)), most),
+		g.Observer = crowdCell{g.Observer.Name, fmt.Sprintf("%.2f at %d", 100*s.At(most), most),
 			fmt.Sprintf("%.4f each", 100*s.PerInstance)}
 	}
 	if merged > 0 {

@@ -188,7 +188,9 @@ func (x *trial) step(ctx context.Context, crowd *bench.Crowd, before meter.Count
 	}
 	s.Memory, s.Processes, s.Merged = last.Memory, last.Processes, last.Merged-before.Merged
 	for _, name := range []string{bench.CrowdAvailable, bench.CrowdUsed} {
-		s.Memory[name] -= before.Memory[name]
+		if v, ok := s.Memory[name]; ok {
+			s.Memory[name] = v - before.Memory[name]
+		}
 	}
 	crowd.Steps = append(crowd.Steps, s)
 	return nil
