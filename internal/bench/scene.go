@@ -68,6 +68,8 @@ type Scene struct {
 	Actors  []Actor           `json:"actors"`
 	// Ramp, of a scene of that kind, is how its actors come up: in order, until a limit.
 	Ramp *Ramp `json:"ramp,omitempty"`
+	// Pool is how many of the host's CPUs the actors were placed on, where that was asked for.
+	Pool int `json:"pool,omitempty"`
 	// Conditions of the host, such as "thp": "never".
 	Conditions map[string]string `json:"conditions,omitempty"`
 	Timing     Timing            `json:"timing"`

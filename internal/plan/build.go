@@ -37,7 +37,7 @@ func levels(s spec.Scene, is, and string) string {
 func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 	name := caseOf(s)
 	out := bench.Scene{
-		ID: name + "/" + on.String(), Kind: kindOf(s), Case: name, Title: titleOf(s), Platform: on, Timing: s.Timing, Ramp: s.Ramp,
+		ID: name + "/" + on.String(), Kind: kindOf(s), Case: name, Title: titleOf(s), Platform: on, Timing: s.Timing, Pool: s.Pool, Ramp: s.Ramp,
 	}
 	for _, f := range s.Factors {
 		if out.Factors == nil {
@@ -67,7 +67,7 @@ func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 			where = append(where, a.Placement)
 		}
 	}
-	company := place(out.Actors, where, m.Host.CPUs)
+	company := place(out.Actors, where, pool(m.Host.CPUs, s.Pool), m.Host.CPUs[0])
 	if s.Ramp == nil { // a crowd that shares CPUs is what was asked for
 		m.findings.add(name, company)
 	}

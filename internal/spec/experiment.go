@@ -123,7 +123,9 @@ type Scene struct {
 	Timing    bench.Timing
 	Factors   []Factor
 	Actors    []Actor // the subjects first
-	Places    Places
+	// Pool is how many of the host's CPUs the scene is placed on; 0 is all.
+	Pool   int
+	Places Places
 }
 
 // Factor is one factor's level in a scene.

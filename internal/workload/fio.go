@@ -110,6 +110,9 @@ func (w fio) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, er
 	main := w.command("tare", p, "--rw="+p["rw"], "--bs="+p["bs"], "--iodepth="+p["iodepth"],
 		"--time_based", "--ramp_time="+milliseconds(s.Timing.Warmup), "--runtime="+milliseconds(measure),
 		"--group_reporting", "--percentile_list=50:95:99", "--output-format=json+")
+	if p["direct"] == "no" {
+		main.Argv = append(main.Argv, "--invalidate=0") // fio would drop from the cache what laying out has left there
+	}
 	if p["rw"] == "randrw" {
 		main.Argv = append(main.Argv, "--rwmixread=50")
 	}
@@ -119,14 +122,20 @@ func (w fio) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, er
 
 // command is fio with one job description of the name on the files of p.
 func (fio) command(job string, p bench.Params, options ...string) bench.Command {
-	engine := []string{"--direct=1", "--ioengine=libaio"}
-	if p["direct"] == "no" {
-		engine = []string{"--direct=0", "--ioengine=psync"}
-	}
-	options = append(engine, options...)
+	direct, engine := way(p)
+	options = append([]string{"--direct=" + direct, "--ioengine=" + engine}, options...)
 	return bench.Command{Argv: append([]string{"fio",
 		"--name=" + job, "--directory=" + bench.ScratchDir, "--filename_format=fio.$jobnum",
 		"--size=" + p["size"], "--numjobs=" + p["jobs"]}, options...)}
+}
+
+// way is how fio's options direct and ioengine are called for the way past the
+// page cache or through it.
+func way(p bench.Params) (direct, engine string) {
+	if p["direct"] == "no" {
+		return "0", "psync"
+	}
+	return "1", "libaio"
 }
 
 // milliseconds writes a duration for fio.
