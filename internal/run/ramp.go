@@ -96,6 +96,11 @@ func (x *trial) join(ctx context.Context, a *actor) error {
 func (a *actor) answer(ctx context.Context) error {
 	out, err := a.client.Exec(ctx, bench.Command{Argv: []string{"/bin/true"}, Timeout: answerDeadline})
 	done := clock.Now()
+	if a.Injection != nil && a.Injection.Startup > 0 {
+		done += int64(float64(done-a.instance.Launched()) * a.Injection.Startup)
+		waitUntil(done)
+		done = clock.Now()
+	}
 	if err == nil && out.Exit != 0 {
 		err = fmt.Errorf("exit status %d", out.Exit)
 	}
