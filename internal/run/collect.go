@@ -142,7 +142,7 @@ func (x *trial) close() error {
 	return errors.Join(errs...)
 }
 
-// close ends one actor. It may be called again.
+// close ends the actor and removes its directory.
 func (a *actor) close(ctx context.Context) error {
 	var errs []error
 	if a.client != nil {
@@ -154,7 +154,6 @@ func (a *actor) close(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("close %s on %s: %w", a.Name, a.Platform, err))
 		}
 	}
-	a.client, a.instance = nil, nil
 	if err := os.RemoveAll(a.dir); err != nil {
 		errs = append(errs, fmt.Errorf("remove directory of %s: %w", a.Name, err))
 	}

@@ -89,7 +89,9 @@ func (x *trial) join(ctx context.Context, a *actor) error {
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeDeadline)
 	defer cancel()
-	return errors.Join(err, a.close(closing))
+	err = errors.Join(err, a.close(closing))
+	a.client, a.instance = nil, nil // it is closed once
+	return err
 }
 
 // answer runs the first command inside and keeps the two start-up times.
