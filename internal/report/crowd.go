@@ -210,7 +210,7 @@ func crowdText(out io.Writer, c overhead.Case, all bool) {
 	t.write(out)
 	for _, g := range v.Growth {
 		if g.Merged != "" {
-			paragraph(out, "  - ", "    ", g.Name+": samepage merging saves up to "+g.Merged)
+			paragraph(out, "  - ", "    ", g.Name+": samepage merging saves up to "+g.Merged+" on the whole host")
 		}
 	}
 	for _, n := range crowdNotes(c.Crowd) {

@@ -45,7 +45,7 @@ func TestCrowdInText(t *testing.T) {
 		for _, want := range []string{
 			"docker 9.25 (8.75 to 9.75) – – 6.5 (6 to 7) 90", "native 0.77 – – – 0\n",
 			"docker 8 to 10 count, memory 91.25 ms 1.25 (0.75 to 1.75) 0.0020 (0.0010 to 0.0030)",
-			"0.11 at 10", "docker: samepage merging saves up to 3 MiB", "docker: the ramp ended at 8 instances: 80 % of the host's memory",
+			"0.11 at 10", "docker: samepage merging saves up to 3 MiB on the whole host", "docker: the ramp ended at 8 instances: 80 % of the host's memory",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("all %v: no %q in\n%s", all, want, text)
