@@ -68,6 +68,7 @@ func AnalyzeWith(r *store.Run, options Options) (*Result, error) {
 	s.clocks()
 	s.result.Procedure = s.procedure()
 	s.cases(observed)
+	s.result.Sweeps = sweeps(s.result.Cases, s.plan)
 	s.overTheTable()
 	s.warnOfOtherWork()
 	if trial := s.representative(observed); trial != "" {
