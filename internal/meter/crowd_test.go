@@ -178,7 +178,7 @@ func TestQuietOfBothVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer q.Close()
-	v := []float64{1, 1}
+	v := []float64{1, 1, 1}
 	if err := q.Read(v); err == nil || v[0] != 1e-6 || !math.IsNaN(v[1]) {
 		t.Errorf("%v, %v", v, err)
 	}
@@ -203,10 +203,15 @@ func TestQuietCountsHelpers(t *testing.T) {
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end) && spent < 0.005; time.Sleep(5 * time.Millisecond) {
 		spent = read(t, q)[bench.ColCPUBusy]
 	}
+	rss := read(t, q)[bench.ColMemRSS]
 	c.Process.Kill()
 	c.Wait()
-	if after := read(t, q)[bench.ColCPUBusy]; spent < 0.005 || after < spent {
-		t.Errorf("%v s while it lived, %v s afterwards", spent, after)
+	after := read(t, q)
+	if spent < 0.005 || after[bench.ColCPUBusy] < spent {
+		t.Errorf("%v s while it lived, %v s afterwards", spent, after[bench.ColCPUBusy])
+	}
+	if rss < float64(os.Getpagesize()) || after[bench.ColMemRSS] != 0 {
+		t.Errorf("%v bytes while it lived, %v afterwards", rss, after[bench.ColMemRSS])
 	}
 }
 

@@ -1,9 +1,12 @@
 package meter
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -13,25 +16,28 @@ import (
 
 // Quiet reads an idle instance of a crowd at the least cost: its CPU time,
 // which is that of its control group and of the processes that serve it alone
-// from outside, and the memory charged to the group. Two short files and a
-// system call for each such process are read, whose cost does not depend on how many instances
-// there are; a crowd of hundreds is read in a millisecond or two.
+// from outside, the memory charged to the group, and those processes' resident
+// set. Two short files are read, and one with a system call for each such process, whose
+// cost does not depend on how many instances there are; a crowd of a hundred is read in a
+// millisecond or two.
 type Quiet struct {
 	cpu, memory *proc.File
 	parse       func(b []byte, v []float64) error
 	helpers     []quietProcess
+	page        float64
 }
 
 type quietProcess struct {
 	clock int32
-	last  int64 // nanoseconds; of one that has ended the last reading stands
+	last  int64      // nanoseconds; of one that has ended the last reading stands
+	statm *proc.File // nil of one that has ended already
 }
 
-var quietColumns = []string{bench.ColCPUBusy, bench.ColMemCharged}
+var quietColumns = []string{bench.ColCPUBusy, bench.ColMemCharged, bench.ColMemRSS}
 
 // OpenQuiet opens the instance's files; it is an error if its control groups have neither.
 func OpenQuiet(s bench.Scope) (*Quiet, error) {
-	q := &Quiet{}
+	q := &Quiet{page: float64(os.Getpagesize())}
 	open := func(group, file string) *proc.File {
 		dir := s.Cgroups[group]
 		if dir == "" {
@@ -53,9 +59,14 @@ func OpenQuiet(s bench.Scope) (*Quiet, error) {
 		return nil, fmt.Errorf("open meter of an idle instance: no accounting file in %v", s.Cgroups)
 	}
 	for _, p := range s.Helpers {
-		if !p.Inside {
-			q.helpers = append(q.helpers, quietProcess{clock: processClock(p.PID)})
+		if p.Inside {
+			continue
 		}
+		h := quietProcess{clock: processClock(p.PID)}
+		if f, err := proc.Open(filepath.Join("/proc", strconv.Itoa(p.PID), "statm")); err == nil {
+			h.statm = f
+		}
+		q.helpers = append(q.helpers, h)
 	}
 	return q, nil
 }
@@ -82,6 +93,7 @@ func (q *Quiet) Read(v []float64) error {
 	}
 	read(q.cpu, q.parse)
 	read(q.memory, parseCharged)
+	v[2] = 0
 	for i := range q.helpers {
 		h := &q.helpers[i]
 		var ts unix.Timespec
@@ -89,18 +101,50 @@ func (q *Quiet) Read(v []float64) error {
 			h.last = ts.Nano()
 		}
 		v[0] += float64(h.last) / 1e9
+		pages, err := h.resident()
+		errs = append(errs, err)
+		v[2] += pages * q.page
 	}
 	return errors.Join(errs...)
 }
 
 // Close closes the files.
 func (q *Quiet) Close() error {
-	for _, f := range []*proc.File{q.cpu, q.memory} {
+	files := []*proc.File{q.cpu, q.memory}
+	for _, h := range q.helpers {
+		files = append(files, h.statm)
+	}
+	for _, f := range files {
 		if f != nil {
 			f.Close()
 		}
 	}
 	return nil
+}
+
+// resident is the process's resident set in pages, 0 of one that has ended.
+func (h *quietProcess) resident() (float64, error) {
+	if h.statm == nil {
+		return 0, nil
+	}
+	b, err := h.statm.Read()
+	if err != nil || len(b) == 0 {
+		return 0, nil
+	}
+	return parseStatm(b)
+}
+
+// parseStatm reads the resident set of /proc/PID/statm (proc_pid_statm(5)).
+func parseStatm(b []byte) (float64, error) {
+	f := bytes.Fields(b)
+	if len(f) < 2 {
+		return 0, fmt.Errorf("statm: %q has no resident set", b)
+	}
+	n, ok := proc.Single(f[1])
+	if !ok {
+		return 0, fmt.Errorf("statm: %q is not a number", f[1])
+	}
+	return n, nil
 }
 
 func parseQuietV1(b []byte, v []float64) error {

@@ -130,3 +130,25 @@ func TestCrowdLoadIsOfTheOthers(t *testing.T) {
 		t.Errorf("load %v of a host that does not tell", *l)
 	}
 }
+
+// Idle instances that are read as a crowd are among the others, and what
+// they do not tell hides nothing of the rest.
+func TestShareBesideIdleInstances(t *testing.T) {
+	idle := func(name string) (bench.ActorOutcome, []bench.Sample) {
+		a := subject(name, &bench.Scope{Cgroups: map[string]string{"cpuacct": "x"}, Helpers: process("shim")})
+		a.Role = bench.Idle
+		return a, counters(bench.Layer, name, "quiet", map[string]float64{bench.ColCPUBusy: 0.05, bench.ColMemCharged: 2e6, bench.ColMemRSS: 20e6}, every...)
+	}
+	one, first := idle("idle")
+	two, second := idle("idle-2")
+	alone := shareOf([]bench.ActorOutcome{subject("subject", &bench.Scope{})}, hostAt(1.3), cgroupAt("subject", 0.9))
+	s := shareOf([]bench.ActorOutcome{subject("subject", &bench.Scope{}), one, two}, hostAt(1.3), cgroupAt("subject", 0.9), first, second)
+	approx(t, "idle", s.others[bench.Idle], 0.1)
+	approx(t, "rest memory", s.is[fRestMem], alone.is[fRestMem]-44e6)
+	for _, field := range []string{fGuestCPU, fLayerCPU, fGuestMem, fLayerMem, fDiskRead, fGuestDiskRead, fRestDiskRead, fBusyCPU} {
+		v, ok := s.is[field]
+		if want, known := alone.is[field]; ok != known || v != want {
+			t.Errorf("%s is %v (known %v), without the idle ones %v (%v)", field, v, ok, want, known)
+		}
+	}
+}

@@ -269,7 +269,13 @@ func (x *trial) steps(ctx context.Context) error {
 		return x.startup(ctx)
 	}
 	x.enter("prepare")
+	if err := x.describeScopes(); err != nil {
+		return err
+	}
 	for _, a := range x.actors {
+		if a.rests() {
+			continue
+		}
 		if err := a.probe(ctx, "prepare", tripsAround); err != nil {
 			return err
 		}

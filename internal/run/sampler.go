@@ -103,15 +103,7 @@ func (x *trial) startSampler(beside []bench.Process) error {
 	served := map[string]bool{} // platforms whose shared daemons are read already
 	for _, a := range x.actors {
 		favourAgent(a.outcome.Scope)
-		scope := *a.outcome.Scope
-		if served[a.Platform.Driver()] {
-			scope.Shared = nil
-		}
-		served[a.Platform.Driver()] = len(scope.Shared) > 0 || served[a.Platform.Driver()]
-		if a.rests() {
-			scope.NetDevs = nil
-		}
-		rs, err := meter.OpenLayer(scope, x.Lab)
+		rs, err := x.openLayer(a, served)
 		if err != nil {
 			s.close()
 			return fmt.Errorf("open meters of %s: %w", a.Name, err)
@@ -131,6 +123,26 @@ func (x *trial) startSampler(beside []bench.Process) error {
 		})
 	}
 	return x.begin(s)
+}
+
+// openLayer opens the meters of an actor's layer. Daemons that serve several
+// instances are read with the first; of another that rests little is read.
+func (x *trial) openLayer(a *actor, served map[string]bool) ([]bench.Reader, error) {
+	scope, driver := *a.outcome.Scope, a.Platform.Driver()
+	if served[driver] {
+		scope.Shared = nil
+	}
+	if len(scope.Shared) > 0 {
+		served[driver] = true
+	}
+	if !a.rests() || len(scope.Shared) > 0 || len(scope.Cgroups) == 0 {
+		return meter.OpenLayer(scope, x.Lab)
+	}
+	q, err := meter.OpenQuiet(scope)
+	if err != nil {
+		return nil, err
+	}
+	return []bench.Reader{q}, nil
 }
 
 // add lets readers take part from the next tick on.
