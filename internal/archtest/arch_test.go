@@ -41,7 +41,7 @@ var allowed = map[string][]string{
 	"compare":    {"audit", "bench", "overhead", "stats", "store"},
 	"report":     {"audit", "bench", "compare", "overhead"},
 	"selftest":   {"bench", "host", "overhead", "stats", "stop"},
-	"run":        {"agent", "bench", "clock", "meter", "proc", "stats"},
+	"run":        {"agent", "bench", "cgroup", "clock", "meter", "proc", "stats"},
 
 	"meter/domain": {"bench"},
 	"meter/idle":   {"bench"},

@@ -224,6 +224,9 @@ func (x *trial) execute(ctx context.Context) {
 	failed := x.phase
 	if err != nil {
 		x.rememberLogs()
+		if ctx.Err() == nil {
+			err = x.diagnose(ctx, err)
+		}
 	}
 	x.enter("close")
 	if cerr := x.close(); cerr != nil {
