@@ -153,7 +153,7 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	}
 	defer run.Close()
 	fmt.Fprintf(a.stderr, "run %s: %s; results in %s\n", id, extent(p.Plan), out)
-	for _, s := range p.Skipped {
+	for _, s := range bench.Together(p.Skipped) {
 		fmt.Fprintf(a.stderr, "left out: %s: %s\n", s.Platform, s.Reason)
 		if s.Hint != "" {
 			fmt.Fprintf(a.stderr, "  hint: %s\n", s.Hint)

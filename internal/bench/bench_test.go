@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestParseBytes(t *testing.T) {
@@ -108,6 +110,14 @@ func TestLacks(t *testing.T) {
 	}
 	if got := a.Lacking(Variant(known, map[string]string{"net": "host"})); got != ErrInvalid {
 		t.Errorf("net=host with the default driver: %v", got)
+	}
+}
+
+func TestTogether(t *testing.T) {
+	got := Together([]Skip{{"kvm", "no KVM", "a"}, {"xen", "no Xen", "a"}, {"kvm[bus=ide]", "no KVM", "a"}, {"runc", "no KVM", "b"}})
+	want := []Skip{{"kvm, kvm[bus=ide]", "no KVM", "a"}, {"xen", "no Xen", "a"}, {"runc", "no KVM", "b"}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
 	}
 }
 

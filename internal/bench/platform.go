@@ -91,6 +91,11 @@ type Engine interface {
 	Close(ctx context.Context) error
 }
 
+// Reading is an engine that says which files and directories of the host a
+// launch reads from the disk, besides its programs: the image in the form that the
+// platform takes it in.
+type Reading interface{ Reads() []string }
+
 // Env is what a run lends its platforms. Everything made on the host is
 // registered in the ledger first.
 type Env struct {

@@ -73,12 +73,23 @@ type Scene struct {
 	// Conditions of the host, such as "thp": "never".
 	Conditions map[string]string `json:"conditions,omitempty"`
 	Timing     Timing            `json:"timing"`
+	// Cache is the state of the host's page cache that the launches of the subjects
+	// meet: as it happens to be, or one of the constants.
+	Cache string `json:"cache,omitempty"`
 	// Unmetered: no meter is opened and no clock compared while it runs, to see
 	// what observing costs.
 	Unmetered bool `json:"unmetered,omitempty"`
 	// Estimate is how long a trial of the scene is expected to take, in seconds.
 	Estimate float64 `json:"estimate_s"`
 }
+
+// States of the page cache before a launch.
+const (
+	// Warm: the platform was launched before, with nothing dropped since.
+	Warm = "warm"
+	// Cold: of the files that a launch reads, all that nobody has mapped was dropped.
+	Cold = "cold"
+)
 
 // Trial is one execution of a scene.
 type Trial struct {
@@ -92,6 +103,23 @@ type Skip struct {
 	Platform string `json:"platform"`
 	Reason   string `json:"reason"`
 	Hint     string `json:"hint,omitempty"`
+}
+
+// Together joins those left out for one reason, their names one after the
+// other, so that people read it once.
+func Together(skips []Skip) []Skip {
+	var out []Skip
+	at := map[[2]string]int{}
+	for _, s := range skips {
+		why := [2]string{s.Reason, s.Hint}
+		if i, ok := at[why]; ok {
+			out[i].Platform += ", " + s.Platform
+			continue
+		}
+		at[why] = len(out)
+		out = append(out, s)
+	}
+	return out
 }
 
 // Plan is an experiment worked out: every scene, every trial in order.

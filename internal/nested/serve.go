@@ -157,8 +157,12 @@ func (s *server) start(ctx context.Context, r wire.Start) (*wire.Started, error)
 	}
 	s.instance = in
 	s.join(in.Stream())
+	var own []bench.Span
+	if t, ok := in.(bench.Traced); ok {
+		own = t.Trace()
+	}
 	return &wire.Started{
-		Launched: in.Launched(), Command: in.Command(), Unenforced: in.Unenforced(),
+		Trace: own, Launched: in.Launched(), Command: in.Command(), Unenforced: in.Unenforced(),
 		Version: found.Version, Programs: found.Programs, Opened: opened,
 	}, nil
 }

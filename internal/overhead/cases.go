@@ -31,6 +31,7 @@ func (s *study) cases(observed *observed) {
 		c := &s.result.Cases[k]
 		c.Resource = resourceOf(c)
 		s.rows(c, scenes[k], observed)
+		c.StartUp = s.startUps(scenes[k])
 		if c.Kind == bench.Ramped {
 			for _, sc := range scenes[k] {
 				if row := s.crowd(sc); row != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"tare/internal/bench"
 	"tare/internal/overhead"
 )
 
@@ -55,6 +56,10 @@ type caseView struct {
 	Audits   []auditView
 	Latency  []latencyView
 	Ramp     *crowdView
+	// Launches, Waterfalls and Sources are of a start-up case.
+	Launches   []launchView
+	Waterfalls []template.HTML
+	Sources    []string
 }
 
 type phaseRow struct {
@@ -81,9 +86,10 @@ var phaseNames = []string{"setup", "launch", "prepare", "warmup", "measure", "co
 // HTML writes the result as one page that needs nothing else.
 func HTML(w io.Writer, r *overhead.Result) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"plural": plural, "percent": percent, "labelled": labelled, "number": number, "long": long, "breakable": breakable, "claim": claimWords,
+		"plural": plural, "percent": percent, "labelled": labelled, "number": number, "long": long, "breakable": breakable, "claim": claimWords, "together": bench.Together,
 		"times100": func(f float64) float64 { return 100 * f },
 		"join":     strings.Join, "phases": func() []string { return phaseNames },
+		"launchPhases": func() []string { return bench.LaunchPhases }, "launchKey": keyOf,
 	}).Parse(pageText)
 	if err != nil {
 		return fmt.Errorf("report template: %w", err)
@@ -91,7 +97,8 @@ func HTML(w io.Writer, r *overhead.Result) error {
 	p := page{Result: r, Style: template.CSS(styleText), Panels: panelsOf(r.Series), Sweeps: sweepViews(r.Sweeps), Facts: r.HostFacts,
 		Minutes: fmt.Sprintf("%.1f", r.Seconds/60), Extent: blocksOf(r), UpTo: upTo(r), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts), Balance: balancesOf(r), Balanced: balanceAnswer(r)}
 	for i, c := range r.Cases {
-		v := caseView{Case: c, ID: caseID(i, c.Name), Stop: stopOf(r, c.Name), Notes: append(notesOf(c.Rows), crowdNotes(c.Crowd)...), Ramp: crowdOf(c), Usage: usageOf(c), Stack: stackOf(c), Audits: auditsOf(c.Rows), Latency: latenciesOf(c)}
+		v := caseView{Case: c, ID: caseID(i, c.Name), Stop: stopOf(r, c.Name), Notes: append(notesOf(c.Rows), crowdNotes(c.Crowd)...), Ramp: crowdOf(c), Usage: usageOf(c), Stack: stackOf(c), Audits: auditsOf(c.Rows), Latency: latenciesOf(c),
+			Launches: launchesOf(c), Waterfalls: waterfallsOf(c), Sources: sourcesOf(c)}
 		for _, m := range metricsOf(c, r.Margin) {
 			if m.Headline {
 				v.Headline = append(v.Headline, m)

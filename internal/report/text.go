@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"unicode/utf8"
 
+	"tare/internal/bench"
 	"tare/internal/overhead"
 )
 
@@ -50,6 +51,7 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 			auditText(out, c.Rows, audited)
 		}
 		crowdText(out, c, all)
+		launchesText(out, c, all)
 		latencyText(out, c, all)
 		usageText(out, c, all)
 	}
@@ -158,7 +160,7 @@ func closing(out io.Writer, r *overhead.Result) {
 	if len(r.Skipped) > 0 {
 		fmt.Fprintln(out)
 	}
-	for _, s := range r.Skipped {
+	for _, s := range bench.Together(r.Skipped) {
 		paragraph(out, "left out: ", "  ", s.Platform+": "+s.Reason)
 		if s.Hint != "" {
 			paragraph(out, "  ", "  ", "hint: "+s.Hint)

@@ -136,6 +136,9 @@ func (x *trial) close() error {
 	defer cancel()
 	x.stopSampler()
 	var errs []error
+	if x.events != nil {
+		errs = append(errs, x.events.Close())
+	}
 	for i := len(x.actors) - 1; i >= 0; i-- {
 		errs = append(errs, x.actors[i].close(ctx))
 	}

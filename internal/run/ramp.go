@@ -78,7 +78,7 @@ func (x *trial) join(ctx context.Context, a *actor) error {
 	err := x.launchActor(ctx, a)
 	if err != nil {
 		err = fmt.Errorf("launch %s on %s: %w", a.Name, a.Platform, err)
-	} else if err = a.answer(ctx); err == nil {
+	} else if err = x.answer(ctx, a); err == nil {
 		err = x.watchQuietly(a)
 	}
 	if err == nil || ctx.Err() != nil {
@@ -95,23 +95,13 @@ func (x *trial) join(ctx context.Context, a *actor) error {
 }
 
 // answer runs the first command inside and keeps the two start-up times.
-func (a *actor) answer(ctx context.Context) error {
-	out, err := a.client.Exec(ctx, bench.Command{Argv: []string{"/bin/true"}, Timeout: answerDeadline})
-	done := clock.Now()
-	if a.Injection != nil && a.Injection.Startup > 0 {
-		done += int64(float64(done-a.instance.Launched()) * a.Injection.Startup)
-		waitUntil(done)
-		done = clock.Now()
-	}
-	if err == nil && out.Exit != 0 {
-		err = fmt.Errorf("exit status %d", out.Exit)
-	}
-	if err != nil {
-		return fmt.Errorf("run the first command in %s: %w", a.Name, err)
+func (x *trial) answer(ctx context.Context, a *actor) error {
+	if err := x.firstCommand(ctx, a); err != nil {
+		return err
 	}
 	a.outcome.Values = []bench.Value{
 		{Metric: "ready", Value: a.outcome.ReadyMS},
-		{Metric: "first_command", Value: float64(done-a.instance.Launched()) / 1e6},
+		{Metric: "first_command", Value: float64(a.first.Returned-a.instance.Launched()) / 1e6},
 	}
 	return nil
 }

@@ -81,6 +81,8 @@ type Started struct {
 	Programs   map[string]string `json:"programs,omitempty"`
 	// Opened is how long the platform's opening took there (a daemon, an image), in nanoseconds.
 	Opened int64 `json:"opened"`
+	// Trace is when the platform's driver was at work itself after the start command, by the same clock.
+	Trace []bench.Span `json:"trace,omitempty"`
 }
 
 // Scope is where in the outer guest the inner instance's cost is paid.

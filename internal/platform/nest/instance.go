@@ -46,6 +46,17 @@ func (i *instance) Stream() io.ReadWriteCloser { return i.stream }
 // an outer guest that has long been up.
 func (i *instance) Launched() int64 { return i.launched }
 
+// Trace implements [bench.Traced]: of the inner driver, put on the host's clock.
+func (i *instance) Trace() []bench.Span {
+	spans := slices.Clone(i.started.Trace)
+	for k := range spans {
+		spans[k].Start += i.launched - i.started.Launched
+		spans[k].End += i.launched - i.started.Launched
+		spans[k].Source, spans[k].Known = "the outer guest's clock", i.uncertain
+	}
+	return spans
+}
+
 // Command implements [bench.Instance]: the inner platform's start command.
 func (i *instance) Command() []string { return slices.Clone(i.started.Command) }
 

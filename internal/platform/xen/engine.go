@@ -76,6 +76,9 @@ func (g *engine) Close(ctx context.Context) error {
 	return nil
 }
 
+// Reads implements [bench.Reading].
+func (g *engine) Reads() []string { return []string{g.root, g.kernel, g.initrd} }
+
 // Start implements [bench.Engine].
 func (g *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
 	i := &instance{id: l.ID, dir: l.Dir}
@@ -170,12 +173,15 @@ func (g *engine) create(ctx context.Context, i *instance, config string) error {
 	if err != nil {
 		return err
 	}
+	i.own = []bench.Span{launch.Own("start the program", i.launched, clock.Now())}
 	if err := cmd.Wait(); err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		return fmt.Errorf("xl create: %w", err)
 	}
+	created := clock.Now()
+	defer func() { i.own = append(i.own, launch.Own("find the console", created, clock.Now())) }()
 	out, err := launch.Output(ctx, "xl", "domid", i.id)
 	if err != nil {
 		return err

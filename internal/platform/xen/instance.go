@@ -25,6 +25,7 @@ type instance struct {
 	group      *cgroup.Group // of what xl leaves running
 	unenforced []string
 	launched   int64
+	own        []bench.Span
 	stream     *serial.Host
 	undo       launch.Undo
 	last       string // the log, once its files are gone
@@ -35,6 +36,9 @@ func (i *instance) Stream() io.ReadWriteCloser { return i.stream }
 
 // Launched implements [bench.Instance].
 func (i *instance) Launched() int64 { return i.launched }
+
+// Trace implements [bench.Traced]: what is done besides waiting for xl create.
+func (i *instance) Trace() []bench.Span { return slices.Clone(i.own) }
 
 // Command implements [bench.Instance]. Its file is in the launch's directory.
 func (i *instance) Command() []string { return slices.Clone(i.argv) }
