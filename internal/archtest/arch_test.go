@@ -29,11 +29,13 @@ var allowed = map[string][]string{
 	"ledger":    {"bench", "cgroup"},
 	"lab":       {"bench"},
 	"host":      {"bench", "cgroup", "proc"},
-	"guest":     {"agent", "bench", "serial"},
+	"guest":     {"agent", "bench", "serial", "xenpipe"},
 	"image":     {"bench"},
 	"kept":      {"bench", "image"},
 	"meter":     {"bench", "meter/domain", "meter/idle", "proc"},
 	"store":     {"bench", "host"},
+
+	"xenpipe": {},
 
 	"workload":   {"bench"},
 	"experiment": {"bench"},
@@ -78,7 +80,7 @@ var allowed = map[string][]string{
 }
 
 // driver is what a package under platform may import that has no entry above.
-var driver = []string{"agent", "bench", "cgroup", "clock", "platform/launch", "platform/microvm", "platform/oci", "platform/vm", "serial"}
+var driver = []string{"agent", "bench", "cgroup", "clock", "platform/launch", "platform/microvm", "platform/oci", "platform/vm", "serial", "xenpipe"}
 
 // outside names the only packages that may import a module other than the
 // standard library and golang.org/x/sys, with the modules.

@@ -71,17 +71,19 @@ func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 	if s.Ramp == nil { // a crowd that shares CPUs is what was asked for
 		m.findings.add(name, company)
 	}
-	m.findings.add(name, overcommitted(out.Actors, m.Host.Memory))
+	m.findings.add(name, m.overcommitted(out.Actors))
 	out.Estimate = m.trialCost(out).Seconds()
 	return out, nil
 }
 
-// overcommitted says when the limits of all actors together exceed the host.
-func overcommitted(actors []bench.Actor, host bench.Bytes) []string {
+// overcommitted says when the limits of all actors together, and what they need
+// beyond them, exceed the host.
+func (m *maker) overcommitted(actors []bench.Actor) []string {
 	var sum bench.Bytes
 	for _, a := range actors {
-		sum += a.Shape.Memory
+		sum += a.Shape.Memory + m.Available[a.Platform.Driver()].Beyond.Memory
 	}
+	host := m.Host.Memory
 	if host == 0 || sum <= host {
 		return nil
 	}

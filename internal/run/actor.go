@@ -12,6 +12,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"tare/internal/agent"
@@ -111,6 +112,13 @@ func (x *trial) launchActor(ctx context.Context, a *actor) error {
 	a.outcome.ReadyMS = float64(ready) / 1e6
 	a.outcome.CPUsSeen, a.outcome.Kernel = len(hello.CPUs), hello.Kernel
 	a.outcome.Unenforced = a.instance.Unenforced()
+	if c, ok := a.instance.(bench.Cautioned); ok {
+		label, caveats := c.Cautions()
+		if label != "" {
+			a.outcome.Label = strings.TrimPrefix(a.outcome.Label+", "+label, ", ")
+		}
+		a.outcome.Caveats = append(a.outcome.Caveats, caveats...)
+	}
 	if a.Role != bench.Peer {
 		a.addr = a.instance.Addr()
 	}

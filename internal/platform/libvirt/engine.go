@@ -64,7 +64,7 @@ func (g *engine) open(ctx context.Context, keep string) (err error) {
 		return err
 	}
 	g.daemon = d
-	return d.start(ctx, mark, g.env.Lab.NetNS())
+	return d.start(ctx, mark, g.env.Lab.NetNS(), g.env.Patience(upWithin))
 }
 
 // Reads implements [bench.Reading]. Its programs go by other names than it does.
