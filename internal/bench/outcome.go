@@ -40,6 +40,8 @@ type Outcome struct {
 	// Values of the scene: the subjects' combined by each metric's rule.
 	Values []Value        `json:"values,omitempty"`
 	Actors []ActorOutcome `json:"actors"`
+	// Crowd is what a ramp found.
+	Crowd *Crowd `json:"crowd,omitempty"`
 	// Refused are the readings that cannot be true.
 	Refused []Refusal `json:"refused,omitempty"`
 	// Warnings travel with every number of the trial.

@@ -52,6 +52,7 @@ const (
 	Beside  SceneKind = "beside"  // a victim beside a neighbour
 	Startup SceneKind = "startup" // no workload: the launch is the measurement
 	Resting SceneKind = "rest"    // no instance: the machine at rest
+	Ramped  SceneKind = "ramp"    // idle instances are added until a limit
 )
 
 // Scene is what one trial sets up.
@@ -68,6 +69,8 @@ type Scene struct {
 	// Factors are the crossed factors' levels of this scene besides the platform.
 	Factors map[string]string `json:"factors,omitempty"`
 	Actors  []Actor           `json:"actors"`
+	// Ramp, of a scene of that kind, is how its actors come up: in order, until a limit.
+	Ramp *Ramp `json:"ramp,omitempty"`
 	// Pool is how many of the host's CPUs the actors were placed on, where that was asked for.
 	Pool int `json:"pool,omitempty"`
 	// Conditions of the host, such as "thp": "never".

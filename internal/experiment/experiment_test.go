@@ -81,8 +81,8 @@ func TestBuiltIn(t *testing.T) {
 			t.Logf("%d trials, about %.0f s; %s", len(p.Trials), p.Estimate, strings.Join(p.Warnings, "; "))
 		})
 	}
-	if len(kinds) != 4 {
-		t.Errorf("the built-in experiments show %v of the four kinds of scenes", kinds)
+	if len(kinds) != 5 {
+		t.Errorf("the built-in experiments show %v of the five kinds of scenes", kinds)
 	}
 }
 

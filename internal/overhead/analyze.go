@@ -253,6 +253,10 @@ func (s *study) failures() {
 
 func (s *study) layout() {
 	for i := range s.plan.Scenes {
+		if sc := &s.plan.Scenes[i]; sc.Ramp != nil {
+			s.result.Layout = append(s.result.Layout, crowdPlace(sc))
+			continue
+		}
 		for _, a := range s.plan.Scenes[i].Actors {
 			s.result.Layout = append(s.result.Layout, Placement{Scene: s.plan.Scenes[i].ID, Actor: a.Name, Role: a.Role, CPUSet: a.CPUSet})
 		}

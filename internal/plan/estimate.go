@@ -61,6 +61,10 @@ func (m *maker) trialCost(s bench.Scene) time.Duration {
 		return total
 	}
 	work := s.Timing.Warmup + s.Timing.Measure
+	if s.Ramp != nil {
+		steps := (s.Ramp.To + s.Ramp.Step - 1) / s.Ramp.Step
+		return total + work*time.Duration(steps)
+	}
 	for _, a := range s.Actors {
 		if a.Role != bench.Subject {
 			continue

@@ -116,7 +116,11 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 	}
 	name := caseOf(s)
 	metrics := bench.StartupMetrics
-	if !s.Startup {
+	switch {
+	case s.Startup:
+	case s.Ramp != nil:
+		metrics = bench.RampMetrics
+	default:
 		a := s.Actors[0]
 		var err error
 		if metrics, err = m.Words.Workload(a.Workload).Metrics(a.Params); err != nil {

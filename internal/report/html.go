@@ -57,6 +57,7 @@ type caseView struct {
 	Audits   []auditView
 	Latency  []latencyView
 	Energy   []energyGroup
+	Ramp     *crowdView
 	// Launches, Waterfalls and Sources are of a start-up case.
 	Launches   []launchView
 	Waterfalls []template.HTML
@@ -98,7 +99,7 @@ func HTML(w io.Writer, r *overhead.Result) error {
 	p := page{Result: r, Style: template.CSS(styleText), Panels: panelsOf(r.Series), Sweeps: sweepViews(r.Sweeps), Facts: r.HostFacts,
 		Minutes: fmt.Sprintf("%.1f", r.Seconds/60), Extent: blocksOf(r), UpTo: upTo(r), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts), Balance: balancesOf(r), Balanced: balanceAnswer(r), Power: powersOf(r.Power)}
 	for i, c := range r.Cases {
-		v := caseView{Case: c, ID: caseID(i, c.Name), Stop: stopOf(r, c.Name), Notes: notesOf(c.Rows), Usage: usageOf(c), Stack: stackOf(c), Audits: auditsOf(c.Rows), Latency: latenciesOf(c),
+		v := caseView{Case: c, ID: caseID(i, c.Name), Stop: stopOf(r, c.Name), Notes: append(notesOf(c.Rows), crowdNotes(c.Crowd)...), Ramp: crowdOf(c), Usage: usageOf(c), Stack: stackOf(c), Audits: auditsOf(c.Rows), Latency: latenciesOf(c),
 			Launches: launchesOf(c), Waterfalls: waterfallsOf(c), Sources: sourcesOf(c), Energy: energiesOf(c, r.Power)}
 		for _, m := range metricsOf(c, r.Margin) {
 			if m.Headline {

@@ -50,6 +50,7 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 		if all {
 			auditText(out, c.Rows, audited)
 		}
+		crowdText(out, c, all)
 		launchesText(out, c, all)
 		latencyText(out, c, all)
 		usageText(out, c, all)

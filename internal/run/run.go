@@ -106,6 +106,7 @@ const (
 	answerDeadline = 5 * time.Second  // an agent's answer to a small question
 	listenDeadline = 10 * time.Second // a service opening its port
 	closeDeadline  = 30 * time.Second
+	closeEach      = 5 * time.Second // more for each further actor
 )
 
 // Run executes every trial that is not finished and whose scene is not enough
@@ -289,6 +290,9 @@ func (x *trial) execute(ctx context.Context) {
 		x.outcome.Values = nil
 	}
 	for _, a := range x.actors {
+		if x.scene.Ramp != nil && a.outcome.Actor == "" {
+			break // the ramp ended before its launch
+		}
 		x.outcome.Actors = append(x.outcome.Actors, a.outcome)
 	}
 }
@@ -320,6 +324,9 @@ func (x *trial) steps(ctx context.Context) error {
 	if err := x.provideCache(ctx); err != nil {
 		return err
 	}
+	if x.scene.Ramp != nil {
+		return x.ramp(ctx)
+	}
 	x.listen()
 	x.enter("launch")
 	if err := x.launch(ctx); err != nil {
@@ -329,7 +336,13 @@ func (x *trial) steps(ctx context.Context) error {
 		return x.startup(ctx)
 	}
 	x.enter("prepare")
+	if err := x.describeScopes(); err != nil {
+		return err
+	}
 	for _, a := range x.actors {
+		if a.rests() {
+			continue
+		}
 		if err := a.probe(ctx, "prepare", tripsAround); err != nil {
 			return err
 		}

@@ -136,6 +136,8 @@ type Scene struct {
 	Name    string
 	Title   string
 	Startup bool
+	// Ramp, if set, is how the instances of the only actor come up.
+	Ramp *bench.Ramp
 	// Cache is the state of the page cache before a launch, "" as it happens to be.
 	Cache string
 	// Optional: left out, with a warning, on a host that cannot run it.
