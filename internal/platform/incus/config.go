@@ -63,12 +63,10 @@ func (c container) encode(has func(controller, v1, v2 string) bool) (text []byte
 		}
 	}
 	var rates []cgroup.Control
-	if iops := c.launch.Shape.DiskIOPS; iops > 0 {
-		if c.disk != (cgroup.Disk{}) && has("blkio", "blkio.throttle.read_iops_device", "io.max") {
-			rates = c.disk.Rates(iops, c.v2)
-		} else {
-			unenforced = append(unenforced, cgroup.DiskRate)
-		}
+	if c.disk != (cgroup.Disk{}) && has("blkio", "blkio.throttle.read_iops_device", "io.max") {
+		rates = c.disk.Throttle(c.launch.Shape, c.v2)
+	} else {
+		unenforced = append(unenforced, cgroup.Throttles(c.launch.Shape)...)
 	}
 	conf.Config["raw.lxc"] = c.raw(rates)
 	text, err = json.MarshalIndent(conf, "", "\t")
