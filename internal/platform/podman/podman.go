@@ -5,6 +5,7 @@ package podman
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -98,8 +99,15 @@ func run(s oci.Site) []string {
 		args = append(args, "--pids-limit", "-1") // its own default is 2048
 	}
 	if io := limits.BlockIO; io != nil {
-		rate := s.Disk + ":" + strconv.FormatUint(io.ThrottleReadIOPSDevice[0].Rate, 10)
-		args = append(args, "--device-read-iops", rate, "--device-write-iops", rate)
+		throttle := func(unit string, rate uint64) {
+			args = append(args, "--device-read-"+unit, fmt.Sprintf("%s:%d", s.Disk, rate), "--device-write-"+unit, fmt.Sprintf("%s:%d", s.Disk, rate))
+		}
+		for _, t := range io.ThrottleReadIOPSDevice {
+			throttle("iops", t.Rate)
+		}
+		for _, t := range io.ThrottleReadBpsDevice {
+			throttle("bps", t.Rate)
+		}
 	}
 	for _, m := range s.Spec.Mounts {
 		if m.Type == "bind" {
