@@ -127,7 +127,7 @@ failed; 64 usage.`,
 	root.AddCommand(
 		a.doctorCommand(), a.listCommand(), a.imageCommand(), a.planCommand(), a.runCommand(),
 		a.resumeCommand(), a.reportCommand(), a.compareCommand(), a.gateCommand(),
-		a.selftestCommand(), a.nestedCommand(), a.cleanCommand(), a.versionCommand(),
+		a.selftestCommand(), a.nestedCommand(), a.watchdogCommand(), a.cleanCommand(), a.versionCommand(),
 	)
 	usageStatus(root)
 	return root

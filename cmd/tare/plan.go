@@ -134,7 +134,7 @@ func (a *app) plan(ctx context.Context, r *request, trial func(*spec.Experiment)
 	found := a.checkAll(ctx, runCheckDeadline)
 	in := plan.Inputs{
 		Seed:  r.seed,
-		Host:  plan.Host{CPUs: facts.Usable, Memory: facts.Memory, LLC: facts.LLC, DiskFree: facts.DiskFree},
+		Host:  plan.Host{CPUs: facts.Usable, Memory: facts.Memory, LLC: facts.LLC, DiskFree: facts.DiskFree, Pids: host.MaxTasks("/")},
 		Words: words,
 	}
 	in.Available, in.Skips = offer(found)

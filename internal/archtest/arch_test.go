@@ -40,7 +40,8 @@ var allowed = map[string][]string{
 	"compare":    {"audit", "bench", "overhead", "stats", "store"},
 	"report":     {"audit", "bench", "compare", "overhead"},
 	"selftest":   {"bench", "host", "overhead", "stats", "stop"},
-	"run":        {"agent", "bench", "clock", "meter", "proc"},
+	"outercage":  {"bench", "cgroup"},
+	"run":        {"agent", "bench", "clock", "meter", "outercage", "proc"},
 
 	"meter/domain": {"bench"},
 	"meter/idle":   {"bench"},

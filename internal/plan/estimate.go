@@ -56,17 +56,7 @@ func (m *maker) trialCost(s bench.Scene) time.Duration {
 	if s.Kind == bench.Startup {
 		return total
 	}
-	work := s.Timing.Warmup + s.Timing.Measure
-	for _, a := range s.Actors {
-		if a.Role != bench.Subject {
-			continue
-		}
-		w := m.Words.Workload(a.Workload)
-		if e, ok := w.(Estimator); ok {
-			work = max(work, e.Estimate(a.Params, m.setting(s.Timing, a.Shape, w)))
-		}
-	}
-	return total + work
+	return total + m.undisturbed(s)
 }
 
 // estimate fills in the plan's duration and warns where it is above the limit.

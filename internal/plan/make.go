@@ -30,6 +30,7 @@ type Host struct {
 	Memory   bench.Bytes
 	LLC      bench.Bytes // last-level cache
 	DiskFree bench.Bytes // under the directory for scratch space; 0 is unknown
+	Pids     int         // most tasks the kernel takes; 0 is unknown
 }
 
 // maxTrials bounds a plan.
@@ -98,6 +99,7 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 		if err != nil {
 			return err
 		}
+		built.Relative = m.relative(&s, e)
 		if err := inject(&built, e); err != nil {
 			return err
 		}

@@ -86,6 +86,9 @@ func (x *trial) probeDuring(ctx context.Context, opened <-chan struct{}) {
 	defer tick.Stop()
 	for {
 		for _, a := range x.actors {
+			if a.cage != nil {
+				continue
+			}
 			_ = a.probe(ctx, duringPhase, tripsDuring) // an instance too busy to answer is known by its other bursts
 		}
 		select {
@@ -99,6 +102,9 @@ func (x *trial) probeDuring(ctx context.Context, opened <-chan struct{}) {
 // probeAfter compares every actor's clock a last time.
 func (x *trial) probeAfter(ctx context.Context) {
 	for _, a := range x.actors {
+		if a.cage != nil {
+			continue // it was killed
+		}
 		a.clock.failed = a.probe(ctx, "collect", tripsAround)
 	}
 }
@@ -109,8 +115,8 @@ func (x *trial) settle() {
 	cpus := onlineCPUs()
 	limit := map[string]limits{"": {cpus: cpus}}
 	for _, a := range x.actors {
-		if len(a.clock.probes) == 0 {
-			continue // it was never up
+		if len(a.clock.probes) == 0 || a.cage != nil {
+			continue // it was never up, or was not asked again
 		}
 		fit := agent.FitClock(a.clock.probes)
 		if a.clock.failed != nil && fit.Fault == "" {

@@ -146,6 +146,9 @@ func (x *trial) close() error {
 				errs = append(errs, fmt.Errorf("close %s on %s: %w", a.Name, a.Platform, err))
 			}
 		}
+		if a.cage != nil {
+			errs = append(errs, a.cage.Close(ctx))
+		}
 		if err := os.RemoveAll(a.dir); err != nil {
 			errs = append(errs, fmt.Errorf("remove directory of %s: %w", a.Name, err))
 		}

@@ -121,7 +121,9 @@ type Scene struct {
 	Timing    bench.Timing
 	Factors   []Factor
 	Actors    []Actor // the subjects first
-	Places    Places
+	// Relative, if set, sets the scene against another on the same platform.
+	Relative *Relative
+	Places   Places
 }
 
 // Factor is one factor's level in a scene.
@@ -150,6 +152,8 @@ type Actor struct {
 	Count int
 	// Shared: on the CPUs of the subject instead of CPUs of its own.
 	Shared bool
+	// Cage is the outer cage; nil where none was written. Zero limits are the planner's to choose.
+	Cage   *bench.Cage
 	Places Places
 }
 

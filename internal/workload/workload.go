@@ -21,6 +21,8 @@ func All() []bench.Workload {
 		netperf{},
 		command{},
 		stress{},
+		bomb{},
+		flood{},
 	}
 }
 
