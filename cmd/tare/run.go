@@ -282,7 +282,7 @@ func undecided(r *overhead.Result) int {
 	n := 0
 	for _, c := range r.Cases {
 		for _, row := range c.Rows {
-			if row.Metric.Headline && row.Effect != nil &&
+			if row.Metric.Headline && row.Effect != nil && row.DNF == 0 &&
 				(row.Effect.Verdict == overhead.Inconclusive || row.Effect.Verdict == overhead.Refused) {
 				n++
 			}

@@ -79,7 +79,7 @@ type process struct {
 }
 
 // young is the age, in ticks of 10 ms, below which a process may be one of those that come and go.
-const young = 10 * 100
+const young = 60 * 100
 
 // listProcesses lists those that have been there for a while, but kernel threads.
 func listProcesses(proc string) (map[int]process, error) {
