@@ -54,7 +54,8 @@ func (w bomb) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, e
 		// The bomb of the Isolation Benchmark Suite is the same loop in C.
 		argv = []string{"perl", "-e", "fork while 1"}
 	case "malloc":
-		argv = []string{"stress-ng", "--timeout", "0", "--temp-path", bench.ScratchDir, "--bigheap", strconv.Itoa(max(s.Shape.CPUs, 1))}
+		argv = []string{"stress-ng", "--timeout", "0", "--temp-path", bench.ScratchDir,
+			"--bigheap", strconv.Itoa(max(s.Shape.CPUs, 1)), "--bigheap-growth", "1048576"}
 	case "disk":
 		size := s.Shape.Disk / bonnieShare
 		if size < bonnieLeast {
