@@ -56,14 +56,14 @@ func (m *maker) cage(a spec.Actor, on bench.PlatformRef) *bench.Cage {
 // checkCages sees that the cages of a scene leave the host its share.
 func (m *maker) checkCages(s spec.Scene) (errs spec.Errors) {
 	pids, memory := 0, bench.Bytes(0)
-	var last *spec.Actor
-	for i, a := range s.Actors {
+	var caged []spec.Places
+	for _, a := range s.Actors {
 		n := instances(s, a)
 		if !m.caged(a) {
 			memory += bench.Bytes(n) * a.Shape.Memory
 			continue
 		}
-		last = &s.Actors[i]
+		caged = append(caged, a.Places)
 		on := bench.PlatformRef{}
 		if a.Platform != nil {
 			on = *a.Platform
@@ -72,14 +72,16 @@ func (m *maker) checkCages(s spec.Scene) (errs spec.Errors) {
 		pids += n * c.Pids
 		memory += bench.Bytes(n) * c.Memory
 	}
-	if last == nil {
+	if len(caged) == 0 {
 		return nil
 	}
 	at := func(key string) spec.Place {
-		if p, ok := last.Places["cage."+key]; ok {
-			return p
+		for _, places := range caged {
+			if p, ok := places["cage."+key]; ok {
+				return p
+			}
 		}
-		return last.Places.At("workload")
+		return caged[0].At("workload")
 	}
 	if most := m.Host.Pids / hostPids; most > 0 && pids > most {
 		errs = append(errs, at("pids").Errorf("%d tasks in cages are more than a quarter of the %d this host can have%w", pids, m.Host.Pids,

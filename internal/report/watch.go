@@ -39,7 +39,7 @@ func watchesOf(r *overhead.Result) []watchView {
 			notes = append(notes, fmt.Sprintf("the cage's time was over in %d of %d", w.Overdue, w.Launches))
 		}
 		if n := len(w.Died); n > 0 {
-			notes = append(notes, fmt.Sprintf("%s gone meanwhile, of themselves or not: %s", plural(n, "process of the host"), few(w.Died)))
+			notes = append(notes, fmt.Sprintf("gone meanwhile, of themselves or not: %d of the host (%s)", n, few(w.Died)))
 		}
 		v.Notes = strings.Join(notes, "; ")
 		views = append(views, v)
