@@ -105,6 +105,9 @@ func (s *server) runProcess(c *command) (exitReply, error) {
 		unix.Close(outEnd)
 		return exitReply{}, err
 	}
+	if !c.request.Bare {
+		s.reserve()
+	}
 	began := clock.Now()
 	ended, err := s.fork(c, []uintptr{stdin.Fd(), uintptr(outEnd), uintptr(errEnd)})
 	unix.Close(outEnd)

@@ -82,6 +82,7 @@ type execRequest struct {
 	Dir     string            `json:"dir,omitempty"`
 	Stdin   int               `json:"stdin,omitempty"` // bytes of data frames that follow
 	Timeout time.Duration     `json:"timeout,omitempty"`
+	Bare    bool              `json:"bare,omitempty"` // see bench.Command
 }
 
 type putRequest struct {

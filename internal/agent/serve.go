@@ -34,6 +34,7 @@ type server struct {
 	sampler sampler
 	columns []string
 	values  []float64
+	reserve func() // reserveThreads, once
 	reply   []byte // reused by answers sent from the reading goroutine
 
 	wmu sync.Mutex
@@ -52,11 +53,12 @@ type server struct {
 // that the client does not take, may still be under way when Serve returns, until
 // the caller closes them.
 func Serve(ctx context.Context, r io.Reader, w io.Writer, opts Options) error {
-	s := &server{opts: opts, w: w, commands: map[uint32]*command{}, inboxes: map[uint32]*inbox{}, gone: make(chan struct{})}
+	s := &server{opts: opts, w: w, commands: map[uint32]*command{}, inboxes: map[uint32]*inbox{}, gone: make(chan struct{}), reserve: func() {}}
 	if opts.Dedicated {
 		if err := dedicate(opts.OwnKernel); err != nil {
 			return err
 		}
+		s.reserve = sync.OnceFunc(reserveThreads)
 	}
 	s.reaper = newReaper(opts.Dedicated)
 	defer s.reaper.stop()

@@ -19,17 +19,27 @@ const filesFloor = 1024
 // inMemory are the file systems that are on no disk.
 var inMemory = []string{"tmpfs", "ramfs"}
 
-// diskLimit: operations on the disk per second, as planned.
+// diskLimit: what of the disk it may have, as planned.
 func diskLimit(p *pair) Check {
 	text := func(s *Side) string {
 		return join(s.planned(func(a *bench.Actor) string {
 			switch {
 			case a.Shape.CPUs == 0: // planned nothing: a side without a plan
 				return ""
-			case a.Shape.DiskIOPS == 0:
+			case a.Shape.DiskIOPS == 0 && a.Shape.DiskBandwidth == 0 && a.Shape.DiskWeight == 0:
 				return "none"
 			}
-			return fmt.Sprintf("%d operations/s", a.Shape.DiskIOPS)
+			var bounds []string
+			if n := a.Shape.DiskIOPS; n > 0 {
+				bounds = append(bounds, fmt.Sprintf("%d operations/s", n))
+			}
+			if b := a.Shape.DiskBandwidth; b > 0 {
+				bounds = append(bounds, b.String()+"/s")
+			}
+			if w := a.Shape.DiskWeight; w > 0 {
+				bounds = append(bounds, fmt.Sprintf("weight %d", w))
+			}
+			return strings.Join(bounds, ", ")
 		}))
 	}
 	return alike(text(p.subject), text(p.baseline), Invalid, "the two were given different amounts of the disk")

@@ -89,6 +89,8 @@ type Scene struct {
 	Actors  []Actor           `json:"actors"`
 	// Relative, if set, sets the scene against another on the same platform.
 	Relative *Relative `json:"relative,omitempty"`
+	// Pool is how many of the host's CPUs the actors were placed on, where that was asked for.
+	Pool int `json:"pool,omitempty"`
 	// Conditions of the host, such as "thp": "never".
 	Conditions map[string]string `json:"conditions,omitempty"`
 	Timing     Timing            `json:"timing"`

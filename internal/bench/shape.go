@@ -80,11 +80,19 @@ type Shape struct {
 	Memory Bytes `json:"memory"`
 	// MemorySoft is the amount the kernel reclaims down to under pressure; 0 is none.
 	MemorySoft Bytes `json:"memory_soft,omitempty"`
+	// Swap is what it may swap out beyond its memory, where the host has swap space; 0 is nothing.
+	Swap Bytes `json:"swap,omitempty"`
 	// Disk is the size of the scratch space mounted at [ScratchDir].
 	Disk Bytes `json:"disk"`
 	// DiskIOPS bounds the reads, and the writes, per second on the disk of the
 	// scratch space; 0 is unbounded.
 	DiskIOPS int `json:"disk_iops,omitempty"`
+	// DiskBandwidth bounds the bytes read, and the bytes written, per second on
+	// that disk; 0 is unbounded.
+	DiskBandwidth Bytes `json:"disk_bandwidth,omitempty"`
+	// DiskWeight is the share of that disk under contention, 1 to 1000; 0 is the
+	// default (100). Only the scheduler BFQ heeds it.
+	DiskWeight int `json:"disk_weight,omitempty"`
 	// Pids bounds the number of tasks; 0 is unbounded.
 	Pids int `json:"pids,omitempty"`
 }

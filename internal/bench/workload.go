@@ -66,6 +66,9 @@ type Command struct {
 	Stdin []byte            `json:"stdin,omitempty"`
 	// Timeout is a hard deadline after which the command and all its children are killed.
 	Timeout time.Duration `json:"timeout"`
+	// Bare: the agent begins it without having made sure first that it survives
+	// whatever the command does; for the one whose time is part of a start-up.
+	Bare bool `json:"bare,omitempty"`
 }
 
 // Output is what became of a command. A non-zero exit is not an error of Exec.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -18,13 +19,15 @@ import (
 type Disk struct {
 	Number string // "254:0"
 	Path   string // "/dev/vda"
+	// Weighs: its scheduler heeds weights.
+	Weighs bool
 }
 
 // DiskOf finds the disk under a directory for an instance of the shape, none if the
 // shape does not limit it. File systems without one disk (tmpfs, overlay,
 // btrfs, a network's) have none either, which is no error.
 func DiskOf(s bench.Shape, path string) (Disk, error) {
-	if s.DiskIOPS == 0 {
+	if s.DiskIOPS == 0 && s.DiskBandwidth == 0 && s.DiskWeight == 0 {
 		return Disk{}, nil
 	}
 	var st unix.Stat_t
@@ -50,7 +53,26 @@ func diskOf(root, number string) (Disk, error) {
 	if err != nil {
 		return Disk{}, fmt.Errorf("find disk %s: %w", number, err)
 	}
-	return Disk{Number: strings.TrimSpace(string(text)), Path: "/dev/" + filepath.Base(dir)}, nil
+	d := Disk{Number: strings.TrimSpace(string(text)), Path: "/dev/" + filepath.Base(dir)}
+	// The scheduler in use stands in brackets; a disk without a queue has no file.
+	if text, err := os.ReadFile(filepath.Join(dir, "queue/scheduler")); err == nil {
+		d.Weighs = strings.Contains(string(text), "[bfq]")
+	}
+	return d, nil
+}
+
+// DiskLimits names the shape's limits on the disk, for drivers that can enforce none.
+func DiskLimits(s bench.Shape) []string {
+	var names []string
+	for _, l := range []struct {
+		set  bool
+		name string
+	}{{s.DiskIOPS > 0, DiskRate}, {s.DiskBandwidth > 0, diskBandwidth}, {s.DiskWeight > 0, diskWeight}} {
+		if l.set {
+			names = append(names, l.name)
+		}
+	}
+	return names
 }
 
 // A Control is a control file of a group with the value that is written to it.
@@ -65,17 +87,36 @@ func (d Disk) Rates(iops int, v2 bool) []Control {
 	return []Control{{"blkio.throttle.read_iops_device", value}, {"blkio.throttle.write_iops_device", value}}
 }
 
-// knob limits reads and writes on the disk; without one nothing can be enforced.
-func (d Disk) knob(iops int) knob {
-	k := knob{what: DiskRate}
+// bandwidth holds reads and writes to so many bytes per second each.
+func (d Disk) bandwidth(b bench.Bytes, v2 bool) []Control {
+	if v2 {
+		return []Control{{"io.max", fmt.Sprintf("%s rbps=%d wbps=%d", d.Number, b, b)}}
+	}
+	value := fmt.Sprintf("%s %d", d.Number, b)
+	return []Control{{"blkio.throttle.read_bps_device", value}, {"blkio.throttle.write_bps_device", value}}
+}
+
+// weight is BFQ's (Documentation/block/bfq-iosched.rst); on a disk with another
+// scheduler its files may be there and mean nothing.
+func (d Disk) weight(weight int) knob {
+	if !d.Weighs {
+		return knob{what: diskWeight}
+	}
+	value := strconv.Itoa(weight)
+	return d.knob(diskWeight, []Control{{"blkio.bfq.weight", value}}, []Control{{"io.bfq.weight", value}})
+}
+
+// knob sets controls of the disk; without one nothing can be enforced.
+func (d Disk) knob(what string, v1, v2 []Control) knob {
+	k := knob{what: what}
 	if d == (Disk{}) {
 		return k
 	}
 	k.controller = "blkio"
-	for _, c := range d.Rates(iops, false) {
+	for _, c := range v1 {
 		k.v1 = append(k.v1, setting{c.File, c.Value})
 	}
-	for _, c := range d.Rates(iops, true) {
+	for _, c := range v2 {
 		k.v2 = append(k.v2, setting{c.File, c.Value})
 	}
 	return k

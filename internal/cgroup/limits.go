@@ -16,16 +16,31 @@ type Limits struct {
 	Weight     int           // v2's scale, 1 to 10000
 	Memory     bench.Bytes
 	MemorySoft bench.Bytes
+	Swap       bench.Bytes // beyond Memory
 	Pids       int
-	DiskIOPS   int  // reads, and writes, per second on Disk
-	Disk       Disk // as [DiskOf] finds it
+	DiskIOPS   int // reads, and writes, per second on Disk
+	// DiskBandwidth is bytes read, and written, per second on Disk; DiskWeight is on BFQ's scale, 1 to 1000.
+	DiskBandwidth bench.Bytes
+	DiskWeight    int
+	Disk          Disk // as [DiskOf] finds it
 }
 
 // LimitsOf is the shape as limits of one group, on the given host CPUs.
 func LimitsOf(s bench.Shape, cpus []int) Limits {
 	return Limits{
 		CPUSet: cpus, Quota: s.CPUQuota, Period: s.CPUPeriod, Weight: s.CPUWeight,
-		Memory: s.Memory, MemorySoft: s.MemorySoft, Pids: s.Pids, DiskIOPS: s.DiskIOPS,
+		Memory: s.Memory, MemorySoft: s.MemorySoft, Swap: s.Swap, Pids: s.Pids,
+		DiskIOPS: s.DiskIOPS, DiskBandwidth: s.DiskBandwidth, DiskWeight: s.DiskWeight,
+	}
+}
+
+// LimitsAbove are what a group holds that has one more below it, in which a
+// platform sets the rest: that is where instances of all platforms are siblings,
+// and share.
+func LimitsAbove(s bench.Shape, cpus []int, disk Disk) Limits {
+	return Limits{
+		CPUSet: cpus, Weight: s.CPUWeight, MemorySoft: s.MemorySoft,
+		DiskBandwidth: s.DiskBandwidth, DiskWeight: s.DiskWeight, Disk: disk,
 	}
 }
 
@@ -66,7 +81,9 @@ const (
 	pids       = "pids limit"
 	// DiskRate is what a limit on the disk's operations is called when it is
 	// unenforced, also by drivers that set it themselves.
-	DiskRate = "disk rate limit"
+	DiskRate      = "disk rate limit"
+	diskBandwidth = "disk bandwidth limit"
+	diskWeight    = "disk weight"
 )
 
 // knobs returns the limits in the order they must be written. A soft limit
@@ -92,10 +109,10 @@ func (l Limits) knobs() []knob {
 			[]setting{{"cpu.weight", strconv.Itoa(l.Weight)}}})
 	}
 	if l.Memory > 0 {
-		limit := strconv.FormatInt(int64(l.Memory), 10)
+		limit, both := strconv.FormatInt(int64(l.Memory), 10), strconv.FormatInt(int64(l.Memory+l.Swap), 10)
 		list = append(list,
 			knob{memory, "memory", []setting{{"memory.limit_in_bytes", limit}}, []setting{{"memory.max", limit}}},
-			knob{swap, "memory", []setting{{"memory.memsw.limit_in_bytes", limit}}, []setting{{"memory.swap.max", "0"}}})
+			knob{swap, "memory", []setting{{"memory.memsw.limit_in_bytes", both}}, []setting{{"memory.swap.max", strconv.FormatInt(int64(l.Swap), 10)}}})
 	}
 	if l.MemorySoft > 0 {
 		soft := strconv.FormatInt(int64(l.MemorySoft), 10)
@@ -107,7 +124,13 @@ func (l Limits) knobs() []knob {
 		list = append(list, knob{pids, "pids", most, most})
 	}
 	if l.DiskIOPS > 0 {
-		list = append(list, l.Disk.knob(l.DiskIOPS))
+		list = append(list, l.Disk.knob(DiskRate, l.Disk.Rates(l.DiskIOPS, false), l.Disk.Rates(l.DiskIOPS, true)))
+	}
+	if l.DiskBandwidth > 0 {
+		list = append(list, l.Disk.knob(diskBandwidth, l.Disk.bandwidth(l.DiskBandwidth, false), l.Disk.bandwidth(l.DiskBandwidth, true)))
+	}
+	if l.DiskWeight > 0 {
+		list = append(list, l.Disk.weight(l.DiskWeight))
 	}
 	return list
 }

@@ -37,7 +37,7 @@ func levels(s spec.Scene, is, and string) string {
 func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 	name := caseOf(s)
 	out := bench.Scene{
-		ID: name + "/" + on.String(), Kind: kindOf(s), Case: name, Title: titleOf(s), Platform: on, Timing: s.Timing,
+		ID: name + "/" + on.String(), Kind: kindOf(s), Case: name, Title: titleOf(s), Platform: on, Timing: s.Timing, Pool: s.Pool,
 	}
 	for _, f := range s.Factors {
 		if out.Factors == nil {
@@ -45,7 +45,7 @@ func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 		}
 		out.Factors[f.Name] = f.Level
 	}
-	var shared []bool
+	var where []spec.Placement
 	names := map[string]bool{}
 	for _, a := range s.Actors {
 		for i := range instances(s, a) {
@@ -67,10 +67,10 @@ func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 			}
 			names[b.Name] = true
 			out.Actors = append(out.Actors, b)
-			shared = append(shared, a.Shared)
+			where = append(where, a.Placement)
 		}
 	}
-	m.findings.add(name, place(out.Actors, shared, m.Host.CPUs))
+	m.findings.add(name, place(out.Actors, where, pool(m.Host.CPUs, s.Pool), m.Host.CPUs[0]))
 	m.findings.add(name, overcommitted(out.Actors, m.Host.Memory))
 	out.Estimate = m.trialCost(out).Seconds()
 	if out.Kind != bench.Startup {

@@ -37,7 +37,13 @@ func (m *maker) check(e *spec.Experiment) ([]spec.Scene, error) {
 // checkScene looks at what only this host can tell: shapes larger than the
 // machine, combinations a workload refuses, an actor on a platform that is not there.
 func (m *maker) checkScene(s spec.Scene) (errs spec.Errors) {
+	if s.Pool > len(m.Host.CPUs) {
+		errs = append(errs, s.Places.At("pool").Errorf("a pool of %d CPUs is more than the %d this host has", s.Pool, len(m.Host.CPUs)))
+	}
 	for _, a := range s.Actors {
+		if s.Pool > 0 && a.Shape.CPUs > s.Pool {
+			errs = append(errs, a.Places.At("shape.cpus").Errorf("%s: %d CPUs are more than the scene's pool of %d", a.Name, a.Shape.CPUs, s.Pool))
+		}
 		errs = append(errs, m.checkShape(a)...)
 		errs = append(errs, m.checkPlatform(a)...)
 		if a.Workload == "" {

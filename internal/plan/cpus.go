@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/spec"
 )
 
 // The observer is whoever measures: the runner and its sampling thread.
@@ -14,24 +15,37 @@ const observer = "the observer"
 // Observer returns the CPUs the observer is kept on: the first one.
 func Observer(cpus []int) []int { return slices.Clone(cpus[:1]) }
 
+// pool are the last n of the host's CPUs, all for 0; the observer is on the
+// first of the host's, in the pool only where that is all of them.
+func pool(cpus []int, n int) []int {
+	if n == 0 || n >= len(cpus) {
+		return cpus
+	}
+	return cpus[len(cpus)-n:]
+}
+
 // weight is how much an actor minds company, and company minds it: nobody moves
 // in with a subject as long as there is another place.
 var weight = map[bench.Role]int{bench.Subject: 16, bench.Neighbour: 4, bench.Peer: 2, bench.Idle: 1}
 
 // place gives every actor as many CPUs as its shape has, in the order of the
 // list (subjects come first), each time those with the least on them, the
-// lowest first. The observer sits on the first CPU. So actors are apart where
+// lowest first. The observer sits on the first CPU of the host. So actors are apart where
 // the host has enough CPUs; where it has not, peers and neighbours join the
 // observer before they join a subject. A shared actor sits with the first
-// subject. It returns who shares what against its will.
-func place(actors []bench.Actor, shared []bool, cpus []int) []string {
-	load := map[int]int{cpus[0]: 1}
-	users := map[int][]string{cpus[0]: {observer}}
+// subject, a floating one anywhere. It returns who shares what against its will.
+func place(actors []bench.Actor, where []spec.Placement, cpus []int, first int) []string {
+	load := map[int]int{first: 1}
+	users := map[int][]string{first: {observer}}
 	for i := range actors {
 		a := &actors[i]
 		with := []int{}
-		if shared[i] {
+		switch where[i] {
+		case spec.Shared:
 			with = actors[0].CPUSet
+		case spec.Floating: // it is wherever there is room, so nobody keeps out of its way
+			a.CPUSet = slices.Clone(cpus)
+			continue
 		}
 		order := slices.Clone(cpus)
 		slices.SortStableFunc(order, func(p, q int) int {

@@ -131,6 +131,46 @@ func TestMake(t *testing.T) {
 	}
 }
 
+// Floating actors are on every CPU, and nobody is surprised to meet them.
+func TestFloating(t *testing.T) {
+	p := planned(t, `
+name: float
+platforms: native
+scenes:
+  - {name: pair, workload: spin, placement: floating, beside: {workload: spin, placement: floating}, idle: 1}
+`, inputs(3))
+	var got [][]int
+	for _, a := range p.Scenes[0].Actors {
+		got = append(got, a.CPUSet)
+	}
+	if d := cmp.Diff([][]int{{0, 1, 2}, {0, 1, 2}, {1}}, got); d != "" || len(p.Warnings) != 0 {
+		t.Error(d, p.Warnings)
+	}
+}
+
+// A pool leaves the first CPUs to the observer.
+func TestPool(t *testing.T) {
+	p := planned(t, "name: p\nplatforms: native\nscenes:\n  - {name: a, workload: spin, pool: 2, alike: 3, load: each}\n  - {name: b, workload: spin, pool: 2, placement: floating}", inputs(4))
+	var got [][]int
+	for _, s := range p.Scenes {
+		for _, a := range s.Actors {
+			got = append(got, a.CPUSet)
+		}
+	}
+	if d := cmp.Diff([][]int{{2}, {3}, {2}, {2, 3}}, got); d != "" {
+		t.Error(d)
+	}
+	for text, says := range map[string]string{
+		"{name: a, workload: spin, pool: 5}":                   "a pool of 5 CPUs is more than the 4 this host has",
+		"{name: a, workload: spin, pool: 1, shape: {cpus: 2}}": "2 CPUs are more than the scene's pool of 1",
+	} {
+		_, err := plan.Make(read(t, "name: p\nplatforms: native\nscenes: ["+text+"]"), inputs(4))
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 // A plan with a stopping rule holds the trials of a plan with that many blocks.
 func TestUntilPlansForItsMax(t *testing.T) {
 	p := planned(t, until, inputs(4))

@@ -116,7 +116,7 @@ func (x *trial) startup(ctx context.Context) error {
 	x.enter("measure")
 	subjects := x.withRole(bench.Subject)
 	for _, a := range subjects {
-		out, err := a.client.Exec(ctx, bench.Command{Argv: []string{"/bin/true"}, Timeout: answerDeadline})
+		out, err := a.client.Exec(ctx, bench.Command{Argv: []string{"/bin/true"}, Timeout: answerDeadline, Bare: true})
 		done := clock.Now()
 		if a.Injection != nil && a.Injection.Startup > 0 {
 			done += int64(float64(done-a.instance.Launched()) * a.Injection.Startup)

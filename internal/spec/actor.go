@@ -177,7 +177,7 @@ func (d *decoder) actor(f map[string]*node, a *Actor) {
 }
 
 func (d *decoder) placement(n *node, a *Actor) {
-	where := "apart"
-	d.word(n, "placement", []string{"apart", "shared"}, &where)
-	a.Shared = where == "shared"
+	where := string(Apart)
+	d.word(n, "placement", []string{string(Apart), string(Shared), string(Floating)}, &where)
+	a.Placement = Placement(where)
 }

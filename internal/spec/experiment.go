@@ -123,7 +123,9 @@ type Scene struct {
 	Actors    []Actor // the subjects first
 	// Relative, if set, sets the scene against another on the same platform.
 	Relative *Relative
-	Places   Places
+	// Pool is how many of the host's CPUs the scene is placed on; 0 is all.
+	Pool   int
+	Places Places
 }
 
 // Factor is one factor's level in a scene.
@@ -149,13 +151,25 @@ type Actor struct {
 	// actor is there for every instance of the one it serves.
 	Serves string
 	// Count is how many there are; 1 for an actor that serves another.
-	Count int
-	// Shared: on the CPUs of the subject instead of CPUs of its own.
-	Shared bool
+	Count     int
+	Placement Placement
 	// Cage is the outer cage; nil where none was written. Zero limits are the planner's to choose.
 	Cage   *bench.Cage
 	Places Places
 }
+
+// Placement is which of the host's CPUs an actor's instances run on.
+type Placement string
+
+const (
+	// Apart: on CPUs of its own where the host has enough.
+	Apart Placement = "apart"
+	// Shared: on the CPUs of the first subject.
+	Shared Placement = "shared"
+	// Floating: on any CPU, as many at a time as the shape says in a virtual
+	// machine; elsewhere only a quota bounds them.
+	Floating Placement = "floating"
+)
 
 // Parse reads an experiment. The file name is for messages; each argument of
 // set is a "path=value" that replaces a value, such as timing.measure=10s or

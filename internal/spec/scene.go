@@ -11,7 +11,7 @@ import (
 // subjectKeys are the short form's: they speak of the subject and what stands
 // beside it, and are written out as actors here. sceneKeys go with either form.
 var (
-	sceneKeys   = []string{"name", "title", "host", "platforms", "shape", "timing", "vary", "startup", "optional", "conditions", "actors", "relative"}
+	sceneKeys   = []string{"name", "title", "host", "platforms", "shape", "timing", "vary", "startup", "optional", "pool", "conditions", "actors", "relative"}
 	subjectKeys = []string{"workload", "params", "alike", "load", "placement", "beside", "idle", "peer"}
 	peerKeys    = []string{"platform", "shape", "host"}
 	besideKeys  = []string{"workload", "params", "platform", "shape", "count", "load", "placement", "host", "cage"}
@@ -43,6 +43,7 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 	d.text(f["title"], &s.Title)
 	d.boolean(f["startup"], &s.Startup)
 	d.boolean(f["optional"], &s.Optional)
+	d.integer(f["pool"], 1, 4096, &s.Pool)
 	d.conditions(f["conditions"])
 	d.readTiming(f["timing"], &s.Timing, s.Places)
 	if f["platforms"] != nil {
@@ -92,10 +93,11 @@ func (d *decoder) short(f map[string]*node, s Scene, like Actor) []Actor {
 		d.integer(f["alike"], fewest, maxCount, &subject.Count)
 		subject.Places["count"] = f["alike"].place
 	} else {
-		for _, key := range []string{"load", "placement"} {
-			if f[key] != nil {
-				d.fail(f[key].place, "%s is about several alike%w", key, bench.Hint("say how many: alike: 4"))
-			}
+		if f["load"] != nil {
+			d.fail(f["load"].place, "load is about several alike%w", bench.Hint("say how many: alike: 4"))
+		}
+		if p := f["placement"]; p != nil && p.text == string(Shared) {
+			d.fail(p.place, "whose CPUs would a single subject share?%w", bench.Hint("say how many there are: alike: 4; or let it run on any CPU: placement: floating"))
 		}
 	}
 	d.subject(f, s, &subject)

@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	shapeKeys  = []string{"cpus", "memory", "disk", "cpu_quota", "cpu_period", "cpu_weight", "memory_soft", "disk_iops", "pids"}
+	shapeKeys  = []string{"cpus", "memory", "disk", "cpu_quota", "cpu_period", "cpu_weight", "memory_soft", "swap", "disk_iops", "disk_bandwidth", "disk_weight", "pids"}
 	timingKeys = []string{"warmup", "measure", "cooldown", "deadline"}
 )
 
@@ -32,6 +32,9 @@ func (d *decoder) readShape(n *node, s *bench.Shape, places Places) {
 	d.duration(f["cpu_period"], time.Millisecond, &s.CPUPeriod)
 	d.integer(f["cpu_weight"], 1, 10000, &s.CPUWeight)
 	d.size(f["memory_soft"], &s.MemorySoft)
+	d.size(f["swap"], &s.Swap)
+	d.size(f["disk_bandwidth"], &s.DiskBandwidth)
+	d.integer(f["disk_weight"], 1, 1000, &s.DiskWeight)
 	d.integer(f["disk_iops"], 1, 1e9, &s.DiskIOPS)
 	d.integer(f["pids"], 1, 1<<22, &s.Pids)
 	for key, value := range f {

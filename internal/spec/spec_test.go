@@ -117,7 +117,7 @@ func roster(s spec.Scene) []string {
 			on = a.Platform.String()
 		}
 		where := ""
-		if a.Shared {
+		if a.Placement == spec.Shared {
 			where = " shared"
 		}
 		out = append(out, fmt.Sprintf("%s %s x%d on %s %s/%s>%s %v%s", a.Role, a.Name, a.Count, on, a.Workload, a.Part, a.Serves, map[string]string(a.Params), where))

@@ -17,7 +17,7 @@ type fio struct{}
 func (fio) Name() string { return "fio" }
 
 func (fio) Summary() string {
-	return "disk reads and writes past the page cache, by fio with libaio and O_DIRECT"
+	return "disk reads and writes past the page cache (libaio and O_DIRECT) or through it, by fio"
 }
 
 func (fio) Resource() string { return "disk" }
@@ -35,6 +35,8 @@ func (fio) Params() []bench.Param {
 		{Name: "iodepth", Kind: bench.KindInt, Default: "1", Min: 1, Doc: "requests in flight of each job"},
 		{Name: "jobs", Kind: bench.KindInt, Default: "1", Min: 1, Load: true, Doc: "processes, each with a file of its own"},
 		{Name: "size", Kind: bench.KindSize, Default: "256MiB", Min: float64(bench.MiB), Doc: "size of each job's file"},
+		{Name: "direct", Kind: bench.KindWord, Default: "yes", Words: []string{"yes", "no"},
+			Doc: "yes: past the page cache; no: through the instance's own page cache, one request at a time"},
 	}
 }
 
@@ -90,6 +92,9 @@ func (w fio) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, er
 	if bs > size {
 		return bench.Part{}, &ParamError{w.Name(), "bs", fmt.Errorf("blocks of %v do not fit files of %v", bench.Bytes(bs), bench.Bytes(size))}
 	}
+	if p["direct"] == "no" && p["iodepth"] != "1" {
+		return bench.Part{}, &ParamError{w.Name(), "iodepth", fmt.Errorf("%s requests in flight need direct: yes: through the page cache each is waited for", p["iodepth"])}
+	}
 	// A twentieth is left to the file system's own structures.
 	if room := s.Shape.Disk - s.Shape.Disk/20; jobs > 0 && bench.Bytes(size) > room/bench.Bytes(jobs) {
 		return bench.Part{}, &ParamError{w.Name(), "size", fmt.Errorf("%d files of %v do not fit a disk of %v%w",
@@ -105,6 +110,9 @@ func (w fio) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, er
 	main := w.command("tare", p, "--rw="+p["rw"], "--bs="+p["bs"], "--iodepth="+p["iodepth"],
 		"--time_based", "--ramp_time="+milliseconds(s.Timing.Warmup), "--runtime="+milliseconds(measure),
 		"--group_reporting", "--percentile_list=50:95:99", "--output-format=json+")
+	if p["direct"] == "no" {
+		main.Argv = append(main.Argv, "--invalidate=0") // fio would drop from the cache what laying out has left there
+	}
 	if p["rw"] == "randrw" {
 		main.Argv = append(main.Argv, "--rwmixread=50")
 	}
@@ -114,9 +122,20 @@ func (w fio) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, er
 
 // command is fio with one job description of the name on the files of p.
 func (fio) command(job string, p bench.Params, options ...string) bench.Command {
+	direct, engine := way(p)
+	options = append([]string{"--direct=" + direct, "--ioengine=" + engine}, options...)
 	return bench.Command{Argv: append([]string{"fio",
 		"--name=" + job, "--directory=" + bench.ScratchDir, "--filename_format=fio.$jobnum",
-		"--size=" + p["size"], "--numjobs=" + p["jobs"], "--direct=1", "--ioengine=libaio"}, options...)}
+		"--size=" + p["size"], "--numjobs=" + p["jobs"]}, options...)}
+}
+
+// way is how fio's options direct and ioengine are called for the way past the
+// page cache or through it.
+func way(p bench.Params) (direct, engine string) {
+	if p["direct"] == "no" {
+		return "0", "psync"
+	}
+	return "1", "libaio"
 }
 
 // milliseconds writes a duration for fio.

@@ -76,7 +76,8 @@ func (w fio) Parse(p bench.Params, _ bench.Setting, out bench.Output) ([]bench.V
 	if job.Error != 0 {
 		return nil, fmt.Errorf("fio: error %d: %s", job.Error, lastWords(out))
 	}
-	for option, want := range map[string]string{"direct": "1", "ioengine": "libaio"} {
+	direct, engine := way(p)
+	for option, want := range map[string]string{"direct": direct, "ioengine": engine} {
 		if got := job.Options[option]; got != want {
 			return nil, fmt.Errorf("fio: it ran with %s=%q, not %q", option, got, want)
 		}

@@ -29,6 +29,17 @@ func TestFioSteps(t *testing.T) {
 	}
 }
 
+func TestFioThroughThePageCache(t *testing.T) {
+	w := fio{}
+	steps, err := w.Steps(bench.SubjectPart, fill(t, w, bench.Params{"direct": "no"}), setting())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if argv := steps.Main.Argv; !slices.Contains(argv, "--direct=0") || !slices.Contains(argv, "--ioengine=psync") || slices.Contains(argv, "--direct=1") {
+		t.Errorf("%v", argv)
+	}
+}
+
 func TestFioStepsRefuses(t *testing.T) {
 	w := fio{}
 	for _, c := range []struct {
@@ -39,6 +50,7 @@ func TestFioStepsRefuses(t *testing.T) {
 		{bench.Params{"size": "3GiB"}, "size", "do not fit a disk of 2 GiB"},
 		{bench.Params{"size": "1GiB", "jobs": "2"}, "size", "2 files of 1 GiB"},
 		{bench.Params{"jobs": "9000000000000000000"}, "size", "do not fit"},
+		{bench.Params{"direct": "no", "iodepth": "4"}, "iodepth", "4 requests in flight need direct: yes"},
 		{bench.Params{"bs": "2MiB", "size": "1MiB"}, "bs", "do not fit files of 1 MiB"},
 	} {
 		_, err := w.Steps(bench.SubjectPart, fill(t, w, c.given), setting())

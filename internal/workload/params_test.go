@@ -21,9 +21,9 @@ func TestFill(t *testing.T) {
 	}{
 		{"defaults", sysbenchCPU{}, nil, bench.Params{"threads": "1", "max-prime": "10000"}},
 		{"sizes in bytes", fio{}, bench.Params{"bs": "64KiB", "size": "1.5 GiB"},
-			bench.Params{"rw": "randread", "bs": "65536", "iodepth": "1", "jobs": "1", "size": "1610612736"}},
+			bench.Params{"rw": "randread", "bs": "65536", "iodepth": "1", "jobs": "1", "direct": "yes", "size": "1610612736"}},
 		{"a number", stream{}, bench.Params{"factor": "4.50"}, bench.Params{"factor": "4.5"}},
-		{"optional and not given", stress{}, nil, bench.Params{"kind": "cpu"}},
+		{"optional and not given", stress{}, nil, bench.Params{"kind": "cpu", "busy": "100"}},
 		{"lists and durations", command{}, bench.Params{"argv": `[ "sleep", 1 ]`, "timeout": "90s"},
 			bench.Params{"argv": `["sleep",1]`, "timeout": "1m30s", "metrics": "[]", "env": "{}", "dir": "/scratch",
 				"files": "[]", "warmup": "[]", "ok-exit": "[0]"}},

@@ -37,6 +37,8 @@ func (stress) Params() []bench.Param {
 			Doc: "what is kept busy: cpu multiplies matrices; io writes a file past the page cache; memory writes over half of the instance's memory; fork makes and reaps processes"},
 		{Name: "workers", Kind: bench.KindInt, Min: 1, Load: true,
 			Doc: "processes that do so; as many as the instance has CPUs if not given"},
+		{Name: "busy", Kind: bench.KindInt, Default: "100", Min: 1,
+			Doc: "percent of its time that each worker of kind cpu computes; it sleeps for the rest, in turns of some milliseconds"},
 	}
 }
 
@@ -60,6 +62,17 @@ func (w stress) Steps(part string, p bench.Params, s bench.Setting) (bench.Part,
 	options, err := w.options(p["kind"], workers, s.Shape)
 	if err != nil {
 		return bench.Part{}, err
+	}
+	busy, err := intOf(w, p, "busy")
+	switch {
+	case err != nil:
+		return bench.Part{}, err
+	case busy < 1 || busy > 100:
+		return bench.Part{}, &ParamError{w.Name(), "busy", fmt.Errorf("%d: a percentage from 1 to 100", busy)}
+	case busy < 100 && p["kind"] != "cpu":
+		return bench.Part{}, &ParamError{w.Name(), "busy", fmt.Errorf("%d: only kind cpu can idle in between", busy)}
+	case busy < 100:
+		options = append(options, "--cpu-load", strconv.FormatInt(busy, 10))
 	}
 	argv := append([]string{"stress-ng", "--timeout", "0", "--temp-path", bench.ScratchDir}, options...)
 	return bench.Part{Main: bench.Command{Argv: argv, Dir: bench.ScratchDir, Timeout: serviceLimit}, Service: true}, nil

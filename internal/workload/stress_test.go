@@ -17,6 +17,7 @@ func TestStressSteps(t *testing.T) {
 	}{
 		{nil, 0, "--cpu 2 --cpu-method matrixprod"},
 		{bench.Params{"workers": "3"}, 0, "--cpu 3 --cpu-method matrixprod"},
+		{bench.Params{"busy": "25"}, 0, "--cpu 2 --cpu-method matrixprod --cpu-load 25"},
 		{bench.Params{"kind": "io"}, 0, "--hdd 2 --hdd-bytes 67108864 --hdd-opts direct"},
 		{bench.Params{"kind": "memory"}, 0, "--vm 2 --vm-bytes 268435456 --vm-keep --vm-method write64"},
 		{bench.Params{"kind": "fork"}, 0, "--fork 2 --fork-max 32"},
@@ -42,6 +43,8 @@ func TestStressSteps(t *testing.T) {
 		{bench.Params{"kind": "io"}, bench.Shape{Disk: 64 * bench.MiB}},
 		{bench.Params{"kind": "memory", "workers": "1000"}, bench.Shape{Memory: 64 * bench.MiB}},
 		{bench.Params{"kind": "fork"}, bench.Shape{Pids: 4}},
+		{bench.Params{"kind": "io", "busy": "50"}, bench.Shape{Disk: bench.GiB}},
+		{bench.Params{"busy": "101"}, bench.Shape{}},
 	} {
 		s := setting()
 		s.Shape = c.shape

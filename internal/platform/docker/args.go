@@ -39,7 +39,7 @@ func runArgs(host, image, agent, parent, scratch, disk string, l bench.Launch) [
 		"--log-driver", "none",
 		"--cgroup-parent", parent,
 		"--cpuset-cpus", cgroup.CPUList(l.CPUSet),
-		"--memory", bytes(s.Memory), "--memory-swap", bytes(s.Memory),
+		"--memory", bytes(s.Memory), "--memory-swap", bytes(s.Memory + s.Swap),
 	}
 	if s.MemorySoft > 0 {
 		args = append(args, "--memory-reservation", bytes(s.MemorySoft))

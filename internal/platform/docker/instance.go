@@ -43,25 +43,23 @@ func (i *instance) group() string { return i.launch.Group(i.engine.env.Run) }
 
 func (i *instance) scratch() string { return filepath.Join(i.launch.Dir, "scratch") }
 
-// prepare makes the container's parent cgroup. Weight and soft limit are held
-// by it, for that is where instances of all platforms are siblings; its CPU set
-// has a bad one refused at once.
+// prepare makes the container's parent cgroup, whose CPU set has a bad one
+// refused at once.
 func (i *instance) prepare(ctx context.Context) error {
 	e, l := i.engine, i.launch
 	remove := func(ctx context.Context) error { return cgroup.Remove(ctx, i.group()) }
 	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.group(), remove); err != nil {
 		return err
 	}
-	_, missing, err := e.cgroups.Create(i.group(), cgroup.Limits{
-		CPUSet: l.CPUSet, Weight: l.Shape.CPUWeight, MemorySoft: l.Shape.MemorySoft,
-	})
+	var err error
+	if i.disk, err = cgroup.DiskOf(l.Shape, l.Dir); err != nil {
+		return err
+	}
+	_, missing, err := e.cgroups.Create(i.group(), cgroup.LimitsAbove(l.Shape, l.CPUSet, i.disk))
 	if err != nil {
 		return err
 	}
 	i.unenforced = append(slices.Concat(missing, i.service.unenforced), "disk size")
-	if i.disk, err = cgroup.DiskOf(l.Shape, l.Dir); err != nil {
-		return err
-	}
 	if l.Shape.DiskIOPS > 0 && i.disk == (cgroup.Disk{}) {
 		i.unenforced = append(i.unenforced, cgroup.DiskRate)
 	}

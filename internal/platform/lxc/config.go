@@ -147,8 +147,8 @@ func (c container) config(has func(controller, file string) bool) (text string, 
 // limit is one control file's value.
 type limit struct{ what, controller, file, value string }
 
-// limits are the shape's limits on the container's own cgroup. Weight and soft
-// memory limit are held by the group above, see [instance].
+// limits are the shape's limits on the container's own cgroup, but those of
+// [cgroup.LimitsAbove].
 func limits(s bench.Shape, cpus []int, disk cgroup.Disk, v2 bool) []limit {
 	list := []limit{{"cpu set", "cpuset", "cpuset.cpus", cgroup.CPUList(cpus)}}
 	q, p := s.Bandwidth()
@@ -159,14 +159,14 @@ func limits(s bench.Shape, cpus []int, disk cgroup.Disk, v2 bool) []limit {
 			list = append(list, limit{"cpu quota", "cpu", "cpu.max", quota + " " + period})
 		}
 		list = append(list, limit{"memory limit", "memory", "memory.max", memory},
-			limit{"swap limit", "memory", "memory.swap.max", "0"})
+			limit{"swap limit", "memory", "memory.swap.max", strconv.FormatInt(int64(s.Swap), 10)})
 	} else {
 		if s.CPUQuota > 0 {
 			list = append(list, limit{"cpu quota", "cpu", "cpu.cfs_period_us", period},
 				limit{"cpu quota", "cpu", "cpu.cfs_quota_us", quota})
 		}
 		list = append(list, limit{"memory limit", "memory", "memory.limit_in_bytes", memory},
-			limit{"swap limit", "memory", "memory.memsw.limit_in_bytes", memory})
+			limit{"swap limit", "memory", "memory.memsw.limit_in_bytes", strconv.FormatInt(int64(s.Memory+s.Swap), 10)})
 	}
 	if s.DiskIOPS > 0 && disk != (cgroup.Disk{}) {
 		for _, c := range disk.Rates(s.DiskIOPS, v2) {

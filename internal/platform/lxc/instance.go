@@ -39,11 +39,11 @@ func (i *instance) prepare(ctx context.Context) error {
 	if err := c.checkPaths(); err != nil {
 		return err
 	}
-	if err := i.makeGroup(); err != nil {
-		return err
-	}
 	var err error
 	if c.disk, err = cgroup.DiskOf(c.launch.Shape, c.launch.Dir); err != nil {
+		return err
+	}
+	if err := i.makeGroup(); err != nil {
 		return err
 	}
 	if c.launch.Options["net"] == "veth" {
@@ -85,9 +85,7 @@ func (i *instance) makeGroup() error {
 		return err
 	}
 	s := i.container.launch.Shape
-	g, unenforced, err := i.engine.cgroups.Create(name, cgroup.Limits{
-		CPUSet: i.container.launch.CPUSet, Weight: s.CPUWeight, MemorySoft: s.MemorySoft,
-	})
+	g, unenforced, err := i.engine.cgroups.Create(name, cgroup.LimitsAbove(s, i.container.launch.CPUSet, i.container.disk))
 	if err != nil {
 		return err
 	}

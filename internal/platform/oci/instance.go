@@ -54,17 +54,15 @@ func (i *instance) prepare(ctx context.Context) error {
 	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.outer.Name(), remove); err != nil {
 		return err
 	}
-	_, missing, err := e.cgroups.Create(i.outer.Name(), cgroup.Limits{
-		CPUSet: l.CPUSet, Weight: l.Shape.CPUWeight, MemorySoft: l.Shape.MemorySoft,
-	})
+	disk, err := cgroup.DiskOf(l.Shape, l.Dir)
+	if err != nil {
+		return err
+	}
+	_, missing, err := e.cgroups.Create(i.outer.Name(), cgroup.LimitsAbove(l.Shape, l.CPUSet, disk))
 	if err != nil {
 		return err
 	}
 	if err := i.connect(ctx); err != nil {
-		return err
-	}
-	disk, err := cgroup.DiskOf(l.Shape, l.Dir)
-	if err != nil {
 		return err
 	}
 	c := container{launch: l, disk: disk, agent: e.env.AgentPath, group: i.outer.Name() + "/" + inner, netns: i.port.NetNS}

@@ -103,8 +103,7 @@ type limit struct {
 	set                      func(*specs.LinuxResources) // nil if there is nothing to set it on
 }
 
-// limits are the shape's limits. Weight and soft memory limit are held by the
-// group above, see [instance].
+// limits are the shape's limits but those of [cgroup.LimitsAbove].
 func limits(s bench.Shape, cpus []int, disk cgroup.Disk) []limit {
 	list := []limit{{"cpu set", "cpuset", "cpuset.cpus", "cpuset.cpus",
 		func(r *specs.LinuxResources) { r.CPU.Cpus = cgroup.CPUList(cpus) }}}
@@ -114,12 +113,12 @@ func limits(s bench.Shape, cpus []int, disk cgroup.Disk) []limit {
 		list = append(list, limit{"cpu quota", "cpu", "cpu.cfs_quota_us", "cpu.max",
 			func(r *specs.LinuxResources) { r.CPU.Quota, r.CPU.Period = &quota, &period }})
 	}
-	memory := int64(s.Memory)
+	memory, both := int64(s.Memory), int64(s.Memory+s.Swap)
 	list = append(list,
 		limit{"memory limit", "memory", "memory.limit_in_bytes", "memory.max",
 			func(r *specs.LinuxResources) { r.Memory = &specs.LinuxMemory{Limit: &memory} }},
 		limit{"swap limit", "memory", "memory.memsw.limit_in_bytes", "memory.swap.max",
-			func(r *specs.LinuxResources) { r.Memory.Swap = &memory }})
+			func(r *specs.LinuxResources) { r.Memory.Swap = &both }})
 	if s.DiskIOPS > 0 {
 		l := limit{what: cgroup.DiskRate, controller: "blkio", v1: "blkio.throttle.read_iops_device", v2: "io.max"}
 		if disk != (cgroup.Disk{}) {

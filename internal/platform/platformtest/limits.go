@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -136,20 +137,40 @@ func testMemoryLimit(t *testing.T, s *suite) {
 // its disk then is says nothing: a program may write to memory.
 func testDiskRate(t *testing.T, s *suite) {
 	shape := s.o.Shape
-	shape.DiskIOPS = 475
+	shape.DiskIOPS, shape.DiskBandwidth = 475, 47*bench.MiB
 	b := s.startAs(t, s.launch(t, shape, hostCPUs(t)[:1]))
 	b.enforces(t, cgroup.DiskRate)
-	for _, limit := range []struct{ controller, file, want string }{
-		{"blkio", "blkio.throttle.read_iops_device", " 475"},
-		{"blkio", "blkio.throttle.write_iops_device", " 475"},
-		{cgroup.Unified, "io.max", " riops=475 wiops=475"},
+	for what, limits := range map[string][]struct{ controller, file, want string }{
+		"475 operations a second": {
+			{"blkio", "blkio.throttle.read_iops_device", " 475"},
+			{cgroup.Unified, "io.max", " riops=475"},
+		},
+		"47 MiB a second": {
+			{"blkio", "blkio.throttle.write_bps_device", " 49283072"},
+			{cgroup.Unified, "io.max", " rbps=49283072"},
+		},
 	} {
-		dir := s.scope(t, b).Cgroups[limit.controller]
-		if text, err := os.ReadFile(filepath.Join(dir, limit.file)); err == nil && strings.HasSuffix(strings.TrimSpace(string(text)), limit.want) {
-			return
+		if !slices.ContainsFunc(limits, func(l struct{ controller, file, want string }) bool {
+			return s.inForce(t, b, l.controller, l.file, l.want)
+		}) {
+			t.Errorf("no control group of %v is held to %s", s.scope(t, b).Cgroups, what)
 		}
 	}
-	t.Errorf("no control group of %v is held to 475 operations a second", s.scope(t, b).Cgroups)
+}
+
+// inForce reports whether a control file of the instance's group, or of the one
+// above, holds the text.
+func (s *suite) inForce(t *testing.T, b *box, controller, file, want string) bool {
+	dir := s.scope(t, b).Cgroups[controller]
+	if dir == "" {
+		return false
+	}
+	for _, d := range []string{dir, filepath.Dir(dir)} {
+		if text, err := os.ReadFile(filepath.Join(d, file)); err == nil && strings.Contains(string(text)+" ", want) {
+			return true
+		}
+	}
+	return false
 }
 
 // testPidsLimit starts more processes than are allowed.

@@ -113,9 +113,9 @@ func (e *engine) confine(i *instance, l bench.Launch) error {
 	}
 	_, unenforced, err := e.cgroups.Create(i.group.Name(), limits)
 	i.unenforced = append(unenforced, vm.GuestKeeps(l.Shape)...)
-	if l.Shape.DiskIOPS > 0 && l.Options[optCache] == "writeback" && e.cgroups.Mode() != "v2" {
+	if l.Options[optCache] == "writeback" && e.cgroups.Mode() != "v2" {
 		// Version 1 knows not whose data the kernel writes back from the page cache.
-		i.unenforced = append(i.unenforced, cgroup.DiskRate)
+		i.unenforced = append(i.unenforced, cgroup.DiskLimits(l.Shape)...)
 	}
 	return err
 }

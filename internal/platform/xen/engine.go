@@ -140,10 +140,7 @@ func (g *engine) confine(l bench.Launch, i *instance) error {
 	if _, _, err = g.cgroups.Create(i.group.Name(), cgroup.Limits{}); err != nil {
 		return err
 	}
-	i.unenforced = vm.GuestKeeps(l.Shape)
-	if l.Shape.DiskIOPS > 0 {
-		i.unenforced = append(i.unenforced, cgroup.DiskRate)
-	}
+	i.unenforced = append(vm.GuestKeeps(l.Shape), cgroup.DiskLimits(l.Shape)...)
 	return nil
 }
 
