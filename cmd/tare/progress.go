@@ -112,7 +112,9 @@ func (g *progress) notify(e run.Event) {
 	g.took[e.Scene.ID] = append(g.took[e.Scene.ID], took)
 	result := g.record(e)
 	if e.Outcome.Status != bench.Done {
-		g.failed++
+		if e.Outcome.Status != bench.DidNotFinish { // which is a result
+			g.failed++
+		}
 		result = fmt.Sprintf("%s in %s: %s", e.Outcome.Status, e.Outcome.Phase, firstLine(e.Outcome.Error))
 	}
 	line := fmt.Sprintf("%*d/%s  %-26s %s", len(fmt.Sprint(len(g.plan.Trials))), g.done, g.total(), e.Scene.ID, result)

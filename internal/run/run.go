@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -293,6 +294,11 @@ func (x *trial) steps(ctx context.Context) error {
 			x.warn("%v", err)
 		}
 	}()
+	if slices.ContainsFunc(x.actors, func(a *actor) bool { return a.cage != nil }) {
+		if err := x.unleash(ctx); err != nil { // a subject in a cage is watched, too
+			return err
+		}
+	}
 	x.enter("warmup")
 	if err := x.warmup(ctx); err != nil {
 		return x.subjectFailed(ctx, err)
