@@ -46,7 +46,7 @@ func relativeText(out io.Writer, r *overhead.Result, all bool) {
 	for _, row := range relativeRows(m, all) {
 		if row.Row != last {
 			last = row.Row
-			t.row("  " + last)
+			t.row(append([]string{"  " + last}, make([]string, len(head)-1)...)...)
 		}
 		cells := []string{"    " + labelled(row.Platform, row.Label), row.Metric.Name, aloneOf(row)}
 		for _, c := range row.Cells {

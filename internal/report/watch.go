@@ -69,7 +69,7 @@ func watchText(out io.Writer, r *overhead.Result) {
 	for _, v := range watchesOf(r) {
 		if v.Case != last {
 			last = v.Case
-			t.row("  " + last)
+			t.row("  "+last, "", "", "", "", "", "", "")
 		}
 		t.row("    "+v.Name, v.P50, v.P99, v.Max, v.Starts, v.Available, v.Peak, v.OOM)
 	}
