@@ -277,10 +277,25 @@ func (a *app) verdict(r *store.Run, m manner) error {
 	return nil
 }
 
-// undecided counts the headline effects the results do not decide.
+// undecided counts the headline effects the results do not decide. Of cases
+// that are set against others on the same platform these are the ones asked for.
 func undecided(r *overhead.Result) int {
 	n := 0
+	within := r.Relative.Cases()
+	if r.Relative != nil {
+		for _, row := range r.Relative.Rows {
+			for _, cell := range row.Cells {
+				if cell != nil && row.Metric.Headline && cell.DNF == 0 &&
+					(cell.Effect.Verdict == overhead.Inconclusive || cell.Effect.Verdict == overhead.Refused) {
+					n++
+				}
+			}
+		}
+	}
 	for _, c := range r.Cases {
+		if within[c.Name] {
+			continue
+		}
 		for _, row := range c.Rows {
 			if row.Metric.Headline && row.Effect != nil && row.DNF == 0 &&
 				(row.Effect.Verdict == overhead.Inconclusive || row.Effect.Verdict == overhead.Refused) {

@@ -61,6 +61,23 @@ type MatrixCell struct {
 	Words string `json:"words"`
 }
 
+// Cases are those in the table, by name; none of a nil table.
+func (m *Matrix) Cases() map[string]bool {
+	names := map[string]bool{}
+	if m == nil {
+		return names
+	}
+	for _, r := range m.Rows {
+		names[r.Case] = true
+		for _, c := range r.Cells {
+			if c != nil {
+				names[c.Case] = true
+			}
+		}
+	}
+	return names
+}
+
 // relative makes the table of the scenes that are set against others.
 func (s *study) relative() {
 	m := &Matrix{}

@@ -16,6 +16,9 @@ const relativeTitle = "What is left of the performance alone"
 const relativeNote = "Each platform against itself: performance beside the neighbour by performance alone in the same block; " +
 	"100 % is all of it, whatever the metric. DNF: the subject did not finish."
 
+// openNote says what the map's dashed cells are.
+const openNote = " A dashed cell is not decided: its interval holds 100 %, or there are too few blocks for one."
+
 // relativeRows are the rows to show: the headline metrics'.
 func relativeRows(m *overhead.Matrix, all bool) []overhead.MatrixRow {
 	var rows []overhead.MatrixRow
@@ -158,6 +161,9 @@ func drawCell(d *drawing, x, y float64, r overhead.MatrixRow, column string, c *
 	class, title := "cell none", ""
 	if c != nil {
 		class = "cell " + heat(c)
+		if v := c.Effect.Verdict; c.Kept > 0 && v != overhead.Differs && v != overhead.Equivalent {
+			class += " open"
+		}
 		title = fmt.Sprintf("%s, %s, beside %s: %s %s of %s alone; %d of %d launches", r.Row, labelled(r.Platform, r.Label), column,
 			c.Words, cellBounds(c), aloneOf(r), c.N, c.Launches)
 		if c.Against != nil {
@@ -219,7 +225,7 @@ func relativeOf(r *overhead.Result) *relativeView {
 	if m == nil {
 		return nil
 	}
-	v := &relativeView{Title: relativeTitle, Note: relativeNote, Map: heatMap(m), Columns: m.Columns}
+	v := &relativeView{Title: relativeTitle, Note: relativeNote + openNote, Map: heatMap(m), Columns: m.Columns}
 	for _, row := range m.Rows {
 		if row.Metric.Headline {
 			for i, c := range row.Cells {

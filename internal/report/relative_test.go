@@ -13,7 +13,7 @@ func besides() (*overhead.Matrix, []overhead.HostWatch) {
 	rate := bench.Metric{Name: "throughput", Unit: "events/s", Better: bench.HigherIsBetter, Headline: true}
 	late := bench.Metric{Name: "latency_p95", Unit: "ms", Better: bench.LowerIsBetter}
 	cell := func(kept, low, high float64, words string) *overhead.MatrixCell {
-		return &overhead.MatrixCell{Kept: kept, Low: low, High: high, Words: words, Launches: 3, N: 3, Effect: &overhead.Effect{}}
+		return &overhead.MatrixCell{Kept: kept, Low: low, High: high, Words: words, Launches: 3, N: 3, Effect: &overhead.Effect{Verdict: overhead.Differs}}
 	}
 	dnf := cell(0, 0, 0, "DNF 3 of 3")
 	dnf.DNF, dnf.N = 3, 0
@@ -22,6 +22,7 @@ func besides() (*overhead.Matrix, []overhead.HostWatch) {
 	some.DNF, some.N, some.Gone, some.Ended = 1, 2, 2, 1
 	less := cell(0.4, 0.38, 0.42, "40 %")
 	less.Against = &overhead.Effect{Verdict: overhead.Differs, Ratio: 0.8, Words: "keeps 20.0 % less than native (16.0 to 24.0)"}
+	some.Effect.Verdict = overhead.Refused
 	equal := cell(1, 0.98, 1.02, "100 %")
 	equal.Against = &overhead.Effect{Verdict: overhead.Equivalent, Words: "as native"}
 	m := &overhead.Matrix{Columns: []string{"idle", "competing", "adversarial"}, Rows: []overhead.MatrixRow{
@@ -41,7 +42,7 @@ func TestHeatMap(t *testing.T) {
 	m, _ := besides()
 	svg := string(heatMap(m))
 	for what, want := range map[string]int{
-		`class="cell gain"`: 1, `class="cell k6"`: 1, `class="cell k3"`: 1, `class="cell k2"`: 1, `class="cell k0"`: 1, `class="cell dnf"`: 2, `class="cell none"`: 2,
+		`class="cell gain"`: 1, `class="cell k6"`: 1, `class="cell k3"`: 1, `class="cell k2"`: 1, `class="cell k0"`: 1, `class="cell dnf"`: 1, `class="cell dnf open"`: 1, `class="cell none"`: 2,
 		`class="group"`: 2, `class="column"`: 3, ">DNF 3 of 3</text>": 1, ">48–52</text>": 1, "emulated (tcg)</text>": 1,
 		"CPU, qemu-tcg, emulated (tcg), beside competing: 40 % (38–42) of 400 events/s alone; 3 of 3 launches; keeps 20.0 % less than native": 1,
 	} {
