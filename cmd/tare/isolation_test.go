@@ -70,7 +70,10 @@ func TestKilledBesideABomb(t *testing.T) {
 	p := start(t, state, "run", writeSpec(t, "native", bombedAlone), "-v", "-o", filepath.Join(t.TempDir(), "results"))
 	f := footprintOf(t, state, p.await(runID)[1])
 	p.await(`: measure$`)
-	before := inside(t, f.run)
+	before := 0
+	for deadline := time.Now().Add(15 * time.Second); before < 50 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		before = inside(t, f.run)
+	}
 	if err := p.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
