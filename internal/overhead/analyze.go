@@ -70,6 +70,7 @@ func AnalyzeWith(r *store.Run, options Options) (*Result, error) {
 	s.cases(observed)
 	s.relative()
 	s.watches()
+	s.result.Sweeps = sweeps(s.result.Cases, s.plan)
 	s.overTheTable()
 	s.warnOfOtherWork()
 	if trial := s.representative(observed); trial != "" {

@@ -61,6 +61,8 @@ type Result struct {
 	HostFacts []Fact         `json:"host"` // in the order to show
 	// Method says in a sentence how the intervals were made.
 	Method string `json:"method"`
+	// Sweeps are the curves of metrics over factors with numbers for levels.
+	Sweeps []Sweep `json:"sweeps,omitempty"`
 	// Until is the stopping rule, and Stops what came of it by case.
 	Until *bench.Until `json:"until,omitempty"`
 	Stops []Stop       `json:"stops,omitempty"`

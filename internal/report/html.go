@@ -24,6 +24,7 @@ type page struct {
 	*overhead.Result
 	Style   template.CSS
 	Cases   []caseView
+	Sweeps  []sweepView
 	Panels  []panelView
 	Facts   []overhead.Fact
 	Caveats []string
@@ -90,7 +91,7 @@ func HTML(w io.Writer, r *overhead.Result) error {
 	if err != nil {
 		return fmt.Errorf("report template: %w", err)
 	}
-	p := page{Result: r, Style: template.CSS(styleText), Panels: panelsOf(r.Series), Facts: r.HostFacts,
+	p := page{Result: r, Style: template.CSS(styleText), Panels: panelsOf(r.Series), Sweeps: sweepViews(r.Sweeps), Facts: r.HostFacts,
 		Minutes: fmt.Sprintf("%.1f", r.Seconds/60), Extent: blocksOf(r), UpTo: upTo(r), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts), Balance: balancesOf(r), Balanced: balanceAnswer(r), Matrix: relativeOf(r), Hosts: watchesOf(r)}
 	for i, c := range r.Cases {
 		v := caseView{Case: c, ID: caseID(i, c.Name), Stop: stopOf(r, c.Name), Notes: notesOf(c.Rows), Usage: usageOf(c), Stack: stackOf(c), Audits: auditsOf(c.Rows), Latency: latenciesOf(c)}

@@ -105,7 +105,11 @@ func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return strconv.Itoa(n) + " " + noun + "s"
+	ending := "s"
+	if strings.HasSuffix(noun, "ch") {
+		ending = "es"
+	}
+	return strconv.Itoa(n) + " " + noun + ending
 }
 
 // labelled is a platform's name wearing its label, wherever it is shown.

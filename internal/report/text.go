@@ -55,6 +55,7 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 		latencyText(out, c, all)
 		usageText(out, c, all)
 	}
+	sweepsText(out, r.Sweeps)
 	if further > 0 {
 		fmt.Fprintf(out, "\n%s: --all, or --format html\n", plural(further, "further metric"))
 	}

@@ -1,0 +1,257 @@
+package overhead
+
+import (
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/stats"
+)
+
+// fewestLevels of a factor make a curve worth drawing.
+const fewestLevels = 3
+
+// Sweep is one metric of the cases that differ in one number only, such as the load.
+type Sweep struct {
+	Name   string       `json:"name"`  // of the scene, with the levels of its other factors
+	Title  string       `json:"title"` // the same for people
+	Factor string       `json:"factor"`
+	Axis   string       `json:"axis"` // what X counts, with its unit
+	Metric bench.Metric `json:"metric"`
+	Lines  []SweepLine  `json:"lines"`
+}
+
+// SweepLine is a platform's curve, its points by ascending X.
+type SweepLine struct {
+	Platform string       `json:"platform"`
+	Label    string       `json:"label,omitempty"`
+	Baseline bool         `json:"baseline,omitempty"`
+	Points   []SweepPoint `json:"points"`
+	Knee     *Knee        `json:"knee,omitempty"`
+	// NoKnee says why there is none.
+	NoKnee string `json:"no_knee,omitempty"`
+}
+
+// SweepPoint is a scene's launches: median, least and most.
+type SweepPoint struct {
+	X      float64 `json:"x"`
+	Level  string  `json:"level"` // as people read it
+	Median float64 `json:"median"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	N      int     `json:"n"`
+}
+
+// Knee is where the curve bends, with its interval, in units of X.
+type Knee struct {
+	At   float64 `json:"at"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// sweeps are drawn of every factor with numbers for levels, of the headline
+// metric and the first latency.
+func sweeps(cases []Case, plan *bench.Plan) []Sweep {
+	var all []Sweep
+	at := map[string]int{}
+	for i := range cases {
+		c := &cases[i]
+		for _, factor := range slices.Sorted(maps.Keys(c.Factors)) {
+			x, ok := levelNumber(c.Factors[factor])
+			if !ok {
+				continue
+			}
+			axis, level := factor, c.Factors[factor]
+			if perCPU, pool := ratioOfCPUs(plan, c, factor); pool {
+				x, axis = x*perCPU, "virtual CPUs per real CPU"
+				level = strconv.FormatFloat(x, 'g', 3, 64)
+			}
+			for _, name := range drawn(c) {
+				key := strings.Join([]string{others(c, factor), factor, name}, "\x00")
+				k, seen := at[key]
+				if !seen {
+					k = len(all)
+					at[key] = k
+					all = append(all, Sweep{Name: others(c, factor), Title: withoutLevel(c, factor), Factor: factor, Axis: axis})
+				}
+				all[k].add(c, name, x, level)
+			}
+		}
+	}
+	all = slices.DeleteFunc(all, func(s Sweep) bool {
+		return !slices.ContainsFunc(s.Lines, func(l SweepLine) bool { return len(l.Points) >= fewestLevels })
+	})
+	for i := range all {
+		all[i].finish(cases)
+	}
+	return all
+}
+
+// add puts the case's rows of the metric on their lines.
+func (s *Sweep) add(c *Case, metric string, x float64, level string) {
+	for _, row := range c.Rows {
+		if row.Metric.Name != metric {
+			continue
+		}
+		s.Metric = row.Metric
+		k := slices.IndexFunc(s.Lines, func(l SweepLine) bool { return l.Platform == row.Platform })
+		if k < 0 {
+			k = len(s.Lines)
+			s.Lines = append(s.Lines, SweepLine{Platform: row.Platform, Label: row.Label, Baseline: row.Baseline})
+		}
+		p := SweepPoint{X: x, Level: level, Median: row.Median, N: row.N}
+		for i, v := range row.Points {
+			if i == 0 || v.Value < p.Low {
+				p.Low = v.Value
+			}
+			if i == 0 || v.Value > p.High {
+				p.High = v.Value
+			}
+		}
+		if row.N > 0 {
+			s.Lines[k].Points = append(s.Lines[k].Points, p)
+		}
+	}
+}
+
+// finish orders the points and looks for knees.
+func (s *Sweep) finish(cases []Case) {
+	for i := range s.Lines {
+		l := &s.Lines[i]
+		slices.SortFunc(l.Points, func(a, b SweepPoint) int {
+			switch {
+			case a.X < b.X:
+				return -1
+			case a.X > b.X:
+				return 1
+			}
+			return 0
+		})
+		if s.Axis == s.Factor {
+			continue // a knee is asked for where more instances want than there is
+		}
+		x, y := s.byBlock(l, cases)
+		k, err := stats.FindKnee(x, y, confidence)
+		switch {
+		case errors.Is(err, stats.ErrFew):
+			l.NoKnee = "too few levels or blocks"
+		case err != nil:
+			l.NoKnee = err.Error()
+		case !k.Bends:
+			l.NoKnee = "no bend beyond chance"
+		default:
+			l.Knee = &Knee{At: k.At, Low: k.Low, High: k.High}
+		}
+	}
+}
+
+// byBlock are the values of a line, a row per block in which every level finished.
+func (s *Sweep) byBlock(l *SweepLine, cases []Case) (x []float64, y [][]float64) {
+	values := map[int]map[float64]float64{}
+	for i := range cases {
+		c := &cases[i]
+		if others(c, s.Factor) != s.Name {
+			continue
+		}
+		level, _ := levelNumber(c.Factors[s.Factor])
+		for _, row := range c.Rows {
+			if row.Platform != l.Platform || row.Metric.Name != s.Metric.Name {
+				continue
+			}
+			for _, p := range row.Points {
+				if values[p.Block] == nil {
+					values[p.Block] = map[float64]float64{}
+				}
+				values[p.Block][level] = p.Value
+			}
+		}
+	}
+	levels := map[float64]bool{}
+	for _, row := range values {
+		for level := range row {
+			levels[level] = true
+		}
+	}
+	order := slices.Sorted(maps.Keys(levels))
+	for _, p := range l.Points {
+		x = append(x, p.X)
+	}
+	for _, block := range slices.Sorted(maps.Keys(values)) {
+		if len(values[block]) != len(order) {
+			continue
+		}
+		var row []float64
+		for _, level := range order {
+			row = append(row, values[block][level])
+		}
+		y = append(y, row)
+	}
+	return x, y
+}
+
+// drawn are the metrics of a case that are drawn: its headline and, where that
+// is none itself, the first latency.
+func drawn(c *Case) []string {
+	var names []string
+	latency := ""
+	for _, row := range c.Rows {
+		switch {
+		case row.Metric.Headline && !slices.Contains(names, row.Metric.Name):
+			names = append(names, row.Metric.Name)
+		case latency == "" && strings.HasPrefix(row.Metric.Name, "latency"):
+			latency = row.Metric.Name
+		}
+	}
+	if latency != "" && !slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "latency") }) {
+		names = append(names, latency)
+	}
+	return names
+}
+
+// ratioOfCPUs is how many virtual CPUs for each real one an instance of a scene
+// with a pool brings, where the factor is the number of instances.
+func ratioOfCPUs(plan *bench.Plan, c *Case, factor string) (each float64, ok bool) {
+	if factor != "alike" {
+		return 0, false
+	}
+	for i := range plan.Scenes {
+		if sc := &plan.Scenes[i]; sc.Case == c.Name && sc.Pool > 0 {
+			return float64(sc.Actors[0].Shape.CPUs) / float64(sc.Pool), true
+		}
+	}
+	return 0, false
+}
+
+// others names a case without the factor's level.
+func others(c *Case, factor string) string {
+	scene, _, _ := strings.Cut(c.Name, "[")
+	for _, f := range slices.Sorted(maps.Keys(c.Factors)) {
+		if f != factor {
+			scene += " " + f + "=" + c.Factors[f]
+		}
+	}
+	return scene
+}
+
+func withoutLevel(c *Case, factor string) string {
+	return strings.Replace(c.Title, ", "+factor+" "+c.Factors[factor], "", 1)
+}
+
+// levelNumber reads a level that is a number, a size or a duration.
+func levelNumber(level string) (float64, bool) {
+	if v, err := strconv.ParseFloat(level, 64); err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) {
+		return v, true
+	}
+	if b, err := bench.ParseBytes(level); err == nil {
+		return float64(b), true
+	}
+	if d, err := time.ParseDuration(level); err == nil {
+		return d.Seconds(), true
+	}
+	return 0, false
+}

@@ -1,0 +1,75 @@
+package overhead
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/bench"
+)
+
+// loaded is a case of the factor's level with a value per platform and block.
+func loaded(scene, factor, level string, metric bench.Metric, values map[string][]float64) Case {
+	c := Case{Name: fmt.Sprintf("%s[%s=%s]", scene, factor, level), Title: "Work, " + factor + " " + level, Factors: map[string]string{factor: level}}
+	for _, platform := range []string{"native", "docker"} {
+		row := Row{Metric: metric, Platform: platform, Baseline: platform == "native", N: len(values[platform])}
+		for b, v := range values[platform] {
+			row.Points = append(row.Points, Point{Block: b + 1, Value: v})
+			row.Median = v
+		}
+		c.Rows = append(c.Rows, row)
+	}
+	return c
+}
+
+func TestSweepsOrderTheirLevels(t *testing.T) {
+	var cases []Case
+	for i, level := range []string{"16KiB", "512B", "4KiB"} {
+		cases = append(cases, loaded("net", "message-size", level, throughput, map[string][]float64{"native": {float64(i), float64(i) + 2}, "docker": {1}}))
+	}
+	cases = append(cases, loaded("disk", "rw", "read", throughput, nil), loaded("cpu", "threads", "1", throughput, nil), loaded("cpu", "threads", "2", throughput, nil))
+	got := sweeps(cases, &bench.Plan{})
+	if len(got) != 1 {
+		t.Fatalf("%d sweeps: %+v", len(got), got)
+	}
+	s := got[0]
+	if s.Name != "net" || s.Title != "Work" || s.Axis != "message-size" || s.Metric.Name != "throughput" || len(s.Lines) != 2 || !s.Lines[0].Baseline {
+		t.Errorf("%+v", s)
+	}
+	want := []SweepPoint{{512, "512B", 3, 1, 3, 2}, {4096, "4KiB", 4, 2, 4, 2}, {16384, "16KiB", 2, 0, 2, 2}}
+	if d := cmp.Diff(want, s.Lines[0].Points); d != "" {
+		t.Error(d)
+	}
+}
+
+// Six instances of one CPU on a pool of two: the ratio is the axis, and the
+// throughput bends where there is one for each real CPU.
+func TestSweepFindsTheKnee(t *testing.T) {
+	plan := &bench.Plan{}
+	var cases []Case
+	for _, n := range []int{1, 2, 3, 4, 6} {
+		level := fmt.Sprint(n)
+		ratio := float64(n) / 2
+		values := map[string][]float64{}
+		for b := range 5 {
+			jitter := 1 + 0.01*float64(b%3) + 0.002*float64(n*b%4)
+			values["native"] = append(values["native"], jitter*(1000*min(ratio, 1.5)+1))
+			values["docker"] = append(values["docker"], jitter*100)
+		}
+		cases = append(cases, loaded("busy", "alike", level, throughput, values))
+		plan.Scenes = append(plan.Scenes, bench.Scene{Case: cases[len(cases)-1].Name, Pool: 2, Actors: []bench.Actor{{Shape: bench.Shape{CPUs: 1}}}})
+	}
+	s := sweeps(cases, plan)[0]
+	if s.Axis != "virtual CPUs per real CPU" || s.Lines[0].Points[0].X != 0.5 || s.Lines[0].Points[4].Level != "3" {
+		t.Errorf("%+v", s)
+	}
+	k := s.Lines[0].Knee
+	if k == nil || math.Abs(k.At-1.5) > 0.05 || k.Low > 1.5 || k.High < 1.45 {
+		t.Errorf("knee %+v, %s", k, s.Lines[0].NoKnee)
+	}
+	if flat := s.Lines[1]; flat.Knee != nil || flat.NoKnee == "" {
+		t.Errorf("a flat line: %+v %q", flat.Knee, flat.NoKnee)
+	}
+}

@@ -1,0 +1,81 @@
+package report
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+
+	"tare/internal/bench"
+	"tare/internal/overhead"
+)
+
+func sweep() overhead.Sweep {
+	point := func(x float64, level string, v float64) overhead.SweepPoint {
+		return overhead.SweepPoint{X: x, Level: level, Median: v, Low: v * 0.9, High: v * 1.1, N: 5}
+	}
+	return overhead.Sweep{Name: "busy", Title: "Finding primes", Factor: "alike", Axis: "virtual CPUs per real CPU",
+		Metric: bench.Metric{Name: "throughput", Unit: "events/s", Better: bench.HigherIsBetter},
+		Lines: []overhead.SweepLine{
+			{Platform: "native", Baseline: true, Points: []overhead.SweepPoint{point(0.5, "0.5", 1000), point(1, "1", 2000), point(3, "3", 2100)},
+				Knee: &overhead.Knee{At: 1.02, Low: 0.9, High: 1.25}},
+			{Platform: "qemu-tcg", Label: "emulated (tcg)", Points: []overhead.SweepPoint{point(0.5, "0.5", 100), point(3, "3", 200)}, NoKnee: "too few levels or blocks"},
+		}}
+}
+
+func TestSweepInWords(t *testing.T) {
+	var b bytes.Buffer
+	sweepsText(&b, []overhead.Sweep{sweep()})
+	for _, want := range []string{
+		"Finding primes: throughput in events/s, medians, over virtual CPUs per real CPU (higher is better)",
+		"VIRTUAL CPUS PER REAL CPU", "native: knee at 1.02 virtual CPUs per real CPU (0.90 to 1.25)",
+		"qemu-tcg, emulated (tcg)", "no knee given: too few levels or blocks",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, &b)
+		}
+	}
+	if line := lineWith(b.String(), "  qemu-tcg"); !strings.Contains(line, "100") || !strings.Contains(line, "–") || !strings.Contains(line, "200") {
+		t.Errorf("a level that is missing: %q", line)
+	}
+}
+
+func lineWith(text, prefix string) string {
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, prefix) {
+			return line
+		}
+	}
+	return ""
+}
+
+func TestSweepPicture(t *testing.T) {
+	s := sweep()
+	v := sweepOf(&s)
+	if n := strings.Count(string(v.Plot), "<polyline"); n != 2 {
+		t.Errorf("%d lines", n)
+	}
+	if !strings.Contains(string(v.Plot), "qemu-tcg, emulated (tcg), virtual CPUs per real CPU 3: 200 events/s (180 to 220, 5 launches)") {
+		t.Errorf("no tooltip with label, median and range in %s", v.Plot)
+	}
+	if strings.Contains(string(v.Plot), "NaN") || len(v.Legend) != 2 || len(v.Knees) != 2 {
+		t.Errorf("%+v", v)
+	}
+	one := sweep()
+	one.Lines = []overhead.SweepLine{{Platform: "native", Points: one.Lines[0].Points[:1]}}
+	if v := sweepOf(&one); v.Plot != "" {
+		t.Error("a picture of one point")
+	}
+}
+
+func TestSweepAxes(t *testing.T) {
+	s := sweep()
+	x, y, ok := sweepAxes(&s)
+	if !ok || x.log || !y.log || x.at(0.5) != curveLeft || math.Abs(x.at(3)-(curveWidth-curveRight)) > 1e-9 {
+		t.Errorf("%+v %+v %t", x, y, ok)
+	}
+	s.Lines = s.Lines[:1]
+	if _, y, _ = sweepAxes(&s); y.log || y.low != 0 || y.at(0) != curveHeight-curveBottom {
+		t.Errorf("%+v", y)
+	}
+}
