@@ -114,12 +114,12 @@ func (x *trial) startSampler(beside []bench.Process) error {
 			return fmt.Errorf("open meters of %s: %w", a.Name, err)
 		}
 		add(a.Name, rs)
+		if a.cage != nil {
+			continue // its agent has the harm around it: what it costs is read from outside
+		}
 		if err := s.openBeyond(a); err != nil {
 			s.close()
 			return err
-		}
-		if a.cage != nil {
-			continue // its agent has the harm around it: what it costs is read from outside
 		}
 		cols := a.client.Columns()
 		s.guests = append(s.guests, &guest{
