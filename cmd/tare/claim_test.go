@@ -27,7 +27,7 @@ func TestOneRunAtATime(t *testing.T) {
 	if err := p.cmd.Process.Signal(unix.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	p.ends(exitHost)
+	p.ends(exitUndecided)
 	p.says("hint: tare resume " + dir)
 	f.checkGone(t)
 

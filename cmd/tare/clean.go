@@ -1,60 +1,122 @@
 package main
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
+	"tare/internal/bench"
+	"tare/internal/kept"
 	"tare/internal/ledger"
 )
 
 func (a *app) cleanCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, all bool
 	c := &cobra.Command{
 		Use:   "clean",
 		Short: "Remove everything an earlier run left on the host",
 		Long: `Removes what runs that have ended left behind: processes, containers, virtual
 machines, network namespaces, cgroups, mounts and directories. Only things Tare
 registered before it made them are touched; images, results and runs that are
-still going on stay.`,
-		Example: "  tare clean\n  tare clean --json",
+still going on stay.
+
+With --all also what is kept in the state directory for the next run, which then
+takes minutes to make it again: the images and Docker's stores of them (tare image
+list shows both). Results and the certificate of the self-test stay.`,
+		Example: "  tare clean\n  tare clean --json\n  tare clean --all",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := needRoot("clean"); err != nil {
 				return err
 			}
-			type row struct {
-				Kind  string `json:"kind"`
-				Name  string `json:"name"`
-				Run   string `json:"run"`
-				Error string `json:"error,omitempty"`
+			g := cleaning{app: a, asJSON: asJSON, rows: []removed{}}
+			err := ledger.Clean(c.Context(), a.state, false, func(r ledger.Removed) { g.report(removed{Kind: r.Kind, Name: r.Name, Run: r.Run}, r.Err) })
+			if all {
+				err = errors.Join(err, g.kept(c.Context()))
 			}
-			rows := []row{}
-			err := ledger.Clean(c.Context(), a.state, false, func(r ledger.Removed) {
-				x := row{Kind: r.Kind, Name: r.Name, Run: r.Run}
-				if r.Err != nil {
-					x.Error = r.Err.Error()
-				}
-				rows = append(rows, x)
-				if asJSON {
-					return
-				}
-				if r.Err != nil {
-					fmt.Fprintf(a.stdout, "still there: %s %s: %v\n", r.Kind, r.Name, r.Err)
-				} else {
-					fmt.Fprintf(a.stdout, "removed %s %s\n", r.Kind, r.Name)
-				}
-			})
 			if asJSON {
-				if jerr := writeJSON(a.stdout, rows); jerr != nil {
+				if jerr := writeJSON(a.stdout, g.rows); jerr != nil {
 					return jerr
 				}
-			} else if len(rows) == 0 && err == nil {
+			} else if len(g.rows) == 0 && err == nil {
 				fmt.Fprintln(a.stdout, "nothing was left behind")
 			}
 			return err
 		},
 	}
+	c.Flags().BoolVar(&all, "all", false, "remove also what is kept for the next run: images, Docker's stores of them")
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was removed as JSON")
 	return c
+}
+
+// removed is one thing that was to be removed.
+type removed struct {
+	Kind  string      `json:"kind"`
+	Name  string      `json:"name"`
+	Run   string      `json:"run,omitempty"`
+	Size  bench.Bytes `json:"size,omitempty"` // on disk, of what was kept
+	Error string      `json:"error,omitempty"`
+}
+
+// cleaning removes and says what.
+type cleaning struct {
+	*app
+	asJSON bool
+	rows   []removed
+}
+
+func (g *cleaning) report(r removed, err error) {
+	if err != nil {
+		r.Error = err.Error()
+	}
+	g.rows = append(g.rows, r)
+	size := ""
+	if r.Size > 0 {
+		size = ", " + r.Size.String()
+	}
+	switch {
+	case g.asJSON:
+	case err != nil:
+		fmt.Fprintf(g.stdout, "still there: %s %s: %v\n", r.Kind, r.Name, err)
+	default:
+		fmt.Fprintf(g.stdout, "removed %s %s%s\n", r.Kind, r.Name, size)
+	}
+}
+
+// kept removes what is kept for the next run.
+func (g *cleaning) kept(ctx context.Context) error {
+	if _, err := os.Stat(g.state); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	release, err := g.claim(ctx) // no run may begin meanwhile
+	if err != nil {
+		return err
+	}
+	defer release()
+	led, err := ledger.Open(g.state, "image")
+	if err != nil {
+		return err
+	}
+	images, err := g.images(led).List()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, i := range images {
+		_, err := g.images(led).Remove(ctx, i.Recipe)
+		g.report(removed{Kind: "image", Name: cmp.Or(i.Digest, i.Recipe), Size: i.Size}, err)
+		errs = append(errs, err)
+	}
+	things, err := kept.List(g.state)
+	errs = append(errs, err)
+	for _, t := range things {
+		err := kept.Remove(g.state, t)
+		g.report(removed{Kind: "kept", Name: t.Name, Size: t.Size}, err)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tare/internal/bench"
 	"tare/internal/compare"
 	"tare/internal/overhead"
 	"tare/internal/report"
@@ -28,8 +27,10 @@ func (a *app) compareCommand() *cobra.Command {
 		Long: `Compare sets run B against run A: for every platform in every case, the ratio
 of B's launches to A's with a 95 % interval, p of a permutation test and the
 same corrected over the table. The launches of two runs are not paired. Runs that
-must not be compared (other image, machine, limits, parameters) get no ratio
-and exit status 3.`,
+must not be compared (other image, machine, limits, parameters) get no ratio.
+
+Exit status: 0 every headline change is decided; 2 one is not; 3 the runs must
+not be compared.`,
 		Example: `  tare compare results/before results/after
   tare compare results/before results/after --relative-to-baseline`,
 		Args: cobra.ExactArgs(2),
@@ -46,13 +47,7 @@ and exit status 3.`,
 			if err != nil {
 				return err
 			}
-			for i := range got.Rows {
-				if got.Rows[i].Change.Verdict == overhead.Unfair {
-					return &statusError{exitInvalid, fmt.Errorf("%s on %s: %w%w", got.Rows[i].Case, got.Rows[i].Platform, errUnfair,
-						bench.Hint("measure both alike, or see the ratios with --allow-unfair"))}
-				}
-			}
-			return nil
+			return a.changeStatus(got)
 		},
 	}
 	compareFlags(c, &o, &asJSON)
@@ -115,18 +110,6 @@ be compared, or the question is invalid.`,
 	c.Flags().StringSliceVar(&metrics, "metric", nil, "decide on these metrics instead of the headline ones")
 	c.Flags().StringVar(&junit, "junit", "", "write the decisions to this file as JUnit XML")
 	return c
-}
-
-func gateStatus(d compare.Decision) error {
-	switch d {
-	case compare.Regression:
-		return &statusError{status: exitRegression}
-	case compare.Undecided:
-		return &statusError{status: exitUndecided}
-	case compare.Unfair:
-		return &statusError{exitInvalid, fmt.Errorf("gate: %w%w", errUnfair, bench.Hint("measure both alike, or see what comes out with --allow-unfair"))}
-	}
-	return nil
 }
 
 // parseShare reads a flag's "5%" or "0.05".

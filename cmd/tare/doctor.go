@@ -63,7 +63,7 @@ that matter to a measurement. Changes nothing.`,
 					s.Caveats = append(s.Caveats, c.String())
 				}
 				if p.err != nil {
-					s.Reason, s.Hint = p.err.Error(), bench.HintOf(p.err)
+					s.Reason, s.Hint = p.reason(), bench.HintOf(p.err)
 				}
 				d.Platforms = append(d.Platforms, s)
 			}
@@ -84,10 +84,9 @@ func (a *app) printDiagnosis(d diagnosis) error {
 	for _, p := range d.Platforms {
 		// Nestings lack the same thing: it is said once.
 		if strings.Contains(p.Name, "@") && !p.Available {
-			_, why, _ := strings.Cut(p.Reason, ": ")
-			if outer := p.Name[strings.IndexByte(p.Name, '@'):] + why; !shown[outer] {
+			if outer := p.Name[strings.IndexByte(p.Name, '@'):] + p.Reason; !shown[outer] {
 				shown[outer] = true
-				fmt.Fprintf(w, "%s\tnot available\t\n  %s\n", nestingsLike(d.Platforms, p), why)
+				fmt.Fprintf(w, "%s\tnot available\t\n  %s\n", nestingsLike(d.Platforms, p), p.Reason)
 				if p.Hint != "" {
 					fmt.Fprintf(w, "  hint: %s\n", p.Hint)
 				}
@@ -146,10 +145,9 @@ func (a *app) printDiagnosis(d diagnosis) error {
 func nestingsLike(all []platformState, p platformState) string {
 	inner, outer, _ := strings.Cut(p.Name, "@")
 	names := []string{inner}
-	_, why, _ := strings.Cut(p.Reason, ": ")
 	for _, q := range all {
 		in, out, nested := strings.Cut(q.Name, "@")
-		if _, other, _ := strings.Cut(q.Reason, ": "); nested && in != inner && out == outer && other == why {
+		if nested && in != inner && out == outer && q.Reason == p.Reason {
 			names = append(names, in)
 		}
 	}

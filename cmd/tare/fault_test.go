@@ -28,7 +28,7 @@ func TestInterrupted(t *testing.T) {
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	p.ends(exitHost)
+	p.ends(exitUndecided)
 	p.says("interrupt", "hint: tare resume "+dir)
 	f.checkGone(t)
 	before := outcomes(t, dir)
@@ -68,7 +68,7 @@ func TestInterruptedEarly(t *testing.T) {
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	p.ends(exitHost)
+	p.ends(exitUndecided)
 	p.says("stopped before the first trial: interrupt", "hint: tare resume "+dir)
 	f.checkGone(t)
 	if n := len(outcomes(t, dir)); n != 0 {
@@ -96,7 +96,7 @@ func TestMaxTime(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "results")
 	p := start(t, state, "run", writeSpec(t, "native", cpuScene), "-o", dir, "--set", "timing.measure=10s", "--max-time", "1s")
 	run := p.await(runID)[1]
-	p.ends(exitHost)
+	p.ends(exitUndecided)
 	p.says("the time limit is over", "hint: tare resume "+dir)
 	footprintOf(t, state, run).checkGone(t)
 }

@@ -14,6 +14,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/image"
+	"tare/internal/kept"
 	"tare/internal/ledger"
 )
 
@@ -104,14 +105,21 @@ nesting builds otherwise; with --xen-hosts that of one that boots under Xen
 func (a *app) imageListCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "list", Short: "List the images on this host", Example: "  tare image list", Args: cobra.NoArgs,
+		Use: "list", Short: "List the images on this host, and what else is kept for the next run", Example: "  tare image list", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			infos, err := a.images(nil).List()
 			if err != nil {
 				return err
 			}
 			if asJSON {
+				if infos == nil {
+					infos = []image.Info{}
+				}
 				return writeJSON(a.stdout, infos)
+			}
+			things, err := kept.List(a.state)
+			if err != nil {
+				return err
 			}
 			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "DIGEST\tROLE\tCREATED\tSIZE\tFORMS")
@@ -122,6 +130,15 @@ func (a *app) imageListCommand() *cobra.Command {
 				}
 				forms := append([]string{"root"}, slices.Sorted(maps.Keys(i.Forms))...)
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Digest[:19], cmp.Or(i.Role, "golden"), i.Created.Format(time.DateTime), i.Size, strings.Join(forms, ", "))
+			}
+			if len(things) > 0 {
+				fmt.Fprintln(w, "\nALSO KEPT\tSIZE\tWHAT")
+			}
+			for _, t := range things {
+				fmt.Fprintf(w, "%s\t%s\t%s\n", t.Name, t.Size, t.What)
+			}
+			if len(infos)+len(things) > 0 {
+				fmt.Fprintf(w, "\nall in %s; tare image rm removes an image, tare clean --all everything here\n", a.state)
 			}
 			return w.Flush()
 		},

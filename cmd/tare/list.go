@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,9 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/experiment"
+	"tare/internal/host"
+	"tare/internal/plan"
+	"tare/internal/spec"
 	"tare/internal/workload"
 )
 
@@ -28,7 +32,7 @@ func (a *app) listCommand() *cobra.Command {
 			case "workloads":
 				return a.listWorkloads(asJSON)
 			}
-			return a.listExperiments(asJSON)
+			return a.listExperiments(c.Context(), asJSON)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
@@ -56,6 +60,7 @@ func (a *app) listPlatforms(asJSON bool) error {
 			fmt.Fprintf(a.stdout, "    %s=%s  %s\n", o.Name, strings.Join(o.Values, "|"), o.Doc)
 		}
 	}
+	fmt.Fprintln(a.stdout, "\nThe first value of an option is what holds where it is not named, such as docker[net=host,storage=volume].")
 	fmt.Fprintln(a.stdout, "\nNestings, written INNER@OUTER, each with its own options: docker[net=host]@qemu-tcg[cache=writeback]")
 	for _, outer := range rows {
 		var inner []string
@@ -110,14 +115,60 @@ func (a *app) listWorkloads(asJSON bool) error {
 	return nil
 }
 
-func (a *app) listExperiments(asJSON bool) error {
-	infos := experiment.List()
+func (a *app) listExperiments(ctx context.Context, asJSON bool) error {
+	type row struct {
+		experiment.Info
+		// Estimate is how long it would take here, in seconds, and Platforms the
+		// platforms that it would measure; absent if it cannot be planned.
+		Estimate  float64  `json:"estimate_s,omitempty"`
+		Platforms []string `json:"platforms,omitempty"`
+	}
+	var rows []row
+	plans := a.planner(ctx)
+	for _, e := range experiment.List() {
+		r := row{Info: e}
+		if p, err := plans(e.Name); err == nil {
+			r.Estimate = p.Estimate
+			for _, s := range p.Scenes {
+				if name := s.Platform.String(); !slices.Contains(r.Platforms, name) {
+					r.Platforms = append(r.Platforms, name)
+				}
+			}
+		}
+		rows = append(rows, r)
+	}
 	if asJSON {
-		return writeJSON(a.stdout, infos)
+		return writeJSON(a.stdout, rows)
 	}
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	for _, e := range infos {
-		fmt.Fprintf(w, "%s\t%s\n", e.Name, e.Title)
+	fmt.Fprintln(w, "NAME\tPLATFORMS HERE\tABOUT\tQUESTION")
+	for _, r := range rows {
+		platforms, took := "–", "–"
+		if r.Estimate > 0 {
+			platforms, took = fmt.Sprint(len(r.Platforms)), plan.Duration(r.Estimate)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Name, platforms, took, r.Title)
 	}
 	return w.Flush()
+}
+
+// planner plans built-in experiments as they would be run here.
+func (a *app) planner(ctx context.Context) func(name string) (*bench.Plan, error) {
+	facts, err := host.Read("/", a.state)
+	if err != nil {
+		return func(string) (*bench.Plan, error) { return nil, err }
+	}
+	in := plan.Inputs{Host: planHost(facts), Words: a.vocabulary()}
+	in.Available, in.Skips = offer(a.checkAll(ctx, runCheckDeadline))
+	return func(name string) (*bench.Plan, error) {
+		text, err := experiment.Find(name)
+		if err != nil {
+			return nil, err
+		}
+		e, err := spec.Parse(name+".yaml", text, nil, in.Words)
+		if err != nil {
+			return nil, err
+		}
+		return plan.Make(e, in)
+	}
 }

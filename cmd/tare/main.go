@@ -4,12 +4,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -17,36 +18,6 @@ import (
 	"tare/internal/bench"
 	"tare/internal/spec"
 )
-
-// Exit statuses.
-const (
-	exitDone       = 0
-	exitRegression = 1  // a gate found a regression
-	exitUndecided  = 2  // the results do not decide
-	exitInvalid    = 3  // a bad specification, an unfair comparison
-	exitHost       = 4  // the host or a platform failed
-	exitUsage      = 64 // the command line
-)
-
-// statusError ends the program with a status other than its error implies.
-type statusError struct {
-	status int
-	err    error // nil to end without a message
-}
-
-func (e *statusError) Error() string {
-	if e.err == nil {
-		return fmt.Sprintf("exit status %d", e.status)
-	}
-	return e.err.Error()
-}
-
-func (e *statusError) Unwrap() error { return e.err }
-
-// usageError is a mistake on the command line.
-func usageError(format string, args ...any) error {
-	return &statusError{exitUsage, fmt.Errorf(format, args...)}
-}
 
 // app is what every verb shares.
 type app struct {
@@ -73,32 +44,6 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	return a.status(root.ExecuteContext(ctx))
 }
 
-// status prints an error with its hint and maps it to an exit status.
-func (a *app) status(err error) int {
-	if err == nil {
-		return exitDone
-	}
-	var s *statusError
-	isStatus := errors.As(err, &s)
-	var faults spec.Errors
-	switch {
-	case errors.As(err, &faults):
-		fmt.Fprintln(a.stderr, faults.Text())
-	case !isStatus || s.err != nil:
-		fmt.Fprintf(a.stderr, "tare: %v\n", err)
-		if h := bench.HintOf(err); h != "" {
-			fmt.Fprintf(a.stderr, "hint: %s\n", h)
-		}
-	}
-	switch {
-	case isStatus:
-		return s.status
-	case errors.Is(err, bench.ErrInvalid):
-		return exitInvalid
-	}
-	return exitHost
-}
-
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:     "tare",
@@ -108,9 +53,7 @@ func (a *app) command() *cobra.Command {
 containers and in virtual machines, from one image and under one clock, watches
 guest, layer and host at the same time, and says how sure it is.
 
-Exit status: 0 done; 1 a gate found a regression; 2 the results do not decide;
-3 invalid (a bad specification, an unfair comparison); 4 the host or a platform
-failed; 64 usage.`,
+` + statusTable,
 		Example:       "  tare doctor\n  tare run quick\n  tare report results/ID",
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -123,7 +66,9 @@ failed; 64 usage.`,
 		a.state, err = filepath.Abs(a.state)
 		return err
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &statusError{exitUsage, err} })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return &statusError{exitUsage, fmt.Errorf("%w%w", err, bench.Hint("see "+c.CommandPath()+" --help"))}
+	})
 	root.AddCommand(
 		a.doctorCommand(), a.listCommand(), a.imageCommand(), a.planCommand(), a.runCommand(),
 		a.resumeCommand(), a.reportCommand(), a.compareCommand(), a.gateCommand(),
@@ -133,14 +78,30 @@ failed; 64 usage.`,
 	return root
 }
 
-// usageStatus makes a wrong number of arguments a usage error, for c and below.
+// usageStatus makes a wrong number of arguments a usage error, for c and below,
+// and names the nearest of the words that would do.
 func usageStatus(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
-			if err := check(c, args); err != nil {
-				return &statusError{exitUsage, fmt.Errorf("%w%w", err, bench.Hint("see "+c.CommandPath()+" --help"))}
+			err := check(c, args)
+			if err == nil {
+				return nil
 			}
-			return nil
+			words := slices.Clone(c.ValidArgs)
+			for _, sub := range c.Commands() {
+				if sub.IsAvailableCommand() {
+					words = append(words, sub.Name())
+				}
+			}
+			if said := err.Error(); strings.HasPrefix(said, "accepts ") || strings.HasPrefix(said, "requires ") {
+				_, wanted, _ := strings.Cut(c.Use, " ")
+				err = fmt.Errorf("%s takes %s; %s given", c.CommandPath(), wanted, are(len(args), "argument"))
+			} else if len(args) > 0 {
+				if n := spec.Nearest(args[0], words); n != "" && n != args[0] {
+					err = fmt.Errorf("%w; did you mean %q?", err, n)
+				}
+			}
+			return &statusError{exitUsage, fmt.Errorf("%w%w", err, bench.Hint("see "+c.CommandPath()+" --help"))}
 		}
 	}
 	for _, sub := range c.Commands() {

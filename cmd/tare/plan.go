@@ -37,6 +37,32 @@ func (r *request) flags(c *cobra.Command) {
 	c.Flags().Uint64Var(&r.seed, "seed", 0, "seed of the order of trials (default: chosen and recorded)")
 }
 
+// check is an error if the platforms on the command line are none or unknown.
+func (r *request) check(a *app, c *cobra.Command) error {
+	if !c.Flags().Changed("platforms") {
+		return nil
+	}
+	if r.platforms = joinOptions(r.platforms); len(r.platforms) == 0 {
+		return errNoPlatform()
+	}
+	return a.known(r.platforms)
+}
+
+func errNoPlatform() error {
+	return usageError("--platforms: none is named%w", bench.Hint("such as --platforms native,docker[net=host]; tare list platforms shows them"))
+}
+
+// known is an error unless each is a platform as a specification names it.
+func (a *app) known(platforms []string) error {
+	words := a.vocabulary()
+	for _, p := range platforms {
+		if err := spec.CheckPlatform(p, words); err != nil {
+			return fmt.Errorf("--platforms %s: %w", strings.Join(platforms, ","), err)
+		}
+	}
+	return nil
+}
+
 // overrides are the --set arguments, with --platforms as one of them.
 func (r *request) overrides() []string {
 	if len(r.platforms) == 0 {
@@ -98,6 +124,15 @@ func (r *request) read() (file string, text []byte, err error) {
 			bench.Hint("name a YAML file, or a built-in experiment: tare list experiments"))
 	}
 	text, err = experiment.Find(r.name)
+	if err != nil {
+		var names []string
+		for _, info := range experiment.List() {
+			names = append(names, info.Name)
+		}
+		if n := spec.Nearest(r.name, names); n != "" {
+			err = fmt.Errorf("there is no file %s and no built-in experiment of that name; did you mean %q?%w: %w", r.name, n, bench.Hint(bench.HintOf(err)), bench.ErrInvalid)
+		}
+	}
 	return r.name + ".yaml", text, err
 }
 
@@ -134,7 +169,7 @@ func (a *app) plan(ctx context.Context, r *request, trial func(*spec.Experiment)
 	found := a.checkAll(ctx, runCheckDeadline)
 	in := plan.Inputs{
 		Seed:  r.seed,
-		Host:  plan.Host{CPUs: facts.Usable, Memory: facts.Memory, LLC: facts.LLC, DiskFree: facts.DiskFree, Pids: host.MaxTasks("/")},
+		Host:  planHost(facts),
 		Words: words,
 	}
 	in.Available, in.Skips = offer(found)
@@ -148,6 +183,10 @@ func (a *app) plan(ctx context.Context, r *request, trial func(*spec.Experiment)
 		return nil, err
 	}
 	return &planned{p, text, e.MaxTime, facts, found}, nil
+}
+
+func planHost(f *host.Facts) plan.Host {
+	return plan.Host{CPUs: f.Usable, Memory: f.Memory, LLC: f.LLC, DiskFree: f.DiskFree, Pids: host.MaxTasks("/")}
 }
 
 // checkFiles is an error for a file a workload wants copied that is not there:
@@ -174,7 +213,7 @@ func checkFiles(p *bench.Plan, llc bench.Bytes) error {
 					continue
 				}
 				if _, err := os.Stat(f.HostPath); err != nil {
-					return fmt.Errorf("scene %s: file to copy: %w: %w%w", s.Case, bench.ErrInvalid, err,
+					return fmt.Errorf("scene %s: file to copy: %w: %w%w", s.Case, err, bench.ErrInvalid,
 						bench.Hint("paths under files are relative to the directory tare is started in"))
 				}
 			}
@@ -187,7 +226,7 @@ func (a *app) planCommand() *cobra.Command {
 	var r request
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "plan SPEC",
+		Use:   "plan SPEC|NAME",
 		Short: "Show the trials an experiment would run, in order; run nothing",
 		Long: `Shows every trial of a specification in order, the seed, where each actor
 would run and the time it would take. SPEC is a YAML file or the name of a
@@ -196,9 +235,15 @@ built-in experiment.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			r.name, r.seeded = args[0], c.Flags().Changed("seed")
+			if err := r.check(a, c); err != nil {
+				return err
+			}
 			p, err := a.plan(c.Context(), &r, nil)
 			if err != nil {
 				return err
+			}
+			if err := checkFiles(p.Plan, p.facts.LLC); err != nil {
+				p.Warnings = append(p.Warnings, "it cannot run yet: "+bench.Reason(err))
 			}
 			if asJSON {
 				return writeJSON(a.stdout, p.Plan)

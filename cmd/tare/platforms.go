@@ -57,15 +57,39 @@ type checked struct {
 	err error
 }
 
-// checkAll checks every platform at once.
+// reason is why the platform cannot be used, without its name.
+func (c *checked) reason() string { return strings.TrimPrefix(bench.Reason(c.err), c.Name()+": ") }
+
+// checkAll checks every platform at once, and then the nestings in those that
+// can be used: in the others nothing can run.
 func (a *app) checkAll(ctx context.Context, limit time.Duration) []checked {
-	ps := append(a.platforms(), a.nestings()...)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	found := checkEach(ctx, limit, a.platforms())
+	without := map[string]error{}
+	for _, c := range found {
+		if c.err != nil {
+			without[c.Name()] = c.err
+		}
+	}
+	var inside []bench.Platform
+	var none []checked
+	for _, p := range a.nestings() {
+		_, outer, _ := strings.Cut(p.Name(), "@")
+		if err := without[outer]; err != nil {
+			none = append(none, checked{Platform: p, err: fmt.Errorf("%s: %w", p.Name(), err)})
+		} else {
+			inside = append(inside, p)
+		}
+	}
+	return append(append(found, checkEach(ctx, limit, inside)...), none...)
+}
+
+func checkEach(ctx context.Context, limit time.Duration, ps []bench.Platform) []checked {
 	found := make([]checked, len(ps))
 	var wg sync.WaitGroup
 	for i, p := range ps {
 		wg.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, limit)
-			defer cancel()
 			av, err := p.Check(ctx)
 			if ctx.Err() != nil && err != nil {
 				err = fmt.Errorf("no answer within %v: %w%w: %w", limit, bench.ErrUnavailable,
@@ -83,7 +107,7 @@ func offer(found []checked) (available map[string]bench.Availability, skips []be
 	available = map[string]bench.Availability{}
 	for _, c := range found {
 		if c.err != nil {
-			skips = append(skips, bench.Skip{Platform: c.Name(), Reason: c.err.Error(), Hint: bench.HintOf(c.err)})
+			skips = append(skips, bench.Skip{Platform: c.Name(), Reason: c.reason(), Hint: bench.HintOf(c.err)})
 			continue
 		}
 		available[c.Name()] = c.Availability

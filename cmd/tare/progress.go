@@ -90,7 +90,7 @@ func (g *progress) notify(e run.Event) {
 	if e.Ended != "" {
 		g.ended[e.Ended] = e.Trial.Block
 		g.erase()
-		fmt.Fprintln(g.w, clip(fmt.Sprintf("%s: ended after %d blocks", e.Ended, e.Trial.Block), g.width))
+		fmt.Fprintln(g.w, clip(fmt.Sprintf("%s: ended after %s", e.Ended, counted(e.Trial.Block, "block")), g.width))
 		g.draw()
 		return
 	}

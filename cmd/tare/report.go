@@ -18,6 +18,9 @@ func (a *app) reportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Report a run, finished or not, from what it stored",
+		Long: `Reports a run from what it stored; the run itself is not touched. The exit
+status is the one tare run ended with, in every format: 0 all headline effects
+are decided, 2 not all of them, 3 an unfair comparison, 4 a trial failed.`,
 		Example: `  tare report results/20260102-030405-abcd
   tare report results/20260102-030405-abcd --format html > report.html`,
 		Args: cobra.ExactArgs(1),
@@ -42,7 +45,7 @@ func (a *app) reportCommand() *cobra.Command {
 			if err := render(a.stdout, result); err != nil {
 				return err
 			}
-			return unfairStatus(result)
+			return a.resultStatus(args[0], result)
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "in text, every metric and not only the headline ones")

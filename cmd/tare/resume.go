@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +18,8 @@ func (a *app) resumeCommand() *cobra.Command {
 		Short: "Go on with a run that was stopped",
 		Long: `Runs the trials of a run that have no outcome yet, in the planned order, and
 reports. Finished trials, failed ones among them, are kept as they are. A
-stopping rule decides as if the run had not been stopped.`,
+stopping rule decides as if the run had not been stopped. A part of the
+self-test ends as it would have: with its finding, kept in the certificate.`,
 		Example: "  tare resume results/20260102-030405-abcd",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -39,10 +38,18 @@ func (a *app) resume(ctx context.Context, dir string, m manner) error {
 	if err := needRoot("resume"); err != nil {
 		return err
 	}
-	r, finished, err := store.OpenForResume(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%w%w", err, bench.Hint("give the folder that tare run wrote, such as results/ID"))
+	if m.end == nil {
+		args, err := a.selftestAgain(dir, m)
+		if err != nil {
+			return err
+		}
+		if args != nil {
+			again := (&app{stdout: a.stdout, stderr: a.stderr}).command()
+			again.SetArgs(args)
+			return again.ExecuteContext(ctx)
+		}
 	}
+	r, finished, err := store.OpenForResume(dir)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,10 @@ func (a *app) runCommand() *cobra.Command {
 		Short: "Run an experiment and report what isolation costs",
 		Long: `Runs an experiment: a YAML file, or a built-in one by name (tare list
 experiments). Every trial is stored as soon as it is finished, so a run that is
-stopped can be resumed.`,
+stopped, by Ctrl-C or --max-time, can be resumed.
+
+Exit status: 0 every headline effect is decided; 2 not all of them, or the run was
+stopped; 3 the specification is invalid or a comparison unfair; 4 a trial failed.`,
 		Example: `  tare run quick
   tare run quick --platforms native,docker --set blocks=10
   tare run my.yaml -o results/mine --seed 7 --max-time 1h`,
@@ -44,6 +47,9 @@ stopped can be resumed.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			r.name, r.seeded = args[0], c.Flags().Changed("seed")
 			if err := m.check(); err != nil {
+				return err
+			}
+			if err := r.check(a, c); err != nil {
 				return err
 			}
 			return a.run(c.Context(), &r, out, m)
@@ -66,8 +72,6 @@ type manner struct {
 	end func(*store.Run) error
 	// beside starts what is to run beside a trial; nil for nothing. See run.Runner.
 	beside func(*session, context.Context, *bench.Scene) ([]bench.Process, func(), error)
-	// again goes on with a stopped run; empty for tare resume.
-	again string
 }
 
 func (m *manner) flags(c *cobra.Command) {
@@ -97,7 +101,11 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 		out = filepath.Join("results", id)
 	}
 	// A bad specification is found before anything is built or asked for.
-	if _, err := a.plan(ctx, r, nil); errors.Is(err, bench.ErrInvalid) {
+	before, err := a.plan(ctx, r, nil)
+	if err == nil {
+		err = checkFiles(before.Plan, before.facts.LLC)
+	}
+	if errors.Is(err, bench.ErrInvalid) {
 		return err
 	}
 	release, err := a.claim(ctx)
@@ -139,7 +147,7 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	defer run.Close()
 	fmt.Fprintf(a.stderr, "run %s: %s; results in %s\n", id, extent(p.Plan), out)
 	for _, s := range p.Skipped {
-		fmt.Fprintf(a.stderr, "left out: %s: %s\n", s.Platform, strings.TrimPrefix(s.Reason, s.Platform+": "))
+		fmt.Fprintf(a.stderr, "left out: %s: %s\n", s.Platform, s.Reason)
 		if s.Hint != "" {
 			fmt.Fprintf(a.stderr, "  hint: %s\n", s.Hint)
 		}
@@ -181,7 +189,7 @@ func extent(p *bench.Plan) string {
 		return fmt.Sprintf("at most %d trials in %d to %d blocks, until intervals are within ±%g%%, seed %d, about %s to %s",
 			len(p.Trials), u.Min, u.Max, 100*u.Interval, p.Seed, took(plan.LeastEstimate(p)), took(p.Estimate))
 	}
-	return fmt.Sprintf("%d trials in %d blocks, seed %d, about %s", len(p.Trials), p.Blocks, p.Seed, took(p.Estimate))
+	return fmt.Sprintf("%s in %s, seed %d, about %s", counted(len(p.Trials), "trial"), counted(p.Blocks, "block"), p.Seed, took(p.Estimate))
 }
 
 // carryOut measures what is not finished and reports, also when the run was
@@ -193,29 +201,36 @@ func (a *app) carryOut(ctx context.Context, r *store.Run, found []checked, img *
 		ctx, cancel = context.WithTimeoutCause(ctx, m.maxTime, errTimeUp)
 		defer cancel()
 	}
-	goOn := bench.Hint(cmp.Or(m.again, "tare resume "+r.Dir()))
+	goOn := bench.Hint("tare resume " + r.Dir())
 	s, err := a.openSession(ctx, r.Header().Run, r.Plan(), found, img, led)
 	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("stopped before the first trial: %w%w: %w", context.Cause(ctx), goOn, err)
+		return &statusError{exitUndecided, fmt.Errorf("stopped before the first trial: %w%w: %w", context.Cause(ctx), goOn, err)}
 	}
 	if err != nil {
 		return err
 	}
 	err = a.measure(ctx, s, r, finished, m)
 	cerr := s.close()
-	if err != nil && ctx.Err() == nil {
-		return errors.Join(err, cerr)
+	switch {
+	case err == nil:
+		return worst(cerr, a.finish(r, m))
+	case ctx.Err() == nil:
+		return worst(err, cerr)
 	}
-	if err != nil {
-		err = fmt.Errorf("%w%w", err, goOn)
+	stopped := &statusError{exitUndecided, fmt.Errorf("%w%w", err, goOn)}
+	if m.end == nil {
+		result, err := a.publish(r, m)
+		if err == nil {
+			stopped.status = max(stopped.status, statusOf(a.resultStatus(r.Dir(), result)))
+		}
+		return worst(stopped, cerr, err)
 	}
-	if m.end != nil {
-		return errors.Join(err, cerr, m.end(r))
+	ended := m.end(r)
+	if context.Cause(ctx) == errTimeUp { // what was found until then decides
+		a.say(stopped)
+		return worst(cerr, ended)
 	}
-	if rerr := a.publish(r, m); rerr != nil || err != nil {
-		return errors.Join(err, cerr, rerr)
-	}
-	return errors.Join(cerr, a.verdict(r, m))
+	return worst(stopped, cerr, ended)
 }
 
 // finish ends a run every trial of which has an outcome.
@@ -223,94 +238,43 @@ func (a *app) finish(r *store.Run, m manner) error {
 	if m.end != nil {
 		return m.end(r)
 	}
-	if err := a.publish(r, m); err != nil {
+	result, err := a.publish(r, m)
+	if err != nil {
 		return err
 	}
-	return a.verdict(r, m)
+	return a.resultStatus(r.Dir(), result)
 }
 
 // publish writes report.html and prints the table.
-func (a *app) publish(r *store.Run, m manner) error {
+func (a *app) publish(r *store.Run, m manner) (*overhead.Result, error) {
 	result, err := overhead.AnalyzeWith(r, overhead.Options{AllowUnfair: m.allowUnfair})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a.cite(result, r)
 	path := filepath.Join(r.Dir(), "report.html")
 	if err := writeReport(path, result); err != nil {
-		return err
+		return nil, err
 	}
 	if m.asJSON {
-		return writeJSON(a.stdout, result)
+		return result, writeJSON(a.stdout, result)
 	}
 	if err := renderText(a.stdout, result); err != nil {
-		return err
+		return nil, err
 	}
 	fmt.Fprintln(a.stdout)
 	if result.SelfTest == nil {
 		fmt.Fprintln(a.stdout, "no self-test on this host: run tare selftest")
 	}
 	_, err = fmt.Fprintf(a.stdout, "report: %s\n", path)
-	return err
-}
-
-// verdict is the exit status a finished run deserves.
-func (a *app) verdict(r *store.Run, m manner) error {
-	result, err := overhead.AnalyzeWith(r, overhead.Options{AllowUnfair: m.allowUnfair})
-	if err != nil {
-		return err
-	}
-	if n := result.Trials.Failed; n > 0 {
-		return &statusError{exitHost, fmt.Errorf("%d of %d trials failed: see the report", n, result.Trials.Planned)}
-	}
-	if err := unfairStatus(result); err != nil {
-		return err
-	}
-	if n := undecided(result); n > 0 {
-		more := fmt.Sprintf("--set blocks=%d", max(10, 3*result.Blocks))
-		if u := result.Until; u != nil {
-			more = fmt.Sprintf("--set until.interval=%.2g%%, --set until.max=%d", 50*u.Interval, min(1000, 3*u.Max))
-		}
-		fmt.Fprintf(a.stderr, "%d effects are undecided: more blocks or a quieter host may decide them (%s)\n", n, more)
-		return &statusError{status: exitUndecided}
-	}
-	return nil
-}
-
-// undecided counts the headline effects the results do not decide. Of cases
-// that are set against others on the same platform these are the ones asked for.
-func undecided(r *overhead.Result) int {
-	n := 0
-	within := r.Relative.Cases()
-	if r.Relative != nil {
-		for _, row := range r.Relative.Rows {
-			for _, cell := range row.Cells {
-				if cell != nil && row.Metric.Headline && cell.DNF == 0 &&
-					(cell.Effect.Verdict == overhead.Inconclusive || cell.Effect.Verdict == overhead.Refused) {
-					n++
-				}
-			}
-		}
-	}
-	for _, c := range r.Cases {
-		if within[c.Name] {
-			continue
-		}
-		for _, row := range c.Rows {
-			if row.Metric.Headline && row.Effect != nil && row.DNF == 0 &&
-				(row.Effect.Verdict == overhead.Inconclusive || row.Effect.Verdict == overhead.Refused) {
-				n++
-			}
-		}
-	}
-	return n
+	return result, err
 }
 
 func (a *app) header(id string, r *request, p *planned, img *image.Image) store.Header {
 	h := store.Header{
 		Run: id, Tare: version, Agent: version, Image: img.Digest(), Programs: img.Manifest().Programs,
 		Platforms: map[string]store.Platform{}, Started: time.Now().UTC().Format(time.RFC3339),
-		Command: append([]string{"tare"}, os.Args[1:]...), Spec: r.name, Set: r.overrides(),
+		Command: a.asked(), Spec: r.name, Set: r.overrides(),
 	}
 	for _, c := range p.found {
 		if c.err == nil {
@@ -319,6 +283,14 @@ func (a *app) header(id string, r *request, p *planned, img *image.Image) store.
 	}
 	h.ObserverCPUs = plan.Observer(p.facts.Usable)
 	return h
+}
+
+// asked is the command that repeats what is under way.
+func (a *app) asked() []string {
+	if a.repeat != nil {
+		return a.repeat
+	}
+	return append([]string{"tare"}, os.Args[1:]...)
 }
 
 // newID names a run: its day and time and four letters, so that two runs of one

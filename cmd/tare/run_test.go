@@ -21,7 +21,7 @@ func TestRun(t *testing.T) {
 		t.Error("the run's network namespace is not where the test looks for it")
 	}
 	p.ends(exitUndecided) // one block decides nothing
-	p.says("6 trials in 1 blocks, seed 5", "undecided", "more blocks")
+	p.says("6 trials in 1 block, seed 5", "undecided", "more blocks")
 	f.checkGone(t)
 
 	all := outcomes(t, dir)

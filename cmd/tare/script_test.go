@@ -64,7 +64,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 
 func synthetic(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
-		ts.Fatalf("usage: synthetic DIR [MISSING] [seed=N] [blocks=N] [noise=SD] [fail=EVERY] [PLATFORM=FACTOR]...")
+		ts.Fatalf("usage: synthetic DIR [MISSING] [seed=N] [blocks=N] [noise=SD] [fail=EVERY] [cases=N] [PLATFORM=FACTOR]...")
 	}
 	o := storetest.Options{Cases: []string{"cpu", "startup"}, Blocks: 4, Seconds: 2, FailEvery: 7, Ratio: maps.Clone(storetest.DefaultRatio)}
 	for _, arg := range args[1:] {
@@ -85,6 +85,8 @@ func synthetic(ts *testscript.TestScript, neg bool, args []string) {
 			o.Noise = v
 		case "fail":
 			o.FailEvery = int(v)
+		case "cases":
+			o.Cases = o.Cases[:int(v)]
 		default:
 			o.Ratio[name] *= v
 		}

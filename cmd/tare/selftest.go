@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -41,6 +40,7 @@ func (a *app) selftestCommand() *cobra.Command {
 	parts := a.selftestParts()
 	c := a.selftestAllCommand("selftest", parts)
 	c.AddCommand(a.selftestAllCommand("all", a.selftestParts()))
+	c.AddCommand(a.selftestShowCommand())
 	for _, p := range parts {
 		c.AddCommand(p.command)
 	}
@@ -54,44 +54,36 @@ func (k *keeping) forceFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&k.force, "force", false, "put a smaller finding in the place of a larger one in the certificate")
 }
 
-// keep prints a part's finding and puts it into the certificate. The error says
-// which claims surely do not hold.
+// keep prints a part's finding and puts it into the certificate. The error is
+// the status that its claims deserve.
 func (a *app) keep(f *selftest.Finding, o selftest.Origin, h host.Facts, k keeping) error {
-	if a.repeat != nil {
-		o.Command = a.repeat
+	print := func() error { return printFinding(a.stdout, f) }
+	if k.asJSON {
+		print = func() error { return writeJSON(a.stdout, f.Data) }
 	}
+	if err := print(); err != nil {
+		return err
+	}
+	if err := a.certify(f, o, h, k.force); err != nil {
+		return err
+	}
+	return claimStatus(f.Claims)
+}
+
+// certify puts a part's finding into the certificate.
+func (a *app) certify(f *selftest.Finding, o selftest.Origin, h host.Facts, force bool) error {
 	old, err := selftest.Read(a.certificateDir())
 	if err != nil {
 		return err
 	}
-	c, kept, err := old.Keep(f, o, h, k.force)
-	if err != nil {
-		return err
-	}
-	if err := c.Write(a.certificateDir()); err != nil {
-		return err
-	}
-	if k.asJSON {
-		err = writeJSON(a.stdout, f.Data)
-	} else {
-		err = printFinding(a.stdout, f)
-	}
+	c, kept, err := old.Keep(f, o, h, force)
 	if err != nil {
 		return err
 	}
 	if kept != "" {
 		fmt.Fprintln(a.stderr, kept+"; --force replaces it")
 	}
-	var broken []string
-	for _, claim := range f.Claims {
-		if claim.Held == selftest.No {
-			broken = append(broken, claim.Claim+", but found "+claim.Found)
-		}
-	}
-	if len(broken) > 0 {
-		return &statusError{exitHost, errors.New(strings.Join(broken, "; "))}
-	}
-	return nil
+	return c.Write(a.certificateDir())
 }
 
 // originOf is where a part comes from that was a run.
@@ -164,8 +156,11 @@ STATE/selftest/certificate.json and .html, which reports of runs on this host
 cite. It ends with the table of all that is promised and what was found.
 
 Each part gets its share of the time that is left; what does not fit is left out
-and says so. Exit status 4 if something promised surely does not hold.`,
-		Example: "  tare selftest aa\n  tare selftest\n  tare selftest all --max-time 1h",
+and says so. A part that was stopped goes on with tare resume.
+
+Exit status: 0 every claim holds; 2 one is open or not measured; 4 one surely
+does not hold, or a part failed.`,
+		Example: "  tare selftest aa\n  tare selftest\n  tare selftest all --max-time 1h\n  tare selftest show",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if limit <= 0 {
@@ -202,11 +197,33 @@ func (a *app) selftestAll(ctx context.Context, parts []selftestPart, limit time.
 		p.command.SetContext(ctx)
 		err := p.command.RunE(p.command, nil)
 		fmt.Fprintln(a.stdout)
-		if err != nil && !errors.Is(err, errTimeUp) {
-			a.status(err)
-			broken = errors.Join(broken, fmt.Errorf("%s: %w", p.command.Name(), err))
+		a.say(err)
+		if err != nil && statusOf(err) != exitUndecided {
+			broken = &statusError{exitHost, fmt.Errorf("not every part of the self-test passed")}
 		}
 	}
+	if ctx.Err() != nil {
+		broken = worst(broken, &statusError{exitUndecided, fmt.Errorf("stopped: %w", context.Cause(ctx))})
+	}
+	return worst(broken, a.showCertificate())
+}
+
+func (a *app) selftestShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show",
+		Short: "Show what is promised and what was found on this host; measure nothing",
+		Long: `Prints the table that tare selftest ends with, from the certificate of this host.
+
+Exit status: 0 every claim holds; 2 one is open or not measured; 4 one surely
+does not hold.`,
+		Example: "  tare selftest show",
+		Args:    cobra.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return a.showCertificate() },
+	}
+}
+
+// showCertificate prints the certificate; the error is the status it deserves.
+func (a *app) showCertificate() error {
 	c, err := selftest.Read(a.certificateDir())
 	if err != nil {
 		return err
@@ -214,10 +231,18 @@ func (a *app) selftestAll(ctx context.Context, parts []selftestPart, limit time.
 	if err := a.printCertificate(c); err != nil {
 		return err
 	}
-	if broken != nil {
-		return &statusError{exitHost, fmt.Errorf("not every part of the self-test passed")}
+	if facts, err := host.Read("/", a.state); err == nil && c != nil && !c.OfHost(facts) {
+		fmt.Fprintf(a.stderr, "! this certificate is of another host or kernel: %s, %s\n", c.Host.Hostname, c.Host.Kernel)
 	}
-	return ctx.Err()
+	var claims []selftest.Claim
+	for _, p := range selftest.Parts() {
+		if s := c.Section(p); s != nil {
+			claims = append(claims, s.Claims...)
+		} else {
+			claims = append(claims, selftest.Claim{Held: selftest.Open})
+		}
+	}
+	return claimStatus(claims)
 }
 
 // printCertificate prints every section's claims.
@@ -233,7 +258,7 @@ func (a *app) printCertificate(c *selftest.Certificate) error {
 			rows = append(rows, []string{string(p), claim.Claim, claim.Found, string(claim.Held), s.Rests(), fmt.Sprintf("%.10s", s.Date)})
 		}
 	}
-	if err := printTable(a.stdout, []string{"part", "claim", "found", "holds", "rests on", "date"}, rows); err != nil {
+	if err := printTable(a.stdout, []string{"part", "claim", "found", "holds", "rests on", "date"}, rows); err != nil || c == nil {
 		return err
 	}
 	_, err := fmt.Fprintf(a.stdout, "\ncertificate: %s\n", filepath.Join(a.certificateDir(), "certificate.html"))

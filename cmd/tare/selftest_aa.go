@@ -3,11 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -42,41 +42,82 @@ func (t *trialSet) flagsOf(c *cobra.Command, platforms, cases, known []string, g
 	t.m.flags(c)
 }
 
-func (t *trialSet) check() error { return t.checkOf(selftest.Cases()) }
+func (t *trialSet) check(a *app) error { return t.checkOf(a, selftest.Cases()) }
 
-func (t *trialSet) checkOf(cases []string) error {
-	t.platforms = joinOptions(t.platforms)
+func (t *trialSet) checkOf(a *app, cases []string) error {
 	if t.group < 3 {
 		return usageError("--blocks %d: an interval needs at least 3", t.group)
-	}
-	for _, p := range t.platforms {
-		if strings.Contains(p, bench.AliasOption+"=") {
-			return usageError("--platforms %s: the self-test gives the second name itself", p)
-		}
 	}
 	for _, n := range t.cases {
 		if !slices.Contains(cases, n) {
 			return usageError("--cases %q: it is one of %s", n, strings.Join(cases, ", "))
 		}
 	}
+	if len(t.cases) == 0 {
+		return usageError("--cases: none is named; there are %s", strings.Join(cases, ", "))
+	}
+	return t.checkPlatforms(a)
+}
+
+// checkPlatforms looks at the platforms before the specification names each
+// several times.
+func (t *trialSet) checkPlatforms(a *app) error {
+	t.platforms = joinOptions(t.platforms)
+	if len(t.platforms) == 0 {
+		return errNoPlatform()
+	}
+	for _, p := range t.platforms {
+		if strings.Contains(p, bench.AliasOption+"=") {
+			return usageError("--platforms %s: the self-test gives the second name itself", p)
+		}
+	}
+	if err := a.known(t.platforms); err != nil {
+		return err
+	}
 	return t.m.check()
 }
 
 // trials begins the experiment, or goes on with it where its directory is there.
-func (a *app) trials(ctx context.Context, name string, text []byte, t *trialSet, end func(*store.Run) error) error {
+func (a *app) trials(ctx context.Context, part selftest.Part, text []byte, t *trialSet, end func(*store.Run) error) error {
 	t.m.end = end
-	if t.out == "" {
-		t.out = filepath.Join("results", newID(time.Now()))
-	}
-	t.m.again = "the same command with -o " + t.out
-	if _, err := os.Stat(filepath.Join(t.out, "run.json")); err == nil {
+	if _, err := os.Stat(filepath.Join(t.out, "run.json")); t.out != "" && err == nil {
 		if err := isRunOf(t.out, text); err != nil {
 			return err
 		}
 		return a.resume(ctx, t.out, t.m)
 	}
-	r := &request{name: name, text: text, set: t.set}
+	r := &request{name: selftestSpec + string(part), text: text, set: t.set}
 	return a.run(ctx, r, t.out, t.m)
+}
+
+// selftestSpec begins the name of a self-test's specification.
+const selftestSpec = "selftest-"
+
+// selftestAgain returns the command line that goes on with a run in dir which a
+// part of the self-test began; nil if none did.
+func (a *app) selftestAgain(dir string, m manner) ([]string, error) {
+	r, err := store.Open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("resume: %w", err)
+	}
+	h := r.Header()
+	if err := r.Close(); err != nil {
+		return nil, err
+	}
+	name, ok := strings.CutPrefix(h.Spec, selftestSpec)
+	if !ok || !slices.Contains(selftest.Parts(), selftest.Part(name)) {
+		return nil, nil
+	}
+	args := []string{"selftest", name}
+	// What the header says is obeyed only if it is that part of the self-test.
+	if words := h.Command[min(1, len(h.Command)):]; len(words) > 0 {
+		c, flags, err := (&app{}).command().Find(words)
+		if err == nil && c.CommandPath() == "tare selftest "+name {
+			args = append(args, flags...)
+		}
+	}
+	return append(args, "--state", a.state, "--output", dir, "--max-time", m.maxTime.String(),
+		fmt.Sprintf("--json=%t", m.asJSON), fmt.Sprintf("--verbose=%t", m.verbose), fmt.Sprintf("--allow-unfair=%t", m.allowUnfair)), nil
 }
 
 // isRunOf is an error unless the run in dir is of exactly this specification.
@@ -91,7 +132,7 @@ func isRunOf(dir string, text []byte) error {
 		return err
 	}
 	if !bytes.Equal(found, text) {
-		return usageError("-o %s: there is a run of something else, %q: go on with it by the command and flags that began it", dir, r.Plan().Experiment)
+		return usageError("-o %s: there is a run of something else, %q: go on with it by tare resume, or by the command and flags that began it", dir, r.Plan().Experiment)
 	}
 	return nil
 }
@@ -108,11 +149,11 @@ each "differs" is a mistake; the share of mistakes is given with its exact
 binomial interval. Intervals that exclude 1 are counted apart: 5 % of them are to
 be expected.
 
-Exit status 4 if the mistakes are surely more than 5 %.`,
+Exit status: 0 the claim holds; 2 it is open; 4 the mistakes are surely more than 5 %.`,
 		Example: "  tare selftest aa\n  tare selftest aa --comparisons 60 --cases startup,cpu -o aa --max-time 5m",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := t.check(); err != nil {
+			if err := t.check(a); err != nil {
 				return err
 			}
 			if comparisons < 1 {
@@ -123,7 +164,7 @@ Exit status 4 if the mistakes are surely more than 5 %.`,
 			if err != nil {
 				return err
 			}
-			return a.trials(c.Context(), "selftest-aa", text, &t, func(r *store.Run) error { return a.endAA(r, t) })
+			return a.trials(c.Context(), selftest.PartAA, text, &t, func(r *store.Run) error { return a.endAA(r, t) })
 		},
 	}
 	t.flags(c, []string{"native", "lxc", "docker"}, selftest.Cases(), 5)

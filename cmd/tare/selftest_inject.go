@@ -32,12 +32,12 @@ Runs are as many as --runs where the rule ends them after the fewest blocks; a
 noisy host has fewer. The pairs are given different limits on purpose, so
 the fairness audit, which would call them unfair, is left aside.
 
-Exit status 4 if 5 % is surely found in less than 90 % of the runs, or 10 % not
+Exit status: 0 every claim holds; 2 one is open; 4 if 5 % is surely found in less than 90 % of the runs, or 10 % not
 in all of them, or the mean is surely off by more than 1 %.`,
 		Example: "  tare selftest inject\n  tare selftest inject --cases cpu --slowdowns 5,10 --platforms native,docker --max-time 10m",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := t.checkOf(selftest.InjectCases()); err != nil {
+			if err := t.checkOf(a, selftest.InjectCases()); err != nil {
 				return err
 			}
 			if runs < 1 {
@@ -51,7 +51,7 @@ in all of them, or the mean is surely off by more than 1 %.`,
 			if err != nil {
 				return err
 			}
-			return a.trials(c.Context(), "selftest-inject", text, &t, func(r *store.Run) error { return a.endInject(r, t) })
+			return a.trials(c.Context(), selftest.PartInject, text, &t, func(r *store.Run) error { return a.endInject(r, t) })
 		},
 	}
 	t.group = selftest.Rule().Min

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -35,8 +36,13 @@ several starting blocks: when would each case have ended, how wide are the
 intervals, and how long did that take, against fixed numbers of blocks? Trials
 are shorter than those of quick, for there are ten times as many.
 
-With --run it measures nothing and replays the rule on runs that are there. Only
-the rule that specifications have by default enters the certificate.`,
+With --run it measures nothing and replays the rule on runs that are there,
+which needs no root. Only the rule that specifications have by default, against
+10 and 30 blocks, is promised and enters the certificate; another one is printed
+and not kept.
+
+Exit status: 0 the claims hold; 2 one is open, or the runs have too few blocks; 4
+one surely does not hold.`,
 		Example: `  tare selftest stop -o stop --max-time 10m
   tare selftest stop --run stop --interval 5%`,
 		Args: cobra.NoArgs,
@@ -49,15 +55,18 @@ the rule that specifications have by default enters the certificate.`,
 			if len(t.runs) > 0 {
 				return a.replayStop(u, &t)
 			}
+			if err := t.checkPlatforms(a); err != nil {
+				return err
+			}
 			text, err := experiment.Find("quick")
 			if err != nil {
 				return err
 			}
 			t.set = append([]string{
 				fmt.Sprintf("blocks=%d", u.Max), "timing.warmup=300ms", "timing.measure=1s", "timing.cooldown=100ms",
-				"platforms=[" + strings.Join(quoteAll(joinOptions(t.platforms)), ", ") + "]",
+				"platforms=[" + strings.Join(quoteAll(t.platforms), ", ") + "]",
 			}, t.set...)
-			return a.trials(c.Context(), "selftest-stop", text, &t.trialSet, func(r *store.Run) error { return a.endStop(u, &t, r) })
+			return a.trials(c.Context(), selftest.PartStop, text, &t.trialSet, func(r *store.Run) error { return a.endStop(u, &t, r) })
 		},
 	}
 	f := c.Flags()
@@ -92,6 +101,7 @@ func (t *stopTest) until() (bench.Until, error) {
 	return bench.Until{Interval: wanted, Min: t.min, Max: t.max, Looks: stats.Looks(t.min, t.max)}, t.m.check()
 }
 
+// replayStop replays the rule on runs that are there, which needs no root.
 func (a *app) replayStop(u bench.Until, t *stopTest) (err error) {
 	var runs []*store.Run
 	for _, dir := range t.runs {
@@ -105,6 +115,7 @@ func (a *app) replayStop(u bench.Until, t *stopTest) (err error) {
 	return a.endStop(u, t, runs...)
 }
 
+// endStop shows what the rule would have done in the runs, and keeps it.
 func (a *app) endStop(u bench.Until, t *stopTest, runs ...*store.Run) error {
 	var ran []selftest.Ran
 	for _, r := range runs {
@@ -115,11 +126,54 @@ func (a *app) endStop(u bench.Until, t *stopTest, runs ...*store.Run) error {
 		return err
 	}
 	f := s.Finding()
-	switch standard := u.Interval == 0.03 && u.Min == 5 && u.Max == 30 && slices.Equal(t.against, []int{10, 30}); {
-	case standard:
-		return a.keep(f, originOf(runs[0]), *runs[0].Host(), t.keeping)
-	case t.asJSON:
-		return writeJSON(a.stdout, s)
+	if t.asJSON {
+		err = writeJSON(a.stdout, s)
+	} else {
+		err = printFinding(a.stdout, f)
 	}
-	return printFinding(a.stdout, f)
+	if err != nil {
+		return err
+	}
+	if s.Whole < u.Max {
+		hint := fmt.Sprintf("measure a run with --set blocks=%d", u.Max)
+		if s.Whole >= max(u.Min, stats.MinPairs) {
+			hint += fmt.Sprintf(", or replay a rule that ends earlier: --max %d", s.Whole)
+		}
+		return &statusError{exitUndecided, fmt.Errorf("replay the stopping rule: it may need %d blocks, and only %d have an outcome of every trial%w",
+			u.Max, s.Whole, bench.Hint(hint))}
+	}
+	if !standard(u, t) {
+		fmt.Fprintln(a.stderr, "not kept: only the rule that specifications have by default, against 10 and 30 blocks, is promised and enters the certificate")
+		return nil
+	}
+	return worst(a.keepStop(f, t, runs[0]), claimStatus(f.Claims))
+}
+
+// keepStop puts the finding into the certificate, or says why not.
+func (a *app) keepStop(f *selftest.Finding, t *stopTest, r *store.Run) error {
+	old, err := selftest.Read(a.certificateDir())
+	if err != nil {
+		return err
+	}
+	why := ""
+	switch {
+	case old != nil && !old.OfHost(r.Host()) && !t.force:
+		why = "the run is of another host or kernel than the certificate; --force begins a new one"
+	default:
+		o := originOf(r)
+		o.Command = a.asked()
+		err := a.certify(f, o, *r.Host(), t.force)
+		if !errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+		why = err.Error() + "; root may write it"
+	}
+	fmt.Fprintf(a.stderr, "not kept: %s\n", why)
+	return nil
+}
+
+// standard reports whether the rule is the default one, against the usual designs.
+func standard(u bench.Until, t *stopTest) bool {
+	d := selftest.Rule()
+	return u.Interval == d.Interval && u.Min == d.Min && u.Max == d.Max && slices.Equal(t.against, []int{10, 30})
 }

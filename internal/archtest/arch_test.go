@@ -29,6 +29,7 @@ var allowed = map[string][]string{
 	"host":   {"bench", "cgroup", "proc"},
 	"guest":  {"agent", "bench", "serial"},
 	"image":  {"bench"},
+	"kept":   {"bench", "image"},
 	"meter":  {"bench", "meter/domain", "meter/idle", "proc"},
 	"store":  {"bench", "host"},
 

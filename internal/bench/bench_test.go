@@ -87,3 +87,16 @@ func TestThreadPart(t *testing.T) {
 		}
 	}
 }
+
+func TestReason(t *testing.T) {
+	for want, err := range map[string]error{
+		"x: unknown":                  fmt.Errorf("x: unknown: %w%w", ErrInvalid, Hint("y")),
+		"no answer: docker: killed":   fmt.Errorf("no answer: %w: %w", ErrUnavailable, fmt.Errorf("docker: killed: %w", ErrUnavailable)),
+		"not tried (it may lie)":      fmt.Errorf("%w (it may lie)", fmt.Errorf("not tried: %w", ErrUnavailable)),
+		`"x": invalid syntax, so bad`: fmt.Errorf(`"x": invalid syntax, so bad: %w`, ErrInvalid),
+	} {
+		if got := Reason(err); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -1,6 +1,9 @@
 package bench
 
-import "errors"
+import (
+	"errors"
+	"regexp"
+)
 
 // ErrUnavailable says that a platform, meter or program cannot be used on this
 // host. Wrap it with the reason, and a [Hint] saying what to do about it.
@@ -25,3 +28,10 @@ func HintOf(err error) string {
 	}
 	return ""
 }
+
+// kinds are the words of ErrUnavailable and ErrInvalid where they end a part of a text.
+var kinds = regexp.MustCompile(`: (?:unavailable|invalid)(: | \(|$)`)
+
+// Reason is err's text for people, without the words of ErrUnavailable and
+// ErrInvalid, which only say what kind of error it is.
+func Reason(err error) string { return kinds.ReplaceAllString(err.Error(), "$1") }

@@ -55,11 +55,8 @@ const (
 	ColCPUTasks = "cpu_tasks_s"
 	// ColIdleIRQ is the time that interrupts, soft ones included, took on CPUs
 	// that ran no task, all of the machine's; it is in neither tasks' nor idle
-	// time. ColIdleWake is what these CPUs took from leaving the idle state to the
-	// scheduler, part of which is idle time. ColIdleWakes counts how often a CPU left idle for a task.
-	ColIdleIRQ   = "idle_irq_s"
-	ColIdleWake  = "idle_wake_s"
-	ColIdleWakes = "idle_wakes"
+	// time.
+	ColIdleIRQ = "idle_irq_s"
 
 	ColMemUsed  = "mem_used_bytes"  // memory in use, page cache excluded
 	ColMemCache = "mem_cache_bytes" // page cache

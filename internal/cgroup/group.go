@@ -184,6 +184,11 @@ func (g *Group) Remove() error {
 	return nil
 }
 
+// End kills what is in the group and removes it.
+func (g *Group) End(ctx context.Context) error {
+	return errors.Join(g.Kill(ctx), g.Remove())
+}
+
 // prune removes the ancestors that are empty now; others may be using them.
 func (g *Group) prune() {
 	for up := g.name; up != "."; {

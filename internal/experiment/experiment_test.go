@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -104,6 +105,47 @@ func TestQuickIsQuick(t *testing.T) {
 			t.Errorf("cache of %s: %.0f s, memory measured: %v", llc, p.Estimate, memory)
 		}
 		t.Logf("cache of %s: %.0f s", llc, p.Estimate)
+	}
+}
+
+var perPlatform = regexp.MustCompile(`about\s+(\d+) (minutes|seconds) for each\s+platform`)
+
+// TestDurationsSaid holds the durations in the comments to what is planned.
+func TestDurationsSaid(t *testing.T) {
+	said := 0
+	for _, info := range experiment.List() {
+		m := perPlatform.FindStringSubmatch(info.Doc)
+		if m == nil {
+			continue
+		}
+		said++
+		text, err := experiment.Find(info.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := spec.Parse(info.Name+".yaml", text, nil, words())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := plan.Make(e, host())
+		if err != nil {
+			t.Fatal(err)
+		}
+		unit := map[string]float64{"minutes": 60, "seconds": 1}[m[2]]
+		n, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		platforms := map[string]bool{}
+		for _, s := range p.Scenes {
+			platforms[s.Platform.String()] = true
+		}
+		if got := p.Estimate / float64(len(platforms)); got < 0.8*n*unit || got > 1.2*n*unit {
+			t.Errorf("%s: %s is said, %.0f s are planned for each of %d platforms", info.Name, m[0], got, len(platforms))
+		}
+	}
+	if said != 4 {
+		t.Errorf("%d comments say how long it takes", said)
 	}
 }
 

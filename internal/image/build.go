@@ -63,7 +63,7 @@ func (s *Store) workDir() (dir string, finish func() error, err error) {
 		}
 	}
 	finish = func() error {
-		if err := removeTree(dir); err != nil || s.Ledger == nil {
+		if err := RemoveTree(dir); err != nil || s.Ledger == nil {
 			return err
 		}
 		return s.Ledger.Release(bench.KindDir, dir)

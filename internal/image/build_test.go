@@ -24,7 +24,7 @@ func TestGoldenForReal(t *testing.T) {
 	}
 	dir, err := os.MkdirTemp("/var/tmp", "tare-image-test-") // not tmpfs, as /tmp may be
 	must(t, err)
-	t.Cleanup(func() { must(t, removeTree(dir)) })
+	t.Cleanup(func() { must(t, RemoveTree(dir)) })
 	s := New(dir)
 	s.Ledger = &recorder{t: t, open: map[string]bool{}}
 	ctx := context.Background()

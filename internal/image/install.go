@@ -34,7 +34,7 @@ func (s *Store) install(ctx context.Context, work string) error {
 	if errors.Is(err, errDownload) && ctx.Err() == nil {
 		s.say("a download failed; trying once more")
 		for _, dir := range []string{"root", "kernel", "tmp"} {
-			if err := removeTree(filepath.Join(work, dir)); err != nil {
+			if err := RemoveTree(filepath.Join(work, dir)); err != nil {
 				return err
 			}
 		}
@@ -43,7 +43,7 @@ func (s *Store) install(ctx context.Context, work string) error {
 	if err != nil {
 		return err
 	}
-	return removeTree(filepath.Join(work, "tmp"))
+	return RemoveTree(filepath.Join(work, "tmp"))
 }
 
 // mmdebstrap runs the program once.

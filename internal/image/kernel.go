@@ -15,7 +15,7 @@ import (
 func (s *Store) unpackKernel(ctx context.Context, work string) (string, error) {
 	dir := filepath.Join(work, "kernel")
 	if s.Recipe.Kernel == "" {
-		return "", removeTree(dir)
+		return "", RemoveTree(dir)
 	}
 	pkg, err := theOne(dir, "*.deb")
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Store) unpackKernel(ctx context.Context, work string) (string, error) {
 	if err := os.Remove(pkg); err != nil {
 		return "", err
 	}
-	return release, removeTree(all)
+	return release, RemoveTree(all)
 }
 
 // depmod writes modules.dep, which the package leaves to its installation

@@ -9,10 +9,10 @@ import (
 	"tare/internal/bench"
 )
 
-// removeTree deletes a directory tree, unless something is mounted in it: to
+// RemoveTree deletes a directory tree, unless something is mounted in it: to
 // delete through a mount is to delete what is mounted, such as the host's own
 // /dev/shm that a build binds into its tree.
-func removeTree(dir string) error {
+func RemoveTree(dir string) error {
 	if err := unmounted(dir); err != nil {
 		return err
 	}

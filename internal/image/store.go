@@ -152,7 +152,7 @@ func (s *Store) List() ([]Info, error) {
 		}
 		dir := filepath.Join(s.images(), e.Name())
 		info := Info{Recipe: e.Name(), Current: dir == s.path() || dir == NewHosts(s.Dir).path()}
-		if info.Size, err = diskUsage(dir); err != nil {
+		if info.Size, err = DiskUsage(dir); err != nil {
 			return nil, fmt.Errorf("list images: %w", err)
 		}
 		i, err := s.open(dir)
@@ -235,22 +235,28 @@ func (s *Store) sweep() error {
 		return fmt.Errorf("sweep images: %w", err)
 	}
 	for _, dir := range stale {
-		if err := removeTree(dir); err != nil {
+		if err := RemoveTree(dir); err != nil {
 			return fmt.Errorf("sweep images: %w", err)
 		}
 	}
 	return nil
 }
 
-// diskUsage is the space the files below dir take on disk.
-func diskUsage(dir string) (bench.Bytes, error) {
+// DiskUsage is the space the files below dir take on disk; one that goes
+// meanwhile counts for nothing.
+func DiskUsage(dir string) (bench.Bytes, error) {
 	var n int64
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
 		var st unix.Stat_t
-		if err := unix.Lstat(path, &st); err != nil {
+		if err := unix.Lstat(path, &st); err == unix.ENOENT {
+			return nil
+		} else if err != nil {
 			return &fs.PathError{Op: "lstat", Path: path, Err: err}
 		}
 		n += st.Blocks * 512

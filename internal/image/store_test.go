@@ -394,7 +394,7 @@ func TestRemovalStopsAtMounts(t *testing.T) {
 		}
 		unmount := func() { unix.Unmount(dir, unix.MNT_DETACH) }
 		t.Cleanup(unmount)
-		if err := removeTree(filepath.Dir(dir)); err == nil || bench.HintOf(err) != "umount "+dir {
+		if err := RemoveTree(filepath.Dir(dir)); err == nil || bench.HintOf(err) != "umount "+dir {
 			t.Errorf("removal above the mount %s: %v, hint %q", dir, err, bench.HintOf(err))
 		}
 		if _, err := s.Build(context.Background()); err == nil && strings.Contains(dir, buildPrefix) {

@@ -39,7 +39,7 @@ func report(ctx context.Context, n *numbers) ([]figure, error) {
 		return nil, fmt.Errorf("make a run of a million samples: %w", err)
 	}
 	text, err := n.tare.command(ctx, "report", dir, "--format", "json").Output()
-	if err != nil {
+	if err := decided(err); err != nil {
 		return nil, fmt.Errorf("tare report: %w", err)
 	}
 	var r overhead.Result
@@ -55,7 +55,7 @@ func report(ctx context.Context, n *numbers) ([]figure, error) {
 	for range 5 {
 		cmd := n.tare.command(ctx, "report", dir, "--format", "html")
 		began := time.Now()
-		if err := cmd.Run(); err != nil {
+		if err := decided(cmd.Run()); err != nil {
 			return nil, fmt.Errorf("tare report: %w", err)
 		}
 		seconds = append(seconds, time.Since(began).Seconds())

@@ -32,8 +32,7 @@ func (t tare) run(ctx context.Context, dir, spec string) (*overhead.Result, erro
 	cmd := t.command(ctx, "run", file, "-o", filepath.Join(dir, "results"), "--json")
 	var out, words bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &words
-	const undecided = 2
-	if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != undecided {
+	if err := decided(cmd.Run()); err != nil {
 		return nil, fmt.Errorf("tare run: %w: %s", err, bytes.TrimSpace(words.Bytes()))
 	}
 	var r overhead.Result
@@ -44,6 +43,16 @@ func (t tare) run(ctx context.Context, dir, spec string) (*overhead.Result, erro
 		return nil, fmt.Errorf("tare run: not all was measured: %s", bytes.TrimSpace(words.Bytes()))
 	}
 	return &r, nil
+}
+
+// decided is err but for the status of results that do not decide, which is no
+// error here.
+func decided(err error) error {
+	const undecided = 2
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == undecided {
+		return nil
+	}
+	return err
 }
 
 // command is a command of tare that is interrupted, not killed, when ctx ends,

@@ -76,7 +76,7 @@ func (m *maker) estimate(e *spec.Experiment) {
 			needed = "up to %s may be needed"
 		}
 		m.plan.Warnings = append(m.plan.Warnings, fmt.Sprintf(needed+", more than max_time allows (%s): later blocks will be missing",
-			seconds(m.plan.Estimate), e.MaxTime))
+			Duration(m.plan.Estimate), e.MaxTime))
 	}
 }
 
@@ -92,8 +92,8 @@ func LeastEstimate(p *bench.Plan) float64 {
 	return least
 }
 
-// seconds writes a duration for people: 45 s, 6 min 20 s, 2 h 5 min.
-func seconds(s float64) string {
+// Duration writes seconds for people: 45 s, 6 min 20 s, 2 h 5 min.
+func Duration(s float64) string {
 	n := int(s + 0.5)
 	switch {
 	case n < 60:

@@ -21,11 +21,11 @@ func Render(w io.Writer, p *bench.Plan) error {
 		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(p.Question))
 	}
 	atMost, trials, blocks := "", counted(len(p.Trials), "trial"), counted(p.Blocks, "block")
-	took := "about " + seconds(p.Estimate)
+	took := "about " + Duration(p.Estimate)
 	if u := p.Until; u != nil {
 		atMost = "at most "
 		blocks = fmt.Sprintf("%d to %s", u.Min, blocks)
-		took = fmt.Sprintf("about %s (%d blocks) to %s (%d blocks)", seconds(LeastEstimate(p)), u.Min, seconds(p.Estimate), u.Max)
+		took = fmt.Sprintf("about %s (%d blocks) to %s (%d blocks)", Duration(LeastEstimate(p)), u.Min, Duration(p.Estimate), u.Max)
 	}
 	fmt.Fprintf(&b, "%s%s: %s, %s, %s\n", atMost, trials, counted(len(cases), "case"), counted(len(platforms), "platform"), blocks)
 	if u := p.Until; u != nil {

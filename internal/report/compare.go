@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"tare/internal/audit"
@@ -71,30 +72,45 @@ func changeCells(c *compare.Comparison, r *compare.Row) []string {
 	if ch.Holm != nil {
 		holm = number(*ch.Holm)
 	}
-	return []string{"  " + labelled(r.Platform, r.Label), ma, na, mb, nb, mid, bounds, p, holm, ch.Words}
+	words := ch.Words
+	if ch.Verdict == overhead.Unfair { // why stands below the tables, once for all rows
+		words = "no statement: the runs must not be compared"
+	}
+	return []string{"  " + labelled(r.Platform, r.Label), ma, na, mb, nb, mid, bounds, p, holm, words}
 }
 
-// differences says what was not the same in both runs, each once.
+// differences says what was not the same in both runs, each once for all the
+// platforms it is so on.
 func differences(out io.Writer, c *compare.Comparison) {
-	said := map[string]bool{}
-	say := func(of string, checks []audit.Check) {
+	of := map[string][]string{} // platforms by text
+	var order []string
+	say := func(platform string, checks []audit.Check) {
 		for _, k := range checks {
 			if k.State == audit.Same || k.State == audit.Unknown {
 				continue
 			}
-			text := fmt.Sprintf("%s%s: %s in A, %s in B: %s", of, k.Name, k.Baseline, k.Subject, k.Why)
-			if !said[text] {
-				if len(said) == 0 {
-					fmt.Fprintln(out, "\nNot the same in both runs:")
-				}
-				said[text] = true
-				paragraph(out, "  "+string(k.State)+": ", "    ", text)
+			text := fmt.Sprintf("%s: \x00%s: %s in A, %s in B: %s", k.State, k.Name, k.Baseline, k.Subject, k.Why)
+			if of[text] == nil {
+				order = append(order, text)
+			}
+			if !slices.Contains(of[text], platform) {
+				of[text] = append(of[text], platform)
 			}
 		}
 	}
 	say("", c.Checks)
 	for i := range c.Rows {
-		say(c.Rows[i].Platform+", ", c.Rows[i].Checks)
+		say(c.Rows[i].Platform, c.Rows[i].Checks)
+	}
+	if len(order) > 0 {
+		fmt.Fprintln(out, "\nNot the same in both runs:")
+	}
+	for _, text := range order {
+		state, what, _ := strings.Cut(text, "\x00")
+		if platforms := strings.Join(of[text], ", "); platforms != "" {
+			what = platforms + ": " + what
+		}
+		paragraph(out, "  "+state, "    ", what)
 	}
 	var unread []string
 	for _, k := range c.Checks {
@@ -124,7 +140,7 @@ func differences(out io.Writer, c *compare.Comparison) {
 // Gate writes a gate's decision for a terminal, the rows that do not pass first.
 func Gate(w io.Writer, g *compare.Gate) error {
 	out := bufio.NewWriter(w)
-	paragraph(out, "", "  ", strings.ToUpper(string(g.Decision))+": "+g.Why)
+	paragraph(out, "", "  ", strings.ToUpper(string(g.Decision))+": "+gateWords(g))
 	for _, d := range []compare.Decision{compare.Unfair, compare.Regression, compare.Undecided, compare.Pass} {
 		for i := range g.Rows {
 			r := &g.Rows[i]
@@ -145,4 +161,23 @@ func Gate(w io.Writer, g *compare.Gate) error {
 	paragraph(out, "", "  ", g.Method)
 	paragraph(out, "", "  ", g.Comparison.Method)
 	return out.Flush()
+}
+
+// gateWords is why the gate decides so: of several rows the first, for each is
+// told below.
+func gateWords(g *compare.Gate) string {
+	why, n := g.Why, 0
+	for i := range g.Rows {
+		r := &g.Rows[i]
+		if r.Decision != g.Decision || g.Decision == compare.Pass {
+			continue
+		}
+		if n++; n == 1 {
+			why = fmt.Sprintf("%s of %s on %s: %s", r.Metric.Name, r.Title, r.Platform, r.Why)
+		}
+	}
+	if n > 1 {
+		return fmt.Sprintf("%s; and %s more", why, plural(n-1, "row"))
+	}
+	return why
 }

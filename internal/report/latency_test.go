@@ -34,6 +34,15 @@ func curve(platform string, factor float64, shares ...float64) overhead.Latency 
 	return l
 }
 
+// A platform no launch of which finished has a dash in every column.
+func TestLatencyOfNothing(t *testing.T) {
+	var b bytes.Buffer
+	latencyText(&b, overhead.Case{Latency: []overhead.Latency{curve("native", 1, 0.9), {Histogram: "latency", Platform: "lxc", Why: "no launch finished"}}}, true)
+	if got := strings.Join(strings.Fields(b.String()), " "); !strings.Contains(got, "P50 P99.9 MAX REQUESTS native 1–1.01 us – 9 ms 1 000 000 lxc – – – – of all") || !strings.Contains(got, "RATIO BY LAUNCH P50 P99.9 native – – lxc – –") {
+		t.Error(b.String())
+	}
+}
+
 var curvePoints = regexp.MustCompile(`<polyline class="line c(\d) dash0" points="([^"]*)"`)
 
 // A nine is as wide as the next, and equal factors of time are equally high.

@@ -18,7 +18,8 @@ func latencyText(out io.Writer, c overhead.Case, detail bool) {
 		for _, name := range percentileNames(group) {
 			head = append(head, strings.ToUpper(name))
 		}
-		t.row(append(head, "MAX", "REQUESTS")...)
+		head = append(head, "MAX", "REQUESTS")
+		t.row(head...)
 		for _, l := range group {
 			cells := []string{"  " + labelled(l.Platform, l.Label)}
 			for _, p := range l.Percentiles {
@@ -27,7 +28,7 @@ func latencyText(out io.Writer, c overhead.Case, detail bool) {
 			if l.Max != nil {
 				cells = append(cells, duration(l.Max), thousands(fmt.Sprint(l.Requests)))
 			}
-			t.row(cells...)
+			t.row(filled(cells, len(head))...)
 		}
 		t.write(out)
 		paragraph(out, "  ", "  ", "of all requests of all launches together, known to the bins of "+gridOf(group))
@@ -64,9 +65,17 @@ func tailRatios(out io.Writer, group []overhead.Latency) {
 			}
 			cells = append(cells, text)
 		}
-		t.row(cells...)
+		t.row(filled(cells, len(head))...)
 	}
 	t.write(out)
+}
+
+// filled gives a row that lacks cells a dash for each.
+func filled(cells []string, n int) []string {
+	for len(cells) < n {
+		cells = append(cells, "–")
+	}
+	return cells
 }
 
 // curvesText draws each platform's percentiles on one logarithmic line of time.

@@ -184,9 +184,7 @@ func closing(out io.Writer, r *overhead.Result) {
 	}
 	if r.SelfTest != nil {
 		fmt.Fprintln(out)
-		for _, c := range r.SelfTest.Claims {
-			paragraph(out, "self-test: ", "  ", claimWords(c))
-		}
+		paragraph(out, "self-test of this program on this host: ", "  ", selfTestWords(r.SelfTest))
 	}
 }
 

@@ -11,7 +11,8 @@ func (s *Stopping) Finding() *Finding {
 	wanted := fmt.Sprintf("±%.3g %%", 100*s.Until.Interval)
 	if len(s.Rows) == 0 {
 		f.Short = fmt.Sprintf("%d blocks of %d", s.Whole, s.Until.Max)
-		f.Claims = []Claim{{"intervals within " + wanted + " in at most half the time of fixed numbers of blocks", "nothing yet", Open}}
+		f.Claims = []Claim{{"intervals within " + wanted + " in at most half the time of fixed numbers of blocks",
+			fmt.Sprintf("nothing yet: %d whole blocks, the rule may need %d", s.Whole, s.Until.Max), Open}}
 		return f
 	}
 	for k, a := range s.Against {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +18,8 @@ import (
 type decoder struct {
 	words Vocabulary
 	errs  Errors
+	// unread: of the experiment's platforms not all could be read, so that whether one is among them is not known.
+	unread bool
 }
 
 // fault returns err as one of ours; an error without a place is about the file.
@@ -123,7 +126,11 @@ func (d *decoder) boolean(n *node, into *bool) {
 	}
 	v, ok := n.value.(bool)
 	if !ok {
-		d.fail(n.place, "expected true or false, found %s", n.kindName())
+		hint := bench.Hint("")
+		if slices.Contains([]string{"yes", "no", "on", "off"}, strings.ToLower(n.text)) {
+			hint = "write true or false: since YAML 1.2 this is a text"
+		}
+		d.fail(n.place, "expected true or false, found %s%w", n.kindName(), hint)
 		return
 	}
 	*into = v

@@ -20,7 +20,7 @@ type Vocabulary struct {
 	Workloads []bench.Workload
 	// Fill checks a workload's parameters, fills in the defaults and gives every
 	// value its canonical form. An error that has the method ParamName() string
-	// is reported where that parameter was written.
+	// is reported where that parameter was written; several may be joined.
 	Fill func(w bench.Workload, p bench.Params) (bench.Params, error)
 	// Checks are the names of the fairness audit's checks.
 	Checks []string

@@ -21,7 +21,7 @@ func (d *decoder) inject(n *node, e *Experiment) {
 		if !ok {
 			continue
 		}
-		if !e.Platforms.Has(ref) {
+		if !d.among(e.Platforms, ref) {
 			d.fail(f["platform"].place, "%s is not among the platforms%w", ref, bench.Hint("add it to platforms"))
 		}
 		if slices.ContainsFunc(e.Inject, func(i Inject) bool { return i.Platform.String() == ref.String() }) {

@@ -9,7 +9,7 @@ import (
 
 // unknown says that a word is not among those that are, and names the nearest.
 func unknown(what, word string, words []string) error {
-	if n := nearest(word, words); n != "" {
+	if n := Nearest(word, words); n != "" {
 		return fmt.Errorf("unknown %s %q; did you mean %q?%w", what, word, n, oneOf(words))
 	}
 	return fmt.Errorf("unknown %s %q%w", what, word, oneOf(words))
@@ -23,13 +23,26 @@ func oneOf(words []string) bench.Hint {
 	return bench.Hint("one of: " + strings.Join(words, ", "))
 }
 
-// nearest returns the word closest to w, or "" when none is close: at most one
-// slip of the keyboard for every three letters.
-func nearest(w string, words []string) string {
+// Nearest returns the word closest to w, or "" when none is close: at most one
+// slip of the keyboard for every three letters, or else the only one that w is a
+// part of.
+func Nearest(w string, words []string) string {
 	best, at := "", max(1, len(w)/3)+1
 	for _, c := range words {
 		if d := slips(strings.ToLower(w), strings.ToLower(c)); d < at {
 			best, at = c, d
+		}
+	}
+	if best != "" || len(w) < 3 {
+		return best
+	}
+	for _, c := range words {
+		switch {
+		case !strings.Contains(strings.ToLower(c), strings.ToLower(w)):
+		case best != "":
+			return "" // not the only one
+		default:
+			best = c
 		}
 	}
 	return best

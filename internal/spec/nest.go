@@ -1,6 +1,8 @@
 package spec
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -18,6 +20,14 @@ func (d *decoder) platformWord(at Place, text string, extra ...string) (bench.Pl
 	cut := splitNest(text)
 	if cut < 0 {
 		return d.onePlatform(at, text, extra...)
+	}
+	switch inside, outside := strings.TrimSpace(text[:cut]), strings.TrimSpace(text[cut+1:]); {
+	case outside == "":
+		d.fail(at, "%q: no platform is named behind the @%w", text, bench.Hint(fmt.Sprintf("such as %s@qemu-tcg: INNER@OUTER", cmp.Or(inside, "docker"))))
+		return bench.PlatformRef{}, false
+	case inside == "":
+		d.fail(at, "%q: no platform is named before the @%w", text, bench.Hint("such as docker"+text[cut:]+": INNER@OUTER"))
+		return bench.PlatformRef{}, false
 	}
 	inner, ok := d.onePlatform(at.within(text, span{0, cut}), text[:cut])
 	if !ok {

@@ -13,16 +13,17 @@ const allReal = "all-real"
 
 // platforms reads a list of platforms: "native, docker[net=host]" or
 // [native, docker: {net: host}]. Options at their default are left out of the
-// references, so that one variant has one name.
-func (d *decoder) platforms(n *node, into *Platforms) {
+// references, so that one variant has one name. It reports whether all could be read.
+func (d *decoder) platforms(n *node, into *Platforms) bool {
 	if n == nil {
-		return
+		return true
 	}
 	if n.kind == mapping {
 		d.fail(n.place, "platforms are a list, found a mapping%w", bench.Hint("such as: platforms: native, docker[net=host]"))
-		return
+		return false
 	}
 	var p Platforms
+	before := len(d.errs)
 	seen := map[string]bool{}
 	add := func(at Place, ref bench.PlatformRef, ok bool) {
 		switch name := ref.String(); {
@@ -43,15 +44,30 @@ func (d *decoder) platforms(n *node, into *Platforms) {
 			continue
 		}
 		for _, w := range splitList(item.text) {
+			if w.from == w.to && strings.TrimSpace(item.text) == "" {
+				continue // said below
+			}
 			at := item.place.within(item.text, w)
 			ref, ok := d.platformWord(at, item.text[w.from:w.to], allReal)
 			add(at, ref, ok)
 		}
 	}
-	if len(p.Named) == 0 && !p.AllReal && len(d.errs) == 0 {
-		d.fail(n.place, "no platform is named")
+	if len(p.Named) == 0 && !p.AllReal && len(d.errs) == before {
+		d.fail(n.place, "no platform is named%w", bench.Hint("such as: platforms: native, docker[net=host]; leave the key out for all that are real here"))
 	}
 	*into = p
+	return len(d.errs) == before
+}
+
+// CheckPlatform is an error unless text names a platform as a specification
+// may, such as docker[net=host]@kvm. It wraps bench.ErrInvalid.
+func CheckPlatform(text string, v Vocabulary) error {
+	d := &decoder{words: v}
+	d.platformWord(Place{}, text, allReal)
+	if len(d.errs) > 0 {
+		return d.errs[0]
+	}
+	return nil
 }
 
 // platform reads one reference.
@@ -107,9 +123,14 @@ func (d *decoder) onePlatform(at Place, text string, extra ...string) (bench.Pla
 	if !bracket {
 		return ref, true
 	}
-	options, closed := strings.CutSuffix(strings.TrimSpace(rest), "]")
+	options, behind, closed := strings.Cut(rest, "]")
 	if !closed {
 		d.fail(at, "%q: the bracket is not closed", text)
+		return ref, false
+	}
+	if behind = strings.TrimSpace(behind); behind != "" {
+		d.fail(at, "%q: %q stands behind the options' bracket%w", text, behind,
+			bench.Hint("platforms are separated by commas; an outer platform follows @, such as docker[net=host]@qemu-tcg"))
 		return ref, false
 	}
 	for _, kv := range strings.Split(options, ",") {
@@ -132,6 +153,10 @@ func (d *decoder) platformName(at Place, name string, extra ...string) (*Platfor
 	var names []string
 	for _, w := range d.words.Platforms {
 		names = append(names, w.Name)
+	}
+	if name == "" {
+		d.fail(at, "a platform has no name%w", oneOf(append(names, extra...)))
+		return nil, false
 	}
 	d.fail(at, "%w", unknown("platform", name, append(names, extra...)))
 	return nil, false

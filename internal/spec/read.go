@@ -30,7 +30,7 @@ func (d *decoder) experiment(n *node) *Experiment {
 	d.name(f["name"], &e.Name)
 	d.text(f["title"], &e.Title)
 	d.text(f["question"], &e.Question)
-	d.platforms(f["platforms"], &e.Platforms)
+	d.unread = !d.platforms(f["platforms"], &e.Platforms)
 	d.replication(f["blocks"], f["until"], e)
 	d.seed(f["seed"], &e.Seed)
 	d.percent(f["margin"], &e.Margin)
@@ -62,7 +62,7 @@ func (d *decoder) experiment(n *node) *Experiment {
 	}
 	d.scenes(n, f["scenes"], e, base, shape)
 	if e.Blocks < 3 {
-		e.Warnings = append(e.Warnings, fmt.Sprintf("%d block(s): effects are given from 3 blocks on, so none will be", e.Blocks))
+		e.Warnings = append(e.Warnings, fmt.Sprintf("blocks: %d; effects are given from 3 blocks on, so none will be", e.Blocks))
 	}
 	return e
 }
@@ -78,11 +78,15 @@ func (d *decoder) baseline(n *node, e *Experiment) bench.PlatformRef {
 		return native
 	}
 	ref, ok := d.platform(n)
-	if ok && !e.Platforms.Has(ref) {
-		d.fail(n.place, "the baseline %s is not among the platforms%w", ref, bench.Hint("add it to platforms"))
+	if ok && !d.among(e.Platforms, ref) {
+		d.fail(n.place, "the baseline %s is not among the platforms%w", ref, bench.Hint("add it to platforms, or name another one as baseline"))
 	}
 	return ref
 }
+
+// among reports whether the platform is one of those, or may be meant by what
+// could not be read, which is said already.
+func (d *decoder) among(p Platforms, ref bench.PlatformRef) bool { return d.unread || p.Has(ref) }
 
 // Has reports whether the platform is among them, or can be.
 func (p Platforms) Has(ref bench.PlatformRef) bool {
@@ -116,7 +120,7 @@ func (d *decoder) scenes(root, list *node, e *Experiment, base Scene, shape benc
 		return
 	}
 	if list.kind != sequence || len(list.items) == 0 {
-		d.fail(list.place, "scenes are a list of at least one scene, found %s", list.kindName())
+		d.fail(list.place, "scenes are a list of at least one scene, found %s%w", list.kindName(), bench.Hint("such as: scenes: [{name: cpu, workload: sysbench-cpu}]"))
 		return
 	}
 	first := map[string]Place{}
@@ -173,6 +177,9 @@ func (d *decoder) cross(n *node) []variant {
 			continue
 		}
 		levels := d.levels(e)
+		if len(levels) == 0 {
+			continue // said already; the scene is looked at without it
+		}
 		var next []variant
 		for _, v := range all {
 			for _, level := range levels {
@@ -198,7 +205,7 @@ func (d *decoder) levels(factor entry) []entry {
 	var levels []entry
 	if factor.value.kind != sequence || len(factor.value.items) == 0 {
 		d.fail(factor.place, "%s is varied over a list, found %s%w", factor.key, factor.value.kindName(), bench.Hint("such as: [1, 2, 4]"))
-		return []entry{{value: factor.value}}
+		return nil
 	}
 	for _, item := range factor.value.items {
 		text := item.text

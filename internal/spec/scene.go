@@ -47,8 +47,7 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 	d.conditions(f["conditions"])
 	d.readTiming(f["timing"], &s.Timing, s.Places)
 	if f["platforms"] != nil {
-		d.platforms(f["platforms"], &s.Platforms)
-		if !s.Platforms.Has(e.Baseline) {
+		if d.platforms(f["platforms"], &s.Platforms) && e.Baseline.Name != "" && !s.Platforms.Has(e.Baseline) {
 			d.fail(f["platforms"].place, "the baseline %s is not among the scene's platforms%w", e.Baseline,
 				bench.Hint("a scene without it has nothing to be compared with"))
 		}
@@ -128,6 +127,9 @@ func (d *decoder) subject(f map[string]*node, s Scene, a *Actor) {
 			}
 		}
 		return
+	}
+	if f["workload"] == nil && f["startup"] != nil && f["startup"].value != false {
+		return // what startup says could not be read
 	}
 	if f["workload"] == nil {
 		d.fail(a.Places.At(""), "scene %q has nothing to measure%w", s.Name, bench.Hint("give it a workload, or startup: true"))

@@ -59,13 +59,21 @@ func (n *node) get(key string) *node {
 
 // kindName is what people call it.
 func (n *node) kindName() string {
-	switch n.kind {
-	case null:
+	switch empty := len(n.entries) == 0 && len(n.items) == 0; {
+	case n.kind == null:
 		return "nothing"
-	case mapping:
+	case n.kind == mapping && empty:
+		return "an empty mapping"
+	case n.kind == sequence && empty:
+		return "an empty list"
+	case n.kind == mapping:
 		return "a mapping"
-	case sequence:
+	case n.kind == sequence:
 		return "a list"
+	}
+	const most = 60 // characters: the excerpt shows the place
+	if text := []rune(n.text); len(text) > most {
+		return fmt.Sprintf("%q and so on", string(text[:most]))
 	}
 	return fmt.Sprintf("%q", n.text)
 }

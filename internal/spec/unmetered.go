@@ -12,7 +12,7 @@ func (d *decoder) unmetered(n *node, e *Experiment) {
 		if !ok {
 			continue
 		}
-		if !e.Platforms.Has(ref) {
+		if !d.among(e.Platforms, ref) {
 			d.fail(item.place, "%s is not among the platforms%w", ref, bench.Hint("add it to platforms"))
 		}
 		e.Unmetered = append(e.Unmetered, ref)

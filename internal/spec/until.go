@@ -23,7 +23,6 @@ func (d *decoder) replication(blocks, until *node, e *Experiment) {
 			until = nil
 		default:
 			d.fail(until.place, "until and blocks are both given%w", bench.Hint("blocks is a fixed number, until a rule with a max: keep one"))
-			return
 		}
 	}
 	d.integer(blocks, 1, maxBlocks, &e.Blocks)

@@ -24,14 +24,24 @@ func (d *decoder) workload(f map[string]*node, a *Actor) {
 	a.Places["workload"] = f["workload"].place
 	a.Workload, a.Part = name, bench.SubjectPart
 	w := d.words.Workload(name)
+	before := len(d.errs)
 	params, ok := d.params(f["params"], w, a.Places)
-	if ok {
+	switch {
+	case ok && len(d.errs) == before:
 		a.Params = d.fill(w, params, a.Places)
+	case ok:
+		d.values(w, params, a.Places)
 	}
 }
 
+// kindWords are the kinds of parameters as people call them.
+var kindWords = map[bench.ParamKind]string{
+	bench.KindInt: "a whole number", bench.KindFloat: "a number", bench.KindSize: "a size such as 4KiB", bench.KindDuration: "a time such as 5s",
+	bench.KindWord: "a word", bench.KindString: "text",
+}
+
 // params reads parameters as text: scalars as written, anything as JSON for a
-// parameter of that kind.
+// parameter of that kind. Those that cannot be read are left out.
 func (d *decoder) params(n *node, w bench.Workload, places Places) (bench.Params, bool) {
 	out := bench.Params{}
 	kinds := map[string]bench.ParamKind{}
@@ -47,7 +57,6 @@ func (d *decoder) params(n *node, w bench.Workload, places Places) (bench.Params
 		d.fail(n.place, "params are written as a mapping, found %s", n.kindName())
 		return nil, false
 	}
-	before := len(d.errs)
 	for _, e := range n.entries {
 		kind, known := kinds[e.key]
 		places["params."+e.key] = e.value.place
@@ -62,26 +71,62 @@ func (d *decoder) params(n *node, w bench.Workload, places Places) (bench.Params
 				d.errs = append(d.errs, fault(nil, err))
 			}
 			out[e.key] = text
-		case d.scalar(e.value, "a "+string(kind)):
+		case d.scalar(e.value, kindWords[kind]):
 			out[e.key] = e.value.text
 		}
 	}
-	return out, len(d.errs) == before
+	return out, true
+}
+
+// values says what is wrong with the values of parameters, some of which could
+// not be read: whether the others suffice is not asked.
+func (d *decoder) values(w bench.Workload, p bench.Params, places Places) {
+	_, err := d.words.Fill(w, p)
+	for _, one := range apart(err) {
+		var named paramError
+		if one == nil || !errors.As(one, &named) {
+			continue
+		}
+		if _, given := p[named.ParamName()]; given {
+			d.errs = append(d.errs, places.Blame(one, "workload"))
+		}
+	}
+}
+
+// apart returns the errors about parameters that were joined, or the one error.
+func apart(err error) []error {
+	many, ok := err.(interface{ Unwrap() []error })
+	if err == nil || !ok {
+		return []error{err}
+	}
+	notNamed := func(e error) bool { _, ok := e.(paramError); return !ok }
+	if slices.ContainsFunc(many.Unwrap(), notNamed) {
+		return []error{err}
+	}
+	return many.Unwrap()
+}
+
+// paramError is an error about one parameter.
+type paramError interface {
+	error
+	ParamName() string
 }
 
 // fill has the parameters checked and completed.
 func (d *decoder) fill(w bench.Workload, p bench.Params, places Places) bench.Params {
 	filled, err := d.words.Fill(w, p)
-	if err != nil {
-		d.errs = append(d.errs, places.Blame(err, "workload"))
-		return p
+	if err == nil {
+		return filled
 	}
-	return filled
+	for _, one := range apart(err) {
+		d.errs = append(d.errs, places.Blame(one, "workload"))
+	}
+	return p
 }
 
 // Blame returns err at the parameter it names, or else at the path.
 func (p Places) Blame(err error, path string) *Error {
-	var named interface{ ParamName() string }
+	var named paramError
 	if errors.As(err, &named) {
 		if at, ok := p["params."+named.ParamName()]; ok {
 			return at.Error(err)

@@ -41,7 +41,7 @@ func TestCoverage(t *testing.T) {
 	for _, shape := range shapes {
 		for k, n := range sizes {
 			rng := rand.New(rand.NewPCG(20181, uint64(n)))
-			hit, bca, hull := 0, 0, 0
+			hit, hitBCa, hull := 0, 0, 0
 			reach := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n - 1)}.Quantile(0.975)
 			widths := make([]float64, *simulations)
 			for s := range *simulations {
@@ -57,7 +57,7 @@ func TestCoverage(t *testing.T) {
 				widths[s] = i.High - i.Low
 				other := meanBCa(x, 0.95, resamples)
 				if other.Low <= 0 && 0 <= other.High {
-					bca++
+					hitBCa++
 				}
 				if half := reach * standardError(x); min(other.Low, other.Mid-half) <= 0 && 0 <= max(other.High, other.Mid+half) {
 					hull++
@@ -65,7 +65,7 @@ func TestCoverage(t *testing.T) {
 			}
 			cover := 100 * float64(hit) / float64(*simulations)
 			t.Logf("%-21s n=%-3d covered %.1f %%, median width %.2f; BCa covered %.1f %%, its hull with Student's %.1f %%",
-				shape.name, n, cover, Median(widths), 100*float64(bca)/float64(*simulations), 100*float64(hull)/float64(*simulations))
+				shape.name, n, cover, Median(widths), 100*float64(hitBCa)/float64(*simulations), 100*float64(hull)/float64(*simulations))
 			if cover < shape.least[k] {
 				t.Errorf("%s, n=%d: covered %.1f %% of the time, want at least %.0f %%", shape.name, n, cover, shape.least[k])
 			}

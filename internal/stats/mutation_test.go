@@ -28,7 +28,6 @@ var mutations = []struct{ name, file, old, new string }{
 	{"equivalence by the better of two tests", "equivalence.go", "t.Survival(min(toLow, toHigh)", "t.Survival(max(toLow, toHigh)"},
 	{"slope by the mean", "drift.go", "Median(slopes)", "Mean(slopes)"},
 	{"no correction for looking often", "looks.go", "min(share, len(looks))", "min(share, 1)"},
-	{"BCa without acceleration", "bca.go", "skew := acceleration(x, m)", "skew := 0 * acceleration(x, m)"},
 }
 
 // notAsked are the tests too slow to be run for each mutation.

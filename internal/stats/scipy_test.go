@@ -92,7 +92,7 @@ func TestTestsAgreeWithSciPy(t *testing.T) {
 // deviation of 1.4 % of its distance, and the correction for bias another.
 func TestBCaAgreesWithSciPy(t *testing.T) {
 	for _, r := range scipySays(t).BCa {
-		i, err := BCa(r.X, r.Confidence)
+		i, err := bca(r.X, r.Confidence)
 		if err != nil {
 			t.Fatal(err)
 		}

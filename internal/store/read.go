@@ -124,7 +124,7 @@ func lineError(path string, n int, line []byte, err error, hint bench.Hint) erro
 	if errors.As(err, &syntax) {
 		at = int(syntax.Offset)
 	}
-	return fmt.Errorf("%s:%d: %w, in %q%w", path, n, err, excerpt(line, at), hint)
+	return fmt.Errorf("%s:%d: %w, in %q: %w%w", path, n, err, excerpt(line, at), bench.ErrInvalid, hint)
 }
 
 // parseError says where in a file JSON does not parse, and quotes the line.
@@ -145,7 +145,7 @@ func parseError(path string, text []byte, err error) error {
 	if i := bytes.IndexByte(line, '\n'); i >= 0 {
 		line = line[:i]
 	}
-	return fmt.Errorf("%s:%d: %w, in %q%w", path, n, err, excerpt(line, offset-start),
+	return fmt.Errorf("%s:%d: %w, in %q: %w%w", path, n, err, excerpt(line, offset-start), bench.ErrInvalid,
 		bench.Hint("the file was damaged after tare wrote it: restore it from a copy"))
 }
 

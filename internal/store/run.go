@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
 	"tare/internal/bench"
 	"tare/internal/host"
 )
@@ -62,15 +64,14 @@ func Open(dir string) (*Run, error) {
 
 func (r *Run) load() error {
 	if err := r.readJSON(headerFile, &r.header); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s: not a run: no %s in it%w", r.dir, headerFile,
-				bench.Hint("give the folder that tare run wrote, such as results/ID"))
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+			return r.noRun()
 		}
 		return err
 	}
 	if r.header.Format != Format {
-		return fmt.Errorf("%s: format %q is not known to this version, which reads %q%w",
-			filepath.Join(r.dir, headerFile), r.header.Format, Format,
+		return fmt.Errorf("%s: format %q is not known to this version, which reads %q: %w%w",
+			filepath.Join(r.dir, headerFile), r.header.Format, Format, bench.ErrInvalid,
 			bench.Hint("use the version of tare that wrote it: "+r.header.Tare))
 	}
 	if err := r.readJSON(planFile, &r.plan); err != nil {
@@ -79,9 +80,28 @@ func (r *Run) load() error {
 	return r.readJSON(hostFile, &r.host)
 }
 
+// noRun says what is there instead of a run.
+func (r *Run) noRun() error {
+	what, hint := "no "+headerFile+" in it", bench.Hint("give the folder that tare run wrote, such as results/ID")
+	info, err := os.Stat(r.dir)
+	switch {
+	case err != nil:
+		what = "no such folder"
+	case !info.IsDir():
+		what = "a file"
+		if ext := filepath.Ext(r.dir); ext == ".yaml" || ext == ".yml" {
+			hint = bench.Hint("to measure a specification: tare run " + r.dir + "; a run is the folder which that writes")
+		}
+	}
+	return fmt.Errorf("%s: not a run: %s: %w%w", r.dir, what, bench.ErrInvalid, hint)
+}
+
 func (r *Run) readJSON(name string, into any) error {
 	path := filepath.Join(r.dir, name)
 	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read run: %w: %w%w", err, bench.ErrInvalid, bench.Hint("the file was removed after tare wrote it: restore it from a copy"))
+	}
 	if err != nil {
 		return fmt.Errorf("read run: %w", err)
 	}

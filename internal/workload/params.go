@@ -36,7 +36,8 @@ func (e *ParamError) ParamName() string { return e.Param }
 // Fill checks the parameters as written and returns them in canonical form with
 // every default filled in: sizes in bytes, durations as time.Duration writes
 // them, lists and maps as compact JSON. A parameter that is neither given nor
-// has a default is left out. Errors are a *ParamError where one parameter is at fault.
+// has a default is left out. The error is a *ParamError where one parameter is at
+// fault, and joins several where several are.
 func Fill(w bench.Workload, given bench.Params) (bench.Params, error) {
 	known := make(map[string]bench.Param)
 	var names []string
@@ -49,9 +50,11 @@ func Fill(w bench.Workload, given bench.Params) (bench.Params, error) {
 		written = append(written, name)
 	}
 	sort.Strings(written)
+	var faults []error
+	fault := func(name string, err error) { faults = append(faults, &ParamError{w.Name(), name, err}) }
 	for _, name := range written {
 		if _, ok := known[name]; !ok {
-			return nil, &ParamError{w.Name(), name, fmt.Errorf("unknown%w", suggest(name, names))}
+			fault(name, fmt.Errorf("unknown%w", suggest(name, names)))
 		}
 	}
 	filled := make(bench.Params)
@@ -60,18 +63,26 @@ func Fill(w bench.Workload, given bench.Params) (bench.Params, error) {
 		text, ok := given[name]
 		if !ok {
 			if p.Required {
-				return nil, &ParamError{w.Name(), name, fmt.Errorf("required and not given%w", bench.Hint(p.Doc))}
+				fault(name, fmt.Errorf("required and not given%w", bench.Hint(p.Doc)))
 			}
-			if p.Default == "" {
+			if p.Required || p.Default == "" {
 				continue
 			}
 			text = p.Default
 		}
 		value, err := canonical(p, text)
 		if err != nil {
-			return nil, &ParamError{w.Name(), name, err}
+			fault(name, err)
+			continue
 		}
 		filled[name] = value
+	}
+	switch len(faults) {
+	case 0:
+	case 1:
+		return nil, faults[0]
+	default:
+		return nil, errors.Join(faults...)
 	}
 	// Parameters that only make sense together are judged by the workload.
 	if _, err := w.Metrics(filled); err != nil {

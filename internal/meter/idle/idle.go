@@ -2,8 +2,7 @@
 // kernel stops the CPU's idle time for them (tick_nohz_stop_idle in
 // kernel/time/tick-sched.c), and no task's time holds them. They are measured
 // from below: the entry before the first handler and the return after the last
-// one have no tracepoint. The way out of idle is measured too, from above: it
-// begins with some time that the kernel still takes for idle.
+// one have no tracepoint, and the way out of idle is not in it.
 package idle
 
 import (
@@ -22,7 +21,7 @@ type Reader struct {
 	links  []link.Link
 }
 
-var columns = []string{bench.ColIdleIRQ, bench.ColIdleWake, bench.ColIdleWakes}
+var columns = []string{bench.ColIdleIRQ}
 
 // Open loads the programs, which takes the right to (CAP_BPF and CAP_PERFMON,
 // or CAP_SYS_ADMIN) and a kernel with BPF and tracepoints.
@@ -75,13 +74,11 @@ func (r *Reader) Read(v []float64) error {
 	if err := r.counts.Lookup(uint32(0), &cpus); err != nil {
 		return fmt.Errorf("idle meter: %w", err)
 	}
-	var sum [fieldsSize / 8]uint64
+	var sum uint64
 	for _, c := range cpus {
-		for i := range sum {
-			sum[i] += c[i]
-		}
+		sum += c[irq/8]
 	}
-	v[0], v[1], v[2] = float64(sum[irq/8])/1e9, float64(sum[wake/8])/1e9, float64(sum[wakes/8])
+	v[0] = float64(sum) / 1e9
 	return nil
 }
 

@@ -13,10 +13,7 @@ const (
 	depth = 8 * iota // handlers that have begun and not ended
 	began            // the interrupt, 0 if there is none
 	ended            // its last handler
-	left             // the idle state, 0 if not since the CPU switched to idle
 	irq              // sum: from the beginning of interrupts to the end of their last handler
-	wake             // sum: from leaving the idle state, or an interrupt after that, to the switch to a task
-	wakes            // count: switches from idle to a task
 	fieldsSize
 )
 
@@ -30,7 +27,6 @@ type hook struct {
 
 var hooks = []hook{
 	{"sched_switch", onSwitch, false},
-	{"rcu_utilization", onSchedule, true},
 	{"cpu_idle", onIdleState, false},
 	{"irq_handler_entry", onHardIRQ, false},
 	{"irq_handler_exit", onEnd, false},
@@ -145,31 +141,9 @@ func onIdleState(m *ebpf.Map, _ int32) asm.Instructions {
 			asm.LoadMem(asm.R1, arguments, 0, asm.DWord),
 			asm.LSh.Imm(asm.R1, 32), asm.RSh.Imm(asm.R1, 32),
 			asm.LoadImm(asm.R2, 0xffffffff, asm.DWord),
-			asm.JNE.Reg(asm.R1, asm.R2, "entered"),
-			store(left, instant),
-			asm.Ja.Label("out"),
-			asm.Mov.Imm(asm.R0, 0).WithSymbol("entered"),
+			asm.JEq.Reg(asm.R1, asm.R2, "out"),
 		},
 		settle("settled"),
-		end())
-}
-
-// onSchedule runs first of all in the scheduler (rcu_note_context_switch), right
-// before it reads the clock from which on the next task is charged. Where a CPU waits
-// with interrupts off, the one that woke it comes after it has left idle; the
-// way out then begins at its end.
-func onSchedule(m *ebpf.Map, idle int32) asm.Instructions {
-	return slices.Concat(unless(idle, "out"), begin(m),
-		asm.Instructions{
-			load(asm.R1, depth), asm.JNE.Imm(asm.R1, 0, "out"),
-			load(asm.R1, left), asm.JEq.Imm(asm.R1, 0, "out"),
-			load(asm.R2, ended), asm.JGE.Reg(asm.R1, asm.R2, "from"),
-			asm.Mov.Reg(asm.R1, asm.R2),
-			asm.Mov.Imm(asm.R0, 0).WithSymbol("from"),
-		},
-		addSince(wake, asm.R1, instant),
-		increment(wakes, 1),
-		zero(left),
 		end())
 }
 
@@ -178,6 +152,5 @@ func onSwitch(m *ebpf.Map, idle int32) asm.Instructions {
 	return slices.Concat(unless(idle, "out"), begin(m),
 		settle("settled"),
 		zero(depth),
-		zero(left),
 		end())
 }

@@ -4,19 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/bench"
 	"tare/internal/platform/launch/launchtest"
 	"tare/internal/platform/platformtest"
 )
 
 func TestConformance(t *testing.T) { platformtest.Run(t, New(), platformtest.Options{}) }
 
-func TestCrash(t *testing.T) {
-	if _, err := New().Check(t.Context()); err != nil {
-		t.Skip(err)
-	}
-	launchtest.Crash(t, "containerdcrash", func(string) bench.Platform { return New() }, []launchtest.Moment{
-		{Step: "start"}, {Step: "start", After: 100 * time.Millisecond}, {Step: "start", After: 200 * time.Millisecond},
-		{Step: "greeted"}, {Step: "close"}, {Step: "close", After: 10 * time.Millisecond},
-	})
-}
+func TestCrash(t *testing.T) { launchtest.CrashBoxes(t, New, 100*time.Millisecond) }

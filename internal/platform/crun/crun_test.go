@@ -4,19 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/bench"
 	"tare/internal/platform/launch/launchtest"
 	"tare/internal/platform/platformtest"
 )
 
 func TestConformance(t *testing.T) { platformtest.Run(t, New(), platformtest.Options{}) }
 
-func TestCrash(t *testing.T) {
-	if _, err := New().Check(t.Context()); err != nil {
-		t.Skip(err)
-	}
-	launchtest.Crash(t, "cruncrash", func(string) bench.Platform { return New() }, []launchtest.Moment{
-		{Step: "start"}, {Step: "start", After: 10 * time.Millisecond}, {Step: "start", After: 20 * time.Millisecond},
-		{Step: "greeted"}, {Step: "close"}, {Step: "close", After: 10 * time.Millisecond},
-	})
-}
+func TestCrash(t *testing.T) { launchtest.CrashBoxes(t, New, 10*time.Millisecond) }

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/bench"
 	"tare/internal/platform/launch/launchtest"
 	"tare/internal/platform/platformtest"
 )
@@ -15,12 +14,4 @@ func TestConformance(t *testing.T) {
 	}})
 }
 
-func TestCrash(t *testing.T) {
-	if _, err := New().Check(t.Context()); err != nil {
-		t.Skip(err)
-	}
-	launchtest.Crash(t, "gvisorcrash", func(string) bench.Platform { return New() }, []launchtest.Moment{
-		{Step: "start"}, {Step: "start", After: 10 * time.Millisecond}, {Step: "start", After: 20 * time.Millisecond},
-		{Step: "greeted"}, {Step: "close"}, {Step: "close", After: 10 * time.Millisecond},
-	})
-}
+func TestCrash(t *testing.T) { launchtest.CrashBoxes(t, New, 10*time.Millisecond) }

@@ -70,7 +70,3 @@ func (i *box) end(ctx context.Context) error {
 	}
 	return errors.Join(i.group.Kill(ctx), i.process.Stop(ctx, 0))
 }
-
-func (i *box) removeGroup(ctx context.Context) error {
-	return errors.Join(i.group.Kill(ctx), i.group.Remove())
-}

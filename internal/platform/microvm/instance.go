@@ -106,10 +106,6 @@ func (i *instance) end(ctx context.Context) error {
 	return errors.Join(append(errs, i.process.Kill(), i.group.Kill(ctx))...)
 }
 
-func (i *instance) removeGroup(ctx context.Context) error {
-	return errors.Join(i.group.Kill(ctx), i.group.Remove())
-}
-
 // removeFiles removes what the instance has in its directory; of the logs it
 // keeps the end.
 func (i *instance) removeFiles(context.Context) error {

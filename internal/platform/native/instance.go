@@ -61,10 +61,3 @@ func (i *instance) end(ctx context.Context) error {
 	}
 	return i.process.Stop(ctx, 0)
 }
-
-func (i *instance) removeGroup(ctx context.Context) error {
-	if err := i.group.Kill(ctx); err != nil {
-		return err
-	}
-	return i.group.Remove()
-}

@@ -54,7 +54,7 @@ func (e *engine) start(ctx context.Context, i *instance) error {
 	if err != nil {
 		return err
 	}
-	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.group.Name(), i.removeGroup); err != nil {
+	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.group.Name(), i.group.End); err != nil {
 		return err
 	}
 	limits := cgroup.LimitsOf(l.Shape, l.CPUSet)

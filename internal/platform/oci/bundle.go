@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
-	"golang.org/x/sys/unix"
 
-	"tare/internal/bench"
+	"tare/internal/platform/launch"
 )
 
 // bundle is a directory as the runtime specification wants it, with the layer
@@ -39,15 +37,6 @@ func (b bundle) write(s specs.Spec) error {
 }
 
 // mount puts the image under a layer of the container's own at the bundle's
-// root, see the kernel's Documentation/filesystems/overlayfs.rst. It is for use
-// inside launch.Apart, whose mounts vanish with the runtime and its container.
-func (b bundle) mount() error {
-	if strings.ContainsAny(b.image+b.dir, `,:\`) {
-		return fmt.Errorf("mount overlay: a comma, colon or backslash in %q or %q: %w", b.image, b.dir, bench.ErrInvalid)
-	}
-	layers := "lowerdir=" + b.image + ",upperdir=" + b.upper() + ",workdir=" + b.work()
-	if err := unix.Mount("overlay", b.rootfs(), "overlay", 0, layers); err != nil {
-		return fmt.Errorf("mount overlay (%s): %w", layers, err)
-	}
-	return nil
-}
+// root. It is for use inside launch.Apart, whose mounts vanish with the runtime
+// and its container.
+func (b bundle) mount() error { return launch.Overlay(b.image, b.dir, b.rootfs()) }

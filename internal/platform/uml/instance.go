@@ -71,7 +71,3 @@ func (i *instance) end(ctx context.Context) error {
 	// Its stream is closed with it; a write that waits for the guest must end as well.
 	return errors.Join(i.stream.Close(), i.process.Kill(), i.group.Kill(ctx))
 }
-
-func (i *instance) removeGroup(ctx context.Context) error {
-	return errors.Join(i.group.Kill(ctx), i.group.Remove())
-}

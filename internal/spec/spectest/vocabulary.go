@@ -3,6 +3,7 @@
 package spectest
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -91,11 +92,13 @@ func (e *ParamError) Unwrap() error     { return bench.ErrInvalid }
 // Fill checks kinds and bounds as far as the tests need it.
 func Fill(w bench.Workload, given bench.Params) (bench.Params, error) {
 	out := maps.Clone(given)
+	var faults []error
 	for _, p := range w.Params() {
 		text, said := given[p.Name]
 		switch {
 		case !said && p.Required:
-			return nil, &ParamError{p.Name, "is required"}
+			faults = append(faults, &ParamError{p.Name, "is required"})
+			continue
 		case !said:
 			text = p.Default
 		}
@@ -120,12 +123,11 @@ func Fill(w bench.Workload, given bench.Params) (bench.Params, error) {
 			}
 		}
 		if err != nil {
-			return nil, &ParamError{p.Name, err.Error()}
-		}
-		if value < p.Min {
-			return nil, &ParamError{p.Name, "too small"}
+			faults = append(faults, &ParamError{p.Name, err.Error()})
+		} else if value < p.Min {
+			faults = append(faults, &ParamError{p.Name, "too small"})
 		}
 		out[p.Name] = text
 	}
-	return out, nil
+	return out, errors.Join(faults...)
 }

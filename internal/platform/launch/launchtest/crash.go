@@ -63,6 +63,19 @@ func Crash(t *testing.T, name string, platform func(state string) bench.Platform
 	}
 }
 
+// CrashBoxes is Crash of a platform whose containers start within some times
+// step, at the moments that matter to it; skipped where it cannot run.
+func CrashBoxes(t *testing.T, platform func() bench.Platform, step time.Duration) {
+	p := platform()
+	if _, err := p.Check(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	Crash(t, p.Name()+"crash", func(string) bench.Platform { return platform() }, []Moment{
+		{Step: "start"}, {Step: "start", After: step}, {Step: "start", After: 2 * step},
+		{Step: "greeted"}, {Step: "close"}, {Step: "close", After: 10 * time.Millisecond},
+	})
+}
+
 // kill runs the test to be killed, kills it at the moment and returns its run's id.
 func kill(t *testing.T, test, state string, m Moment) (run string) {
 	t.Helper()

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// BCa returns the geometric mean of the ratios and its bias-corrected and
+// bca returns the geometric mean of the ratios and its bias-corrected and
 // accelerated bootstrap interval (Efron, JASA 82, 1987, 171): percentiles of
 // the resampled means of the logarithms, moved by what resampling shows of bias
 // and leaving out one ratio at a time shows of skew.
@@ -18,7 +18,7 @@ import (
 // means lies outside the ratios, so that of 5 normal ones its 95 % interval
 // holds the truth 83 % of the time (docs/METHODOLOGY.md). RatioInterval is the
 // one to report. The errors are those of RatioInterval.
-func BCa(ratios []float64, confidence float64) (Interval, error) {
+func bca(ratios []float64, confidence float64) (Interval, error) {
 	if !(confidence > 0 && confidence < 1) {
 		return Interval{}, fmt.Errorf("BCa interval: confidence %g: %w", confidence, ErrDomain)
 	}

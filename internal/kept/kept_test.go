@@ -1,0 +1,81 @@
+package kept_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/kept"
+)
+
+func write(t *testing.T, state string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		path := filepath.Join(state, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(strings.Repeat("x", 5000)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func list(t *testing.T, state string) []kept.Thing {
+	t.Helper()
+	things, err := kept.List(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return things
+}
+
+func TestListAndRemove(t *testing.T) {
+	state := t.TempDir()
+	write(t, state, "docker/overlay2/a", "docker.lock", "docker-btrfs.img", "docker-btrfs.lock", "libvirt/cache/x", "measure.lock",
+		"kvm-qemu.json", "selftest/certificate.json", "ledger.jsonl", "images/a/root/b", "mine")
+	var names []string
+	for _, thing := range list(t, state) {
+		names = append(names, thing.Name)
+		if thing.Size < 5000 || thing.What == "" {
+			t.Errorf("%+v", thing)
+		}
+	}
+	if got := strings.Join(names, " "); got != "docker docker-btrfs.img libvirt/cache kvm-qemu.json" {
+		t.Errorf("kept: %s", got)
+	}
+	f, err := os.Open(filepath.Join(state, "docker.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	for _, thing := range list(t, state) {
+		err := kept.Remove(state, thing)
+		if inUse := thing.Name == "docker"; (err != nil) != inUse || inUse && !strings.Contains(err.Error(), "in use") {
+			t.Errorf("%s: %v", thing.Name, err)
+		}
+	}
+	if left := list(t, state); len(left) != 1 || left[0].Name != "docker" {
+		t.Errorf("%+v", left)
+	}
+	for _, name := range []string{"selftest/certificate.json", "ledger.jsonl", "images/a/root/b", "mine", "docker.lock"} {
+		if _, err := os.Stat(filepath.Join(state, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A directory that Tare has not used may hold another's docker and libvirt.
+func TestOthersAreNotOurs(t *testing.T) {
+	state := t.TempDir()
+	write(t, state, "docker/overlay2/a", "libvirt/cache/x")
+	if things := list(t, state); len(things) != 0 {
+		t.Errorf("%+v", things)
+	}
+}
