@@ -122,38 +122,3 @@ func (m *maker) undisturbed(s bench.Scene) time.Duration {
 	}
 	return work
 }
-
-// relative names the case that a scene is set against.
-func (m *maker) relative(s *spec.Scene, e *spec.Experiment) *bench.Relative {
-	if s.Relative == nil {
-		return nil
-	}
-	r := bench.Relative{Row: s.Relative.Row, Column: s.Relative.Column}
-	own := *s
-	for i := range e.Scenes {
-		o := s.Against(&e.Scenes[i])
-		if o == nil {
-			continue
-		}
-		r.To = caseOf(*o)
-		// What both vary tells rows apart, what only this one varies columns.
-		own.Factors = nil
-		for _, f := range s.Factors {
-			shared := false
-			for _, g := range o.Factors {
-				shared = shared || f == g
-			}
-			if !shared {
-				own.Factors = append(own.Factors, f)
-			}
-		}
-		if len(o.Factors) > 0 {
-			r.Row += ", " + levels(*o, " ", ", ")
-		}
-		break
-	}
-	if len(own.Factors) > 0 {
-		r.Column += ", " + levels(own, " ", ", ")
-	}
-	return &r
-}

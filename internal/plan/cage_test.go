@@ -117,7 +117,7 @@ scenes:
 	for _, limit := range []string{"1", "2"} {
 		for _, where := range []string{"apart", "shared"} {
 			want["beside[limit="+limit+",beside.placement="+where+"]"] = bench.Relative{
-				To: "alone[limit=" + limit + "]", Row: "CPU, limit " + limit, Column: "spin, beside.placement " + where}
+				To: "alone[limit=" + limit + "]", Row: "CPU, limit " + limit, Column: "spin, placement " + where}
 		}
 	}
 	if d := cmp.Diff(want, got); d != "" {

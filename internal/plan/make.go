@@ -99,7 +99,7 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 		if err != nil {
 			return err
 		}
-		built.Relative = m.relative(&s, e)
+		built.Relative = relative(&s, e)
 		if err := inject(&built, e); err != nil {
 			return err
 		}
