@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -12,23 +15,18 @@ import (
 	"tare/internal/ledger"
 )
 
-// claim makes this process the only one that measures with the state directory,
-// since two runs at once would measure each other, and removes what runs that
-// were killed have left, which would be in the way. The claim ends with the
-// process at the latest.
-func (a *app) claim(ctx context.Context) (release func(), err error) {
+// claim makes this process the only one that measures on the host, since two
+// runs at once would measure each other, and removes what runs that were killed
+// have left in the state directory, which would be in the way. The claim ends
+// with the process at the latest.
+func (a *app) claim(ctx context.Context, run string, wait bool) (release func(), err error) {
 	if err := os.MkdirAll(a.state, 0o755); err != nil {
 		return nil, fmt.Errorf("open the state directory: %w%w", err,
 			bench.Hint("name a directory on a disk with some gigabytes free: --state DIR or TARE_STATE"))
 	}
-	f, err := os.OpenFile(filepath.Join(a.state, "measure.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	release, err = a.hold(ctx, run, wait)
 	if err != nil {
-		return nil, fmt.Errorf("open the state directory: %w", err)
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("another run is measuring on this host: two would measure each other: %w%w", err,
-			bench.Hint("wait until it ends, or stop it with Ctrl-C"))
+		return nil, err
 	}
 	err = ledger.Clean(ctx, a.state, false, func(r ledger.Removed) {
 		if r.Err == nil {
@@ -36,8 +34,106 @@ func (a *app) claim(ctx context.Context) (release func(), err error) {
 		}
 	})
 	if err != nil {
-		f.Close()
+		release()
 		return nil, fmt.Errorf("remove what an earlier run has left: %w%w", err, bench.Hint("tare clean"))
 	}
-	return func() { f.Close() }, nil
+	return release, nil
+}
+
+// holder is who measures, for those who would like to as well.
+type holder struct {
+	PID   int    `json:"pid"`
+	Run   string `json:"run"`
+	State string `json:"state"`
+	Since string `json:"since"` // RFC 3339
+}
+
+func (h holder) String() string {
+	if h.PID == 0 {
+		return "" // it has not said yet
+	}
+	return fmt.Sprintf(" (run %s of process %d, state directory %s, since %s)", h.Run, h.PID, h.State, h.Since)
+}
+
+// hostLock is the file that the one who measures holds, whatever its state
+// directory. $TARE_LOCK is another, for tests of the program, whose runs are there
+// to be seen working and not to be believed.
+func hostLock() string {
+	if path := os.Getenv("TARE_LOCK"); path != "" {
+		return path
+	}
+	return filepath.Join(bench.RuntimeDir, "measure.lock")
+}
+
+// hold takes the host's lock. If another process has it that is an error, or it
+// is waited for. While a command of several runs holds it, its runs need not.
+func (a *app) hold(ctx context.Context, run string, wait bool) (release func(), err error) {
+	if a.holds {
+		return func() {}, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(hostLock()), 0o755); err != nil {
+		return nil, fmt.Errorf("claim the host: %w", err)
+	}
+	f, err := os.OpenFile(hostLock(), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("claim the host: %w", err)
+	}
+	if err := a.lock(ctx, f, wait); err != nil {
+		f.Close()
+		return nil, err
+	}
+	text, err := json.Marshal(holder{os.Getpid(), run, a.state, time.Now().Format(time.RFC3339)})
+	if err == nil {
+		err = errors.Join(f.Truncate(0), writeAll(f, append(text, '\n')))
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("claim the host: %w", err)
+	}
+	a.holds = true
+	return func() {
+		a.holds = false
+		_ = f.Truncate(0) // the lock counts, not what it says
+		f.Close()
+	}, nil
+}
+
+func writeAll(f *os.File, text []byte) error {
+	_, err := f.WriteAt(text, 0)
+	return err
+}
+
+// lockRetry is how long to wait before another try of the lock.
+const lockRetry = 200 * time.Millisecond
+
+func (a *app) lock(ctx context.Context, f *os.File, wait bool) error {
+	for told := false; ; told = true {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			return fmt.Errorf("claim the host: lock %s: %w", f.Name(), err)
+		}
+		var by holder
+		if text, err := os.ReadFile(f.Name()); err == nil {
+			_ = json.Unmarshal(text, &by) // whoever holds it may be just writing
+		}
+		if !wait {
+			stop := "stop it with Ctrl-C"
+			if by.PID != 0 {
+				stop = fmt.Sprintf("stop it: kill -INT %d", by.PID)
+			}
+			return fmt.Errorf("another run is measuring on this host%v: two would measure each other: %w%w", by, err,
+				bench.Hint("wait until it ends, as --wait does, or "+stop))
+		}
+		if !told {
+			fmt.Fprintf(a.stderr, "waiting for another run on this host to end%v\n", by)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("stopped while another run was measuring: %w", context.Cause(ctx))
+		case <-time.After(lockRetry):
+		}
+	}
 }

@@ -2,14 +2,15 @@ package main
 
 import (
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"golang.org/x/sys/unix"
 )
 
-// TestOneRunAtATime: a second run on the host is refused; losing the terminal
-// ends the first as Ctrl-C does; and a run that was killed is resumed without
-// tare clean.
+// TestOneRunAtATime: a second run on the host is refused, whatever its state
+// directory, or waits; losing the terminal ends the first as Ctrl-C does; and a run
+// that was killed is resumed without tare clean.
 func TestOneRunAtATime(t *testing.T) {
 	state := realState(t)
 	dir := filepath.Join(t.TempDir(), "results")
@@ -19,10 +20,15 @@ func TestOneRunAtATime(t *testing.T) {
 	p.await(`: measure$`)
 	f := footprintOf(t, state, run)
 
+	other := realState(t)
 	second := filepath.Join(t.TempDir(), "second")
-	q := start(t, state, "run", spec, "-o", second)
+	q := start(t, other, "run", spec, "-o", second)
 	q.ends(exitHost)
-	q.says("another run is measuring", "hint: ")
+	pid := strconv.Itoa(p.cmd.Process.Pid)
+	q.says("another run is measuring on this host (run "+run+" of process "+pid+", state directory "+state+", since 20",
+		"hint: wait until it ends, as --wait does, or stop it: kill -INT "+pid)
+	q = start(t, other, "run", spec, "-o", second, "--wait")
+	q.await(`^waiting for another run on this host to end \(run ` + run)
 
 	if err := p.cmd.Process.Signal(unix.SIGHUP); err != nil {
 		t.Fatal(err)
@@ -30,6 +36,10 @@ func TestOneRunAtATime(t *testing.T) {
 	p.ends(exitUndecided)
 	p.says("hint: tare resume " + dir)
 	f.checkGone(t)
+	q.ends(exitDone)
+	if n := len(outcomes(t, second)); n != 1 {
+		t.Errorf("the run that waited has %d outcomes", n)
+	}
 
 	p = start(t, state, "resume", dir, "-v")
 	p.await(`: measure$`)

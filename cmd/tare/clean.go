@@ -92,7 +92,7 @@ func (g *cleaning) kept(ctx context.Context) error {
 	if _, err := os.Stat(g.state); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	release, err := g.claim(ctx) // no run may begin meanwhile
+	release, err := g.claim(ctx, "clean", false) // no run may begin meanwhile
 	if err != nil {
 		return err
 	}

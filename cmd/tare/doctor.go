@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"text/tabwriter"
@@ -30,8 +32,16 @@ type platformState struct {
 	Label     string            `json:"label,omitempty"`
 	Programs  map[string]string `json:"programs,omitempty"`
 	Caveats   []string          `json:"caveats,omitempty"`
+	Lacks     []lackState       `json:"lacks,omitempty"`
 	Reason    string            `json:"reason,omitempty"`
 	Hint      string            `json:"hint,omitempty"`
+}
+
+// lackState is a variant that cannot run here, chosen by the options.
+type lackState struct {
+	Options string `json:"options"` // runtime=kata
+	Reason  string `json:"reason"`
+	Hint    string `json:"hint,omitempty"`
 }
 
 type meterState struct {
@@ -60,8 +70,11 @@ that matter to a measurement. Changes nothing.`,
 				s := platformState{Name: p.Name(), Available: p.err == nil,
 					Version: p.Version, Label: p.Label, Programs: p.Availability.Programs}
 				for _, c := range p.Availability.Caveats {
-					s.Caveats = append(s.Caveats, c.String())
+					if p.err == nil && p.Lacking(c.With) == nil {
+						s.Caveats = append(s.Caveats, c.String())
+					}
 				}
+				s.Lacks = lacks(p.Availability)
 				if p.err != nil {
 					s.Reason, s.Hint = p.reason(), bench.HintOf(p.err)
 				}
@@ -86,10 +99,7 @@ func (a *app) printDiagnosis(d diagnosis) error {
 		if strings.Contains(p.Name, "@") && !p.Available {
 			if outer := p.Name[strings.IndexByte(p.Name, '@'):] + p.Reason; !shown[outer] {
 				shown[outer] = true
-				fmt.Fprintf(w, "%s\tnot available\t\n  %s\n", nestingsLike(d.Platforms, p), p.Reason)
-				if p.Hint != "" {
-					fmt.Fprintf(w, "  hint: %s\n", p.Hint)
-				}
+				fmt.Fprintf(w, "%s\tnot available\t\n  %s\n", nestingsLike(d.Platforms, p), explained(p.Reason, p.Hint))
 			}
 			continue
 		}
@@ -102,14 +112,12 @@ func (a *app) printDiagnosis(d diagnosis) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, state, p.Version)
 		if p.Reason != "" {
-			fmt.Fprintf(w, "  %s\n", p.Reason)
+			fmt.Fprintf(w, "  %s\n", explained(p.Reason, p.Hint))
 		}
 		for _, c := range p.Caveats {
 			fmt.Fprintf(w, "  %s\n", c)
 		}
-		if p.Hint != "" {
-			fmt.Fprintf(w, "  hint: %s\n", p.Hint)
-		}
+		printLacks(w, p)
 	}
 	fmt.Fprintln(w, "\nMETER\tLEVEL\tSTATE")
 	for _, m := range d.Meters {
@@ -139,6 +147,46 @@ func (a *app) printDiagnosis(d diagnosis) error {
 		fmt.Fprintf(a.stdout, "! %s\n", c)
 	}
 	return nil
+}
+
+// lacks are the variants that this host cannot run. Options that exclude each
+// other are no fault of the host's.
+func lacks(a bench.Availability) []lackState {
+	var list []lackState
+	for _, l := range a.Lacks {
+		if !errors.Is(l.Err, bench.ErrInvalid) {
+			list = append(list, lackState{strings.Trim(bench.PlatformRef{Options: l.With}.String(), "[]"), bench.Reason(l.Err), bench.HintOf(l.Err)})
+		}
+	}
+	return list
+}
+
+// printLacks has a line for each variant, or for all of a nesting, the outer
+// platform's own being explained there.
+func printLacks(w io.Writer, p platformState) {
+	var own []string
+	for _, l := range p.Lacks {
+		if _, outer := bench.OuterOption(l.Options); !outer {
+			own = append(own, l.Options)
+		}
+	}
+	if strings.Contains(p.Name, "@") {
+		if len(own) > 0 {
+			fmt.Fprintf(w, "  without %s\n", strings.Join(own, ", "))
+		}
+		return
+	}
+	for _, l := range p.Lacks {
+		fmt.Fprintf(w, "  without %s: %s\n", l.Options, explained(strings.TrimPrefix(l.Reason, l.Options+": "), l.Hint))
+	}
+}
+
+// explained is a reason and what to do about it, in one line.
+func explained(reason, hint string) string {
+	if hint == "" {
+		return reason
+	}
+	return reason + "; " + hint
 }
 
 // nestingsLike names all nestings in the outer platform of p that lack what it lacks.

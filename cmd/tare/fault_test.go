@@ -225,5 +225,8 @@ func TestMissingProgram(t *testing.T) {
 	p = hide("dockerd", "run", spec, "--platforms", "native,docker", "--set", "baseline=native", "-o", filepath.Join(t.TempDir(), "results"))
 	p.ends(exitHost)
 	p.says("platform docker cannot run here: ", "dockerd", "hint: install Docker Engine")
+	p = hide("crun", "run", spec, "--platforms", "native,docker[net=bridge,runtime=crun]", "--set", "baseline=native", "-o", filepath.Join(t.TempDir(), "results"))
+	p.ends(exitHost)
+	p.says("platform docker[runtime=crun] cannot run here: crun is not installed", "hint: install crun, or use docker[runtime=runc]")
 	(&footprint{state: state, run: "no-such-run"}).checkGone(t)
 }

@@ -25,6 +25,8 @@ type app struct {
 	state          string // the state directory
 	// repeat is the command that repeats what is under way, where that is not the command line.
 	repeat []string
+	// holds: this process is the one that measures on the host.
+	holds bool
 }
 
 func main() { os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr)) }

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -73,20 +72,20 @@ func (r *request) overrides() []string {
 
 // insist is an error if a platform asked for on the command line is left out. A
 // specification is for many hosts, a command line for this one.
-func (r *request) insist(skipped []bench.Skip) error {
-	for _, ref := range joinOptions(r.platforms) {
-		driver := bracketed.ReplaceAllString(ref, "")
+func (r *request) insist(words spec.Vocabulary, skipped []bench.Skip) error {
+	for _, text := range joinOptions(r.platforms) {
+		ref, err := words.Ref(text)
+		if err != nil {
+			continue // it stands for several
+		}
 		for _, s := range skipped {
-			if bracketed.ReplaceAllString(s.Platform, "") == driver {
-				return fmt.Errorf("platform %s cannot run here: %s%w", driver, s.Reason, bench.Hint(s.Hint))
+			if s.Platform == ref.String() {
+				return fmt.Errorf("platform %s cannot run here: %s%w", s.Platform, s.Reason, bench.Hint(s.Hint))
 			}
 		}
 	}
 	return nil
 }
-
-// bracketed is a platform's options, as written.
-var bracketed = regexp.MustCompile(`\[[^\]]*\]`)
 
 // joinOptions mends a reference whose options were cut at their commas:
 // docker[net=host and storage=volume] belong together.
@@ -212,7 +211,11 @@ func checkFiles(p *bench.Plan, llc bench.Bytes) error {
 				if f.HostPath == "" {
 					continue
 				}
-				if _, err := os.Stat(f.HostPath); err != nil {
+				info, err := os.Stat(f.HostPath)
+				if err == nil && !info.Mode().IsRegular() {
+					err = fmt.Errorf("%s is a %s", f.HostPath, kindOf(info.Mode()))
+				}
+				if err != nil {
 					return fmt.Errorf("scene %s: file to copy: %w: %w%w", s.Case, err, bench.ErrInvalid,
 						bench.Hint("paths under files are relative to the directory tare is started in"))
 				}
@@ -220,6 +223,13 @@ func checkFiles(p *bench.Plan, llc bench.Bytes) error {
 		}
 	}
 	return nil
+}
+
+func kindOf(m os.FileMode) string {
+	if m.IsDir() {
+		return "directory"
+	}
+	return "special file"
 }
 
 func (a *app) planCommand() *cobra.Command {

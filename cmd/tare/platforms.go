@@ -43,10 +43,10 @@ func (a *app) outersOf(inner string) []string {
 	return names
 }
 
-// How long a platform's check may take: doctor stays quick whatever a broken
+// How long a platform's check may take: doctor ends soon whatever a broken
 // program does; a run must not lose a platform because the host is busy.
 const (
-	checkDeadline    = 800 * time.Millisecond
+	checkDeadline    = 5 * time.Second
 	runCheckDeadline = 15 * time.Second
 )
 
@@ -92,8 +92,8 @@ func checkEach(ctx context.Context, limit time.Duration, ps []bench.Platform) []
 		wg.Go(func() {
 			av, err := p.Check(ctx)
 			if ctx.Err() != nil && err != nil {
-				err = fmt.Errorf("no answer within %v: %w%w: %w", limit, bench.ErrUnavailable,
-					bench.Hint("the host is busy, or a program of this platform hangs; run it by hand"), err)
+				err = fmt.Errorf("%s: no answer within %v: %v: %w%w", p.Name(), limit, strings.TrimPrefix(bench.Reason(err), p.Name()+": "),
+					bench.ErrUnavailable, bench.Hint("the host is busy, or a program of this platform hangs; run it by hand"))
 			}
 			found[i] = checked{p, av, err}
 		})

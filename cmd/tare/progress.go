@@ -111,7 +111,11 @@ func (g *progress) notify(e run.Event) {
 	took := time.Since(g.trialAt)
 	g.took[e.Scene.ID] = append(g.took[e.Scene.ID], took)
 	result := g.record(e)
-	if e.Outcome.Status != bench.Done {
+	switch e.Outcome.Status {
+	case bench.Done:
+	case bench.Aborted: // why the run ends is said at its end
+		result = "stopped in " + string(e.Outcome.Phase)
+	default:
 		if e.Outcome.Status != bench.DidNotFinish { // which is a result
 			g.failed++
 		}

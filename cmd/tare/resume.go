@@ -63,7 +63,10 @@ func (a *app) resume(ctx context.Context, dir string, m manner) error {
 		fmt.Fprintln(a.stderr, "every trial that is needed has an outcome already")
 		return a.finish(r, m)
 	}
-	release, err := a.claim(ctx)
+	if err := a.checkCertificate(m); err != nil {
+		return err
+	}
+	release, err := a.claim(ctx, h.Run, m.wait)
 	if err != nil {
 		return err
 	}

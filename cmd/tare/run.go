@@ -66,6 +66,8 @@ type manner struct {
 	maxTime time.Duration
 	asJSON  bool
 	verbose bool
+	// wait until no other run measures on the host, rather than fail.
+	wait bool
 	// allowUnfair shows ratios that the audit found invalid.
 	allowUnfair bool
 	// end is what a run ends with, finished or stopped; nil for the report.
@@ -78,7 +80,12 @@ func (m *manner) flags(c *cobra.Command) {
 	c.Flags().DurationVar(&m.maxTime, "max-time", 0, "stop after this time; tare resume goes on later")
 	c.Flags().BoolVar(&m.asJSON, "json", false, "print the result as JSON")
 	c.Flags().BoolVarP(&m.verbose, "verbose", "v", false, "print a line for each phase of each trial")
+	waitFlag(c, &m.wait)
 	allowUnfairFlag(c, &m.allowUnfair)
+}
+
+func waitFlag(c *cobra.Command, wait *bool) {
+	c.Flags().BoolVar(wait, "wait", false, "if another run is measuring on this host, wait until it has ended")
 }
 
 func (m *manner) check() error {
@@ -108,7 +115,10 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	if errors.Is(err, bench.ErrInvalid) {
 		return err
 	}
-	release, err := a.claim(ctx)
+	if err := a.checkCertificate(m); err != nil {
+		return err
+	}
+	release, err := a.claim(ctx, id, m.wait)
 	if err != nil {
 		return err
 	}
@@ -131,10 +141,7 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	if err != nil {
 		return err
 	}
-	if err := r.insist(p.Skipped); err != nil {
-		return err
-	}
-	if err := checkFiles(p.Plan, p.facts.LLC); err != nil {
+	if err := r.insist(a.vocabulary(), p.Skipped); err != nil {
 		return err
 	}
 	if l, err := host.ReadLoad(ctx, "/", loadSample); err == nil && l.Caveat() != "" {
@@ -146,7 +153,7 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	}
 	defer run.Close()
 	fmt.Fprintf(a.stderr, "run %s: %s; results in %s\n", id, extent(p.Plan), out)
-	for _, s := range p.Skipped {
+	for _, s := range bench.Together(p.Skipped) {
 		fmt.Fprintf(a.stderr, "left out: %s: %s\n", s.Platform, s.Reason)
 		if s.Hint != "" {
 			fmt.Fprintf(a.stderr, "  hint: %s\n", s.Hint)

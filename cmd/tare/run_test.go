@@ -47,7 +47,7 @@ func TestRun(t *testing.T) {
 	}
 
 	again := start(t, state, "run", writeSpec(t, "native", cpuScene), "-o", dir)
-	again.ends(exitHost)
+	again.ends(exitInvalid)
 	again.says("is not empty", "hint: it holds a run")
 	f.checkGone(t)
 }

@@ -27,6 +27,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
 			e.Values[testingTB{}] = e.T()
 			e.Setenv("TARE_STATE", filepath.Join(e.WorkDir, "state"))
+			e.Setenv("TARE_LOCK", filepath.Join(e.WorkDir, "measure.lock"))
 			return nil
 		},
 		Condition: func(what string) (bool, error) {

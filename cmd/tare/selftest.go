@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tare/internal/bench"
 	"tare/internal/host"
 	"tare/internal/overhead"
 	"tare/internal/selftest"
@@ -99,6 +100,21 @@ func originOf(r *store.Run) selftest.Origin {
 // certificateDir is where the self-test's findings are kept.
 func (a *app) certificateDir() string { return filepath.Join(a.state, "selftest") }
 
+// checkCertificate is an error for a self-test that could not keep what it finds;
+// an ordinary run says it now and goes on.
+func (a *app) checkCertificate(m manner) error {
+	_, err := selftest.Read(a.certificateDir())
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("%w%w", err, bench.Hint("put it right or remove it: tare selftest writes it anew"))
+	if m.end != nil {
+		return err
+	}
+	fmt.Fprintf(a.stderr, "! %v; %s\n", err, bench.HintOf(err))
+	return nil
+}
+
 // cite puts what the self-test found on the run's host into the result. A
 // certificate that can't be read is said and otherwise none.
 func (a *app) cite(result *overhead.Result, r *store.Run) {
@@ -147,6 +163,7 @@ func printTable(w io.Writer, head []string, rows [][]string) error {
 // selftestAllCommand runs every part, one after the other.
 func (a *app) selftestAllCommand(name string, parts []selftestPart) *cobra.Command {
 	var limit time.Duration
+	var wait bool
 	c := &cobra.Command{
 		Use:   name,
 		Short: "Test on this host whether the numbers can be trusted",
@@ -166,17 +183,23 @@ does not hold, or a part failed.`,
 			if limit <= 0 {
 				return usageError("--max-time %v: must be positive", limit)
 			}
-			return a.selftestAll(c.Context(), parts, limit)
+			return a.selftestAll(c.Context(), parts, limit, wait)
 		},
 	}
+	waitFlag(c, &wait)
 	c.Flags().DurationVar(&limit, "max-time", 2*time.Hour, "time for all parts together")
 	return c
 }
 
-func (a *app) selftestAll(ctx context.Context, parts []selftestPart, limit time.Duration) error {
+func (a *app) selftestAll(ctx context.Context, parts []selftestPart, limit time.Duration, wait bool) error {
 	if err := needRoot("selftest"); err != nil {
 		return err
 	}
+	release, err := a.hold(ctx, "selftest", wait)
+	if err != nil {
+		return err
+	}
+	defer release()
 	end := time.Now().Add(limit)
 	var broken error
 	for i, p := range parts {

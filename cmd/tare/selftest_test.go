@@ -97,7 +97,7 @@ func TestSelftestAllGoesOnAndEndsWithTheTable(t *testing.T) {
 		fakePart(a, selftest.PartCost, selftest.Yes, errors.New("no disk"), &asked),
 		fakePart(a, selftest.PartSum, selftest.Open, nil, &asked),
 	}
-	err := a.selftestAll(t.Context(), parts, 2*time.Hour)
+	err := a.selftestAll(t.Context(), parts, 2*time.Hour, false)
 	if a.status(err) != exitHost {
 		t.Errorf("ended with %v", err)
 	}

@@ -71,7 +71,17 @@ func (a *app) openSession(ctx context.Context, id string, p *bench.Plan, found [
 		fmt.Fprintf(a.stderr, "opening %s %s\n", name, c.Version)
 		e, err := c.Open(ctx, env)
 		if err != nil {
-			return s, fmt.Errorf("open platform %s: %w", name, err)
+			err = fmt.Errorf("open platform %s: %w", name, err)
+		}
+		if err != nil && (ctx.Err() != nil || name == baselineOf(p)) {
+			return s, err
+		}
+		if err != nil {
+			fmt.Fprintf(a.stderr, "! %v; its trials will fail\n", err)
+			if h := bench.HintOf(err); h != "" {
+				fmt.Fprintf(a.stderr, "  hint: %s\n", h)
+			}
+			e = unopened{err}
 		}
 		s.engines[name] = run.Engine{Engine: e, Availability: c.Availability, Options: c.Options()}
 	}
@@ -91,6 +101,23 @@ func platformsOf(p *bench.Plan) []string {
 	}
 	return slices.Sorted(maps.Keys(names))
 }
+
+// baselineOf is the driver of the platform that all others are compared with.
+func baselineOf(p *bench.Plan) string {
+	for _, s := range p.Scenes {
+		if s.Platform.String() == p.Baseline {
+			return s.Platform.Driver()
+		}
+	}
+	return ""
+}
+
+// unopened is the engine of a platform that could not be opened: what it would
+// have run is recorded as failed, and the other platforms are measured.
+type unopened struct{ err error }
+
+func (u unopened) Start(context.Context, bench.Launch) (bench.Instance, error) { return nil, u.err }
+func (unopened) Close(context.Context) error                                   { return nil }
 
 // closeDeadline bounds the end of a session.
 const closeDeadline = time.Minute

@@ -42,7 +42,7 @@ var allowed = map[string][]string{
 	"report":     {"audit", "bench", "compare", "overhead"},
 	"selftest":   {"bench", "host", "overhead", "stats", "stop"},
 	"outercage":  {"bench", "cgroup"},
-	"run":        {"agent", "bench", "clock", "meter", "outercage", "proc"},
+	"run":        {"agent", "bench", "cgroup", "clock", "meter", "outercage", "proc"},
 
 	"meter/domain": {"bench"},
 	"meter/idle":   {"bench"},

@@ -4,7 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
+	"syscall"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestParseBytes(t *testing.T) {
@@ -68,7 +72,12 @@ func TestHint(t *testing.T) {
 	if HintOf(fmt.Errorf("run: %w", err)) != "install docker.io" || !errors.Is(err, ErrUnavailable) {
 		t.Error("hint or cause lost on the way")
 	}
-	if HintOf(errors.New("x")) != "" {
+	for _, full := range []error{syscall.ENOSPC, fmt.Errorf("write: %w", syscall.EDQUOT), errors.New(`mkfs: "No space left on device"`)} {
+		if !strings.Contains(HintOf(full), "disk is full") {
+			t.Errorf("%v: hint %q", full, HintOf(full))
+		}
+	}
+	if HintOf(errors.New("x")) != "" || HintOf(nil) != "" {
 		t.Error("a hint from nowhere")
 	}
 }
@@ -85,6 +94,30 @@ func TestThreadPart(t *testing.T) {
 		if got := ThreadPart(name); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}
+	}
+}
+
+func TestLacks(t *testing.T) {
+	var a Availability
+	a.Lack("runtime", "kata", nil)
+	a.Lack("runtime", "crun", ErrUnavailable)
+	a.Lacks = append(a.Lacks, Lack{map[string]string{"net": "host", "driver": "vfs"}, ErrInvalid})
+	known := []Option{{Name: "net", Default: "bridge"}, {Name: "runtime", Default: "runc"}, {Name: "driver", Default: "vfs"}}
+	for runtime, want := range map[string]error{"kata": nil, "crun": ErrUnavailable, "runc": nil} {
+		if got := a.Lacking(Variant(known, map[string]string{"runtime": runtime})); got != want {
+			t.Errorf("runtime=%s: %v", runtime, got)
+		}
+	}
+	if got := a.Lacking(Variant(known, map[string]string{"net": "host"})); got != ErrInvalid {
+		t.Errorf("net=host with the default driver: %v", got)
+	}
+}
+
+func TestTogether(t *testing.T) {
+	got := Together([]Skip{{"kvm", "no KVM", "a"}, {"xen", "no Xen", "a"}, {"kvm[bus=ide]", "no KVM", "a"}, {"runc", "no KVM", "b"}})
+	want := []Skip{{"kvm, kvm[bus=ide]", "no KVM", "a"}, {"xen", "no Xen", "a"}, {"runc", "no KVM", "b"}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
 	}
 }
 

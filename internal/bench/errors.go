@@ -3,6 +3,8 @@ package bench
 import (
 	"errors"
 	"regexp"
+	"strings"
+	"syscall"
 )
 
 // ErrUnavailable says that a platform, meter or program cannot be used on this
@@ -20,14 +22,23 @@ type Hint string
 // Error returns the empty string: a hint is shown apart from the error.
 func (h Hint) Error() string { return "" }
 
-// HintOf returns the first hint in err's tree, or "".
+// HintOf returns the first hint in err's tree, or "". A full disk needs none: every
+// part of the program may meet one, and so may the programs it runs.
 func HintOf(err error) string {
 	var h Hint
-	if errors.As(err, &h) {
+	switch {
+	case errors.As(err, &h):
 		return string(h)
+	case err == nil:
+		return ""
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), strings.Contains(err.Error(), syscall.ENOSPC.Error()),
+		strings.Contains(err.Error(), "No space left on device"):
+		return fullDisk
 	}
 	return ""
 }
+
+const fullDisk = "a disk is full: on the host, free some space or keep the state directory on a larger disk (--state, TARE_STATE); inside an instance, give it more (shape.disk)"
 
 // kinds are the words of ErrUnavailable and ErrInvalid where they end a part of a text.
 var kinds = regexp.MustCompile(`: (?:unavailable|invalid)(: | \(|$)`)

@@ -27,6 +27,8 @@ type Availability struct {
 	Programs map[string]string
 	// Caveats are what else the driver knows to be unlike a plain measurement.
 	Caveats []Caveat
+	// Lacks are the variants that this host cannot run, though it can the platform.
+	Lacks []Lack
 }
 
 // Caveat is a property of a platform, or of a variant of it, that whoever reads
@@ -54,11 +56,7 @@ const NoDirect = "O_DIRECT not honoured"
 func (a Availability) CaveatsOf(options map[string]string) []string {
 	var texts []string
 	for _, c := range a.Caveats {
-		holds := true
-		for k, v := range c.With {
-			holds = holds && options[k] == v
-		}
-		if holds {
+		if chosen(c.With, options) {
 			texts = append(texts, c.Text)
 		}
 	}
@@ -72,9 +70,10 @@ type Platform interface {
 	// Summary is one line for people.
 	Summary() string
 	Options() []Option
-	// Check reports whether the host can run the platform; it changes nothing
-	// and is quick. If the host can't, the error wraps ErrUnavailable with the
-	// reason and carries a Hint. No version, no measurement.
+	// Check reports whether the host can run the platform, and which of its
+	// variants it cannot; it changes nothing and is quick. If the host can run
+	// none, the error wraps ErrUnavailable with the reason and carries a Hint. No
+	// version, no measurement.
 	Check(ctx context.Context) (Availability, error)
 	// Open makes ready what all instances of a run share (a daemon, an
 	// imported image). When it fails it leaves nothing behind.

@@ -115,6 +115,23 @@ type Skip struct {
 	Hint     string `json:"hint,omitempty"`
 }
 
+// Together joins those left out for one reason, their names one after the
+// other, so that people read it once.
+func Together(skips []Skip) []Skip {
+	var out []Skip
+	at := map[[2]string]int{}
+	for _, s := range skips {
+		why := [2]string{s.Reason, s.Hint}
+		if i, ok := at[why]; ok {
+			out[i].Platform += ", " + s.Platform
+			continue
+		}
+		at[why] = len(out)
+		out = append(out, s)
+	}
+	return out
+}
+
 // Plan is an experiment worked out: every scene, every trial in order.
 type Plan struct {
 	Experiment string  `json:"experiment"`

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -93,7 +94,9 @@ func find(ctx context.Context, p Program) Program {
 	ctx, cancel := context.WithTimeout(ctx, programDeadline)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, p.Path, p.Args...)
-	cmd.WaitDelay = 100 * time.Millisecond // a child of it may keep the pipe
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // with its children
+	cmd.WaitDelay = 100 * time.Millisecond                                               // a child of it may keep the pipe
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		p.Problem = fmt.Sprintf("%s %s: %v", p.Path, strings.Join(p.Args, " "), err)

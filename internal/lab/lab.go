@@ -157,10 +157,9 @@ func (l *Lab) Close(context.Context) error {
 		delete(l.peers, name)
 	}
 	errs = append(errs, l.unbind(l.NetNS()))
+	// What is gone is gone even if the ledger could not note it.
+	errs = append(errs, os.RemoveAll(l.dir))
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("close lab: %w", err)
-	}
-	if err := os.RemoveAll(l.dir); err != nil {
 		return fmt.Errorf("close lab: %w", err)
 	}
 	return l.ledger.Release(bench.KindDir, l.dir)

@@ -133,6 +133,9 @@ func (s *server) start(ctx context.Context, r wire.Start) (*wire.Started, error)
 		}
 	}
 	found, err := p.Check(ctx)
+	if err == nil {
+		err = found.Lacking(r.Options)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -88,8 +88,7 @@ func (m *maker) checkPlatform(a spec.Actor) (errs spec.Errors) {
 	case a.Platform == nil:
 		return nil
 	}
-	if _, ok := m.Available[a.Platform.Driver()]; !ok {
-		why := m.whyNot(*a.Platform)
+	if why := m.whyNot(*a.Platform); why != nil {
 		return spec.Errors{at.Errorf("%s needs %s, which cannot run here: %s: %w%w", a.Name, a.Platform, why.Reason,
 			bench.ErrUnavailable, bench.Hint(why.Hint))}
 	}

@@ -91,6 +91,9 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 	platforms := m.platforms(s.Platforms)
 	if !slices.ContainsFunc(platforms, func(r bench.PlatformRef) bool { return r.String() == baseline.String() }) {
 		why := m.whyNot(baseline)
+		if why == nil {
+			why = &bench.Skip{Reason: "all-real leaves it out: name it among the platforms"}
+		}
 		return fmt.Errorf("plan scene %s: the baseline %s cannot run here: %s: %w%w", s.Name, baseline, why.Reason,
 			bench.ErrUnavailable, bench.Hint(why.Hint))
 	}
@@ -130,25 +133,24 @@ func (m *maker) platforms(list spec.Platforms) []bench.PlatformRef {
 	if list.AllReal {
 		for _, w := range m.Words.Platforms {
 			ref := bench.PlatformRef{Name: w.Name}
-			a, ok := m.Available[w.Name]
-			switch {
+			why := m.whyNot(ref)
+			switch a := m.Available[w.Name]; {
 			case named[w.Name]:
-			case ok && a.Label == "":
+			case why != nil:
+				m.skip(*why)
+			case a.Label == "":
 				refs = append(refs, ref)
-			case ok:
-				m.skip(bench.Skip{Platform: w.Name, Reason: a.Label + " on this host: runs only when named"})
 			default:
-				m.skip(m.whyNot(ref))
+				m.skip(bench.Skip{Platform: w.Name, Reason: a.Label + " on this host: runs only when named"})
 			}
 		}
 	}
 	for _, r := range list.Named {
-		a, ok := m.Available[r.Driver()]
-		if !ok {
-			m.skip(m.whyNot(r))
+		if why := m.whyNot(r); why != nil {
+			m.skip(*why)
 			continue
 		}
-		if a.Label != "" && !m.skipped["warned "+r.String()] {
+		if a := m.Available[r.Driver()]; a.Label != "" && !m.skipped["warned "+r.String()] {
 			m.skipped["warned "+r.String()] = true
 			m.plan.Warnings = append(m.plan.Warnings, fmt.Sprintf("%s is %s: its figures say nothing about the real thing", r, a.Label))
 		}
@@ -157,15 +159,23 @@ func (m *maker) platforms(list spec.Platforms) []bench.PlatformRef {
 	return refs
 }
 
-// whyNot is the skip of a platform that is not available.
-func (m *maker) whyNot(ref bench.PlatformRef) bench.Skip {
+// whyNot is the skip of a platform that cannot run here, or not with its
+// options; nil if it can.
+func (m *maker) whyNot(ref bench.PlatformRef) *bench.Skip {
+	if a, ok := m.Available[ref.Driver()]; ok {
+		err := a.Lacking(m.Words.Variant(ref))
+		if err == nil {
+			return nil
+		}
+		return &bench.Skip{Platform: ref.String(), Reason: bench.Reason(err), Hint: bench.HintOf(err)}
+	}
 	for _, s := range m.Skips {
 		if s.Platform == ref.Driver() {
 			s.Platform = ref.String()
-			return s
+			return &s
 		}
 	}
-	return bench.Skip{Platform: ref.String(), Reason: "not found on this host"}
+	return &bench.Skip{Platform: ref.String(), Reason: "not found on this host"}
 }
 
 // used reports whether a platform left out of one scene, being emulated, is

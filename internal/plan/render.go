@@ -48,7 +48,7 @@ func Render(w io.Writer, p *bench.Plan) error {
 	if len(p.Skipped) > 0 {
 		b.WriteString("\nleft out:\n")
 	}
-	for _, s := range p.Skipped {
+	for _, s := range bench.Together(p.Skipped) {
 		fmt.Fprintf(&b, "  %s: %s\n", s.Platform, s.Reason)
 		if s.Hint != "" {
 			fmt.Fprintf(&b, "    hint: %s\n", s.Hint)

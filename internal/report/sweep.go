@@ -46,7 +46,7 @@ func sweepViews(sweeps []overhead.Sweep) []sweepView {
 // sweepOf draws a line per platform through the medians, with the least and the
 // most of each level's launches as a bar, and the knee as a band at the foot.
 func sweepOf(s *overhead.Sweep) sweepView {
-	v := sweepView{Title: s.Title, Metric: s.Metric.Name, Better: string(s.Metric.Better) + " is better", Knees: knees(s)}
+	v := sweepView{Title: s.Title, Metric: s.Metric.Name + " in " + s.Metric.Unit, Better: string(s.Metric.Better) + " is better", Knees: knees(s)}
 	x, y, ok := sweepAxes(s)
 	if !ok {
 		return v

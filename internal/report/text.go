@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"unicode/utf8"
 
+	"tare/internal/bench"
 	"tare/internal/overhead"
 )
 
@@ -170,7 +171,7 @@ func closing(out io.Writer, r *overhead.Result) {
 	if len(r.Skipped) > 0 {
 		fmt.Fprintln(out)
 	}
-	for _, s := range r.Skipped {
+	for _, s := range bench.Together(r.Skipped) {
 		paragraph(out, "left out: ", "  ", s.Platform+": "+s.Reason)
 		if s.Hint != "" {
 			paragraph(out, "  ", "  ", "hint: "+s.Hint)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/netip"
 	"os"
@@ -77,22 +76,18 @@ func (x *trial) launchActor(ctx context.Context, a *actor) error {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not up after %v", limit))
 	defer cancel()
-	options := map[string]string{}
-	for _, o := range e.Options {
-		options[o.Name] = o.Default
-	}
-	maps.Copy(options, a.Platform.DriverOptions())
+	options := bench.Variant(e.Options, a.Platform.DriverOptions())
 	a.outcome.Caveats = e.CaveatsOf(options)
 	var err error
 	a.instance, err = e.Start(ctx, bench.Launch{
 		ID: a.id, Shape: a.Shape, CPUSet: a.CPUSet, Options: options, Dir: a.dir, NetNS: a.netns, Cage: a.cageName(),
 	})
 	if err != nil {
-		return err
+		return inUse(err)
 	}
 	a.outcome.Launch = a.instance.Command()
 	if a.client, err = agent.Dial(ctx, a.instance.Stream()); err != nil {
-		return err
+		return unanswered(ctx, err)
 	}
 	ready := a.client.GreetedAt() - a.instance.Launched()
 	if ready <= 0 {

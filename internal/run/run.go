@@ -232,6 +232,9 @@ func (x *trial) execute(ctx context.Context) {
 	cancel(nil)
 	if err != nil {
 		x.rememberLogs()
+		if ctx.Err() == nil {
+			err = x.diagnose(ctx, err)
+		}
 	}
 	x.enter("close")
 	if cerr := x.close(); cerr != nil {

@@ -44,6 +44,23 @@ func (v Vocabulary) Workload(name string) bench.Workload {
 	return nil
 }
 
+// Variant returns all options of a platform as its driver sees them, with the
+// defaults of those that the reference leaves out.
+func (v Vocabulary) Variant(ref bench.PlatformRef) map[string]string {
+	var known []bench.Option
+	for r, prefix := &ref, ""; r != nil; r, prefix = r.On, bench.OuterName(prefix) {
+		word := v.platform(r.Name)
+		if word == nil {
+			continue
+		}
+		for _, o := range word.Options {
+			o.Name = prefix + o.Name
+			known = append(known, o)
+		}
+	}
+	return bench.Variant(known, ref.DriverOptions())
+}
+
 func (v Vocabulary) platform(name string) *PlatformWord {
 	for i := range v.Platforms {
 		if v.Platforms[i].Name == name {

@@ -70,6 +70,16 @@ func CheckPlatform(text string, v Vocabulary) error {
 	return nil
 }
 
+// Ref reads a reference as a specification has it: docker[net=host].
+func (v Vocabulary) Ref(text string) (bench.PlatformRef, error) {
+	d := decoder{words: v}
+	ref, ok := d.platformWord(Place{}, text)
+	if !ok {
+		return ref, d.errs
+	}
+	return ref, nil
+}
+
 // platform reads one reference.
 func (d *decoder) platform(n *node) (bench.PlatformRef, bool) {
 	if n.kind == scalar {

@@ -106,7 +106,7 @@ func checkEmpty(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, headerFile)); err == nil {
 		hint = "it holds a run: go on with it by tare resume, or give another folder"
 	}
-	return fmt.Errorf("%s is not empty: it has %q in it%w", dir, entries[0].Name(), hint)
+	return fmt.Errorf("%s is not empty: it has %q in it: %w%w", dir, entries[0].Name(), bench.ErrInvalid, hint)
 }
 
 // unmake removes what fill wrote, and the folder itself if it was made here.

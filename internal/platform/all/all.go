@@ -2,7 +2,11 @@
 package all
 
 import (
+	"fmt"
+	"slices"
+
 	"tare/internal/bench"
+	"tare/internal/image"
 	"tare/internal/platform/bwrap"
 	"tare/internal/platform/cloudhypervisor"
 	"tare/internal/platform/containerd"
@@ -29,10 +33,10 @@ func Platforms(state string) []bench.Platform {
 	return []bench.Platform{
 		native.New(),
 		bwrap.New(),
-		nspawn.New(),
+		nspawn.Platform{Boots: boots},
 		crun.New(),
 		runc.New(),
-		lxc.New(),
+		lxc.Platform{Boots: boots},
 		containerd.New(),
 		podman.New(),
 		docker.New(state),
@@ -49,4 +53,14 @@ func Platforms(state string) []bench.Platform {
 		xen.PVH(),
 		xen.HVM(),
 	}
+}
+
+// boots returns why the golden image cannot boot as a system container.
+func boots() error {
+	const pkg = "systemd-sysv"
+	if slices.Contains(image.Golden().Packages, pkg) {
+		return nil
+	}
+	return fmt.Errorf("the golden image has no init system: %w%w", bench.ErrUnavailable,
+		bench.Hint("build Tare with "+pkg+" among the packages of internal/image/recipe.go, then tare image build"))
 }

@@ -50,7 +50,7 @@ func Nestings(state string) []bench.Platform {
 }
 
 // versions are those of the programs in the outer guests' image and of the
-// kernel under them, which is the golden image's.
+// kernel under them, which is the golden image's, as is the init system.
 func versions(hosts, golden *image.Store) (map[string]string, error) {
 	m, err := hosts.Manifest()
 	if err != nil {
@@ -61,5 +61,8 @@ func versions(hosts, golden *image.Store) (map[string]string, error) {
 		return nil, err
 	}
 	m.Programs["linux"] = g.Kernel
+	if boots() == nil {
+		m.Programs["systemd-sysv"] = "in the image"
+	}
 	return m.Programs, nil
 }

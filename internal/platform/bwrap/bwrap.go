@@ -42,7 +42,12 @@ func (Platform) Check(ctx context.Context) (bench.Availability, error) {
 	if err != nil {
 		return unavailable(err, "apt-get install bubblewrap")
 	}
-	return bench.Availability{Version: version, Programs: map[string]string{"bwrap": version}}, nil
+	if err := launch.NeedFilesystem("overlay"); err != nil {
+		return bench.Availability{}, fmt.Errorf("bwrap: %w", err)
+	}
+	a := bench.Availability{Version: version, Programs: map[string]string{"bwrap": version}}
+	a.Lack("userns", "yes", launch.NeedUserNamespaces())
+	return a, nil
 }
 
 // Open looks for the image; bwrap has no daemon.

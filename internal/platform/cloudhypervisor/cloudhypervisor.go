@@ -41,6 +41,11 @@ func monitor() microvm.Monitor {
 		Caveats: []bench.Caveat{
 			{Text: bench.NoDirect + ": its disk figures include the host's page cache", With: map[string]string{optCache: "writeback"}},
 		},
+		Lacks: func(microvm.Version) []bench.Lack {
+			var a bench.Availability
+			a.Lack(optPages, "huge", vm.NeedAnyHuge("/"))
+			return a.Lacks
+		},
 		Refuse: refuse,
 		Argv:   argv,
 		Line:   fileLine,

@@ -2,11 +2,13 @@ package containerd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"tare/internal/bench"
@@ -20,6 +22,9 @@ const upWithin = 60 * time.Second
 
 // downWithin is how long it may take to end.
 const downWithin = 10 * time.Second
+
+// hidden is where the sockets of a system's containerd and its shims lie.
+const hidden = "/run/containerd"
 
 // daemon is a containerd of ours.
 type daemon struct {
@@ -63,6 +68,9 @@ func (d *daemon) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := launch.Provide(&d.undo, hidden); err != nil {
+		return err
+	}
 	config := filepath.Join(d.state, "config.toml")
 	if err := os.WriteFile(config, []byte(d.config()), 0o600); err != nil {
 		return err
@@ -70,8 +78,7 @@ func (d *daemon) start(ctx context.Context) error {
 	cmd := exec.Command(path, "--config", config, "--log-level", "warn")
 	cmd.Env = []string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), bench.ProcessMark + "=" + mark}
 	err = launch.Apart(d.env.Lab.NetNS(), func() (err error) {
-		// Sockets of the shims of a system's containerd lie there.
-		if err = launch.Hide("/run/containerd"); err != nil {
+		if err = launch.Hide(hidden); err != nil {
 			return err
 		}
 		if err = launch.CoverControllers(host.Mode()); err != nil {
@@ -85,7 +92,7 @@ func (d *daemon) start(ctx context.Context) error {
 	}
 	d.undo.Add(d.end)
 	if err := g.Add(d.proc.PID()); err != nil {
-		return err
+		return errors.Join(err, d.dead())
 	}
 	return d.awaitUp(ctx)
 }
@@ -109,11 +116,21 @@ func (d *daemon) awaitUp(ctx context.Context) error {
 		}
 		select {
 		case <-d.proc.Done():
-			return fmt.Errorf("it died (%s): %s", d.proc.State(), launch.Tail(d.words()))
+			return d.dead()
 		case <-ctx.Done():
-			return fmt.Errorf("it does not answer: %w: %s", err, launch.Tail(d.words()))
+			return fmt.Errorf("it does not answer: %w: %s%w", err, launch.Tail(d.words()), bench.Hint("is the containerd in the PATH its own? if the host is only busy, try again"))
 		case <-time.After(10 * time.Millisecond):
 		}
+	}
+}
+
+// dead says how it ended, if it has; one that cannot be moved into its control group is just ending.
+func (d *daemon) dead() error {
+	select {
+	case <-d.proc.Done():
+		return fmt.Errorf("it died (%s): %s%w", d.proc.State(), strings.TrimSpace(launch.Tail(d.words())), bench.Hint("its last words are in the error; run containerd --version"))
+	case <-time.After(time.Second):
+		return nil
 	}
 }
 

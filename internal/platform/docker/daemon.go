@@ -27,6 +27,10 @@ const (
 // endsWithin is how long a daemon that broke its connections may take to end.
 const endsWithin = time.Second
 
+// hidden are directories of the host that the daemon neither sees nor changes. One that sees a
+// system's containerd uses that, whose shims are then born outside of the lab; and it looks for a user's plug-ins.
+var hidden = []string{"/run/containerd", "/run/docker"}
+
 // daemon is a dockerd of ours.
 type daemon struct {
 	paths paths
@@ -69,10 +73,10 @@ func (d *daemon) start(mark, netns, cgroups string, store *store, lock *os.File)
 	d.cmd.ExtraFiles = []*os.File{lock}
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = launch.Apart(netns, func() error {
-		// A dockerd that sees a system's containerd uses that one, whose
-		// shims are then born outside of the lab.
-		if err := launch.Hide("/run/containerd"); err != nil {
-			return err
+		for _, dir := range hidden {
+			if err := launch.Hide(dir); err != nil {
+				return err
+			}
 		}
 		if err := launch.CoverControllers(cgroups); err != nil {
 			return err
@@ -116,7 +120,8 @@ func (d *daemon) awaitUp(ctx context.Context, within time.Duration) error {
 		case <-d.done:
 			return d.dead()
 		case <-ctx.Done():
-			return fmt.Errorf("docker's daemon does not answer: %w: %s", err, d.lastWords())
+			return fmt.Errorf("docker's daemon does not answer for %v: %w: %s%w", within, err, d.lastWords(), bench.Hint(
+				"is "+d.cmd.Path+" Docker's own? if the host is only busy, try again"))
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 
 	"tare/internal/bench"
@@ -50,29 +49,60 @@ var belowDocker = []string{"runc", "crun", "runsc", kata}
 
 const install = bench.Hint("install Docker Engine, such as: apt-get install docker.io")
 
-// programs take part in running a container; each has a --version.
-var programs = []string{"dockerd", "docker", "containerd", "runc"}
+// programs take part in running a container; each has a --version, which begins so.
+var programs = []struct{ name, banner string }{
+	{"dockerd", "Docker version "}, {"docker", "Docker version "}, {"containerd", "containerd "}, {"runc", "runc version "},
+}
+
+// firstDaemon is the first dockerd that the library by which it is asked speaks to (API 1.40).
+var firstDaemon = [2]int{19, 3}
+
+// refuse finds a reason why a dockerd will not do.
+func refuse(version string) error {
+	var major, minor int
+	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
+		return fmt.Errorf("dockerd %q: not a version", version)
+	}
+	if major < firstDaemon[0] || major == firstDaemon[0] && minor < firstDaemon[1] {
+		return fmt.Errorf("dockerd %s is too old: the first that will do is %d.%02d", version, firstDaemon[0], firstDaemon[1])
+	}
+	return nil
+}
 
 // Check asks the installed programs for their versions; it starts no daemon.
-func (*Platform) Check(ctx context.Context) (bench.Availability, error) {
+func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	a := bench.Availability{Programs: map[string]string{}, Caveats: caveats}
 	if os.Geteuid() != 0 {
 		return a, fmt.Errorf("docker: a daemon needs root: %w%w", bench.ErrUnavailable, bench.Hint("run as root"))
 	}
+	for _, p := range programs { // before any is asked, which may take its time
+		if _, err := launch.Program(p.name); err != nil {
+			return a, fmt.Errorf("docker: %w: %w%w", err, bench.ErrUnavailable, install)
+		}
+	}
 	versions, errs := make([]string, len(programs)), make([]error, len(programs))
 	var all sync.WaitGroup
-	for i, name := range programs {
-		all.Go(func() { versions[i], errs[i] = launch.Version(ctx, name) })
+	for i, p := range programs {
+		all.Go(func() { versions[i], errs[i] = launch.VersionOf(ctx, p.name, p.banner) })
 	}
 	all.Wait()
-	for i, name := range programs {
-		if errs[i] != nil {
-			return a, fmt.Errorf("docker: %w: %w%w", errs[i], bench.ErrUnavailable, install)
+	for i, p := range programs {
+		err := errs[i]
+		if err == nil && p.name == "dockerd" {
+			err = refuse(versions[i])
 		}
-		a.Programs[name] = versions[i]
+		if err != nil {
+			return a, fmt.Errorf("docker: %w: %w%w", err, bench.ErrUnavailable, install)
+		}
+		a.Programs[p.name] = versions[i]
 	}
 	a.Version = a.Programs["dockerd"]
-	a.Caveats = slices.Concat(caveats, missing(ctx, belowDocker))
+	for _, r := range belowDocker {
+		a.Lack("runtime", r, available(ctx, r))
+	}
+	a.Lacks = append(a.Lacks, bench.Lack{With: map[string]string{"runtime": kata, "net": "host"}, Err: errKataHost})
+	a.Lack("driver", "overlay2", launch.NeedFilesystem("overlay"))
+	a.Lack("driver", "btrfs", p.needBtrfs())
 	if path, err := findKata(); err == nil {
 		if version, err := launch.Version(ctx, path); err == nil {
 			a.Programs[kata] = version

@@ -58,6 +58,11 @@ func (e *engine) open(ctx context.Context) (err error) {
 	if e.labAddr, err = launch.BridgeAddr(e.env.Lab); err != nil {
 		return err
 	}
+	for _, dir := range hidden {
+		if err := launch.Provide(&e.undo, dir); err != nil {
+			return err
+		}
+	}
 	_, err = e.service(ctx, drivers[0])
 	return err
 }
@@ -153,7 +158,7 @@ func (e *engine) startDaemon(ctx context.Context, p paths, held *os.File) (*daem
 	}
 	e.undo.Add(d.stop)
 	if err := g.Add(d.cmd.Process.Pid); err != nil {
-		return nil, err
+		return nil, d.explain(err)
 	}
 	return d, d.awaitUp(ctx, e.env.Patience(upWithin))
 }

@@ -125,6 +125,10 @@ func (d *daemon) removeContainers(ctx context.Context) error {
 // removeContainer kills and removes the container. One that is not there is no error.
 func (d *daemon) removeContainer(ctx context.Context, id string) error {
 	_, err := d.api.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+	if ctx.Err() != nil {
+		return fmt.Errorf("remove container %s: no answer: %w%w", id, ctx.Err(), bench.Hint(
+			"the runtime hangs; what ran in the container is killed by its control group: try the runtime by hand, or another one (docker[runtime=...])"))
+	}
 	if err != nil && !cerrdefs.IsNotFound(err) {
 		return fmt.Errorf("remove container %s: %w", id, d.explain(err))
 	}

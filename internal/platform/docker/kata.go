@@ -68,10 +68,12 @@ func kataAvailable(ctx context.Context) (path string, err error) {
 // devices away (its docs/Limitations.md).
 func checkKata(options map[string]string) error {
 	if options["runtime"] == kata && options["net"] == "host" {
-		return fmt.Errorf("net=host with runtime=kata: a virtual machine has a network of its own: %w%w", bench.ErrInvalid, bench.Hint("use net=bridge"))
+		return errKataHost
 	}
 	return nil
 }
+
+var errKataHost = fmt.Errorf("net=host with runtime=kata: a virtual machine has a network of its own: %w%w", bench.ErrInvalid, bench.Hint("use net=bridge"))
 
 // kataParts are what Kata starts, by the first word of the command line; the
 // monitor is told by its process id.

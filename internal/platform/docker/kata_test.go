@@ -65,22 +65,6 @@ func TestKataAbsent(t *testing.T) {
 	}
 }
 
-// Doctor has a line for each runtime that cannot be used, with what to do.
-func TestMissing(t *testing.T) {
-	t.Setenv("PATH", t.TempDir())
-	for _, c := range missing(t.Context(), belowDocker) {
-		if text := c.String(); !strings.HasPrefix(text, "runtime="+c.With["runtime"]+": ") || !strings.Contains(text, "install") {
-			t.Errorf("%q", text)
-		}
-		if c.With["runtime"] == kata {
-			return
-		}
-	}
-	if _, err := findKata(); err != nil {
-		t.Error("nothing is said of kata, which is not installed")
-	}
-}
-
 // With a shim, what dockerd is decides; without root nothing of it is started.
 func TestKataPresent(t *testing.T) {
 	dir := t.TempDir()

@@ -42,17 +42,6 @@ func available(ctx context.Context, runtime string) error {
 	return nil
 }
 
-// missing says which values of the option runtime cannot be used here, and why.
-func missing(ctx context.Context, values []string) []bench.Caveat {
-	var list []bench.Caveat
-	for _, r := range values {
-		if err := available(ctx, r); err != nil {
-			list = append(list, bench.Caveat{Text: fmt.Sprintf("%v; %s", err, bench.HintOf(err)), With: map[string]string{"runtime": r}})
-		}
-	}
-	return list
-}
-
 // sandboxParts are the processes of runsc in a container's cgroup, see platform gvisor.
 var sandboxParts = map[string]string{"runsc-sandbox": "sandbox", "runsc-gofer": "gofer"}
 

@@ -78,13 +78,30 @@ func (e *engine) provideStore(ctx context.Context, p paths) (*store, error) {
 	return s, nil
 }
 
+// needBtrfs returns why a store on btrfs cannot be had here.
+func (p *Platform) needBtrfs() error {
+	if err := launch.NeedFilesystem("btrfs"); err != nil {
+		return err
+	}
+	var on unix.Statfs_t
+	if err := unix.Statfs(p.state, &on); err == nil && on.Type == unix.BTRFS_SUPER_MAGIC {
+		return nil
+	}
+	if _, err := os.Stat("/dev/loop-control"); err != nil {
+		return fmt.Errorf("no loop devices: %w: %w%w", err, bench.ErrUnavailable, bench.Hint("modprobe loop, or keep the state directory on btrfs"))
+	}
+	for program, pkg := range map[string]string{"mkfs.btrfs": "btrfs-progs", "losetup": "mount"} {
+		if _, err := launch.Program(program); err != nil {
+			return fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, bench.Hint("install it, such as: apt-get install "+pkg))
+		}
+	}
+	return nil
+}
+
 // makeBtrfs makes the file under another name first, so that it is whole or not there.
 func makeBtrfs(ctx context.Context, file string) error {
 	if _, err := os.Stat(file); err == nil || !errors.Is(err, os.ErrNotExist) {
 		return err
-	}
-	if _, err := launch.Program("mkfs.btrfs"); err != nil {
-		return fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, bench.Hint("install it, such as: apt-get install btrfs-progs"))
 	}
 	part := file + ".part"
 	f, err := os.OpenFile(part, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)

@@ -48,6 +48,7 @@ func monitor() microvm.Monitor {
 			{Text: bench.NoDirect + ": its disk figures include the host's page cache"},
 			{Text: "the guest's flushes are ignored: what it wrote durably may be lost", With: map[string]string{optCache: "unsafe"}},
 		},
+		Lacks:  lacks,
 		Refuse: refuse,
 		Argv:   argv,
 	}
@@ -58,6 +59,22 @@ const mostCPUs = 32
 
 // firstPCI is the first version with PCI.
 var firstPCI = microvm.Version{Major: 1, Minor: 13}
+
+// lacks are the variants that cannot run here.
+func lacks(v microvm.Version) []bench.Lack {
+	var a bench.Availability
+	a.Lack(optTransport, "pci", needPCI(v))
+	a.Lack(optAIO, "io_uring", vm.NeedURing("/"))
+	a.Lack(optPages, "huge", vm.NeedAnyHuge("/"))
+	return a.Lacks
+}
+
+func needPCI(v microvm.Version) error {
+	if v.AtLeast(firstPCI) {
+		return nil
+	}
+	return fmt.Errorf("transport=pci with Firecracker %s: %w%w", v.Text, bench.ErrUnavailable, bench.Hint("it has PCI since 1.13"))
+}
 
 // refuse says what Firecracker could not run.
 func refuse(m microvm.Machine) error {
@@ -71,7 +88,7 @@ func refuse(m microvm.Machine) error {
 	case m.Memory%page != 0:
 		return fmt.Errorf("memory %v: Firecracker takes multiples of %v: %w", m.Memory, page, bench.ErrInvalid)
 	case m.Options[optTransport] == "pci" && !m.Version.AtLeast(firstPCI):
-		return fmt.Errorf("transport=pci with Firecracker %s: %w%w", m.Version.Text, bench.ErrUnavailable, bench.Hint("it has PCI since 1.13"))
+		return needPCI(m.Version)
 	case huge:
 		return vm.NeedHuge("/", m.Memory)
 	}

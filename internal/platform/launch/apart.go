@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -72,6 +73,25 @@ func enter(netns int, f func() error) error {
 		return fmt.Errorf("enter network namespace: %w", err)
 	}
 	return f()
+}
+
+// Provide makes a directory of the host that is to be hidden, if it is not there,
+// and then has undo remove it. That must be after the last use of [Hide] has ended.
+func Provide(undo *Undo, dir string) error {
+	err := os.Mkdir(dir, 0o755)
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	undo.Add(func(context.Context) error {
+		if err := os.Remove(dir); err != nil && !errors.Is(err, unix.ENOTEMPTY) && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return nil // by now somebody else may use it
+	})
+	return nil
 }
 
 // Hide covers the directory with an empty one. For use inside [Apart].

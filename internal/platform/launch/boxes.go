@@ -63,13 +63,14 @@ type boxes struct {
 	image   string
 	cgroups *cgroup.FS
 	labAddr netip.Addr
+	undo    Undo
 }
 
 // Open looks for the program and the image.
 func (b Box) Open(ctx context.Context, env bench.Env) (bench.Engine, error) {
 	e := &boxes{Box: b, env: env}
 	if err := e.open(ctx); err != nil {
-		return nil, fmt.Errorf("open %s: %w", b.Program, err)
+		return nil, fmt.Errorf("open %s: %w", b.Program, e.undo.Fail(ctx, err))
 	}
 	return e, nil
 }
@@ -84,12 +85,19 @@ func (e *boxes) open(ctx context.Context) (err error) {
 	if e.labAddr, err = BridgeAddr(e.env.Lab); err != nil {
 		return err
 	}
-	e.image, err = e.env.Image.Root(ctx)
-	return err
+	if e.image, err = e.env.Image.Root(ctx); err != nil {
+		return err
+	}
+	for _, dir := range e.Hide {
+		if err := Provide(&e.undo, dir); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// Close has nothing to do: nothing is shared.
-func (e *boxes) Close(context.Context) error { return nil }
+// Close removes what of the hidden directories was not there.
+func (e *boxes) Close(ctx context.Context) error { return e.undo.Run(ctx) }
 
 // Start runs one box.
 func (e *boxes) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"strings"
+	"syscall"
+	"time"
 )
 
 // Output runs a program, found as [Program] does, and returns what it prints; what it complains about is
@@ -15,7 +18,10 @@ func Output(ctx context.Context, name string, args ...string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := exec.CommandContext(ctx, path, args...).Output()
+	out, err := command(ctx, path, args...).Output()
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), context.Cause(ctx))
+	}
 	var failed *exec.ExitError
 	if errors.As(err, &failed) {
 		return nil, fmt.Errorf("%s: %w: %s", name, err, bytes.TrimSpace(failed.Stderr))
@@ -24,4 +30,16 @@ func Output(ctx context.Context, name string, args ...string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return out, nil
+}
+
+// letGo is how long a program that was killed may keep its output open.
+const letGo = time.Second
+
+// command ends with ctx, with whatever the program has started.
+func command(ctx context.Context, path string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = letGo
+	return cmd
 }

@@ -120,9 +120,10 @@ func (p *Process) Terminate() error {
 // kernel holds it.
 const reaping = 10 * time.Second
 
-// Kill kills the program and returns when it has ended.
+// Kill kills the program, with what it has started and not put into a session of
+// its own, and returns when it has ended.
 func (p *Process) Kill() error {
-	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if err := syscall.Kill(-p.PID(), syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("kill %s (process %d): %w", p.cmd.Path, p.PID(), err)
 	}
 	select {

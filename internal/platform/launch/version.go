@@ -3,19 +3,25 @@ package launch
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"regexp"
+	"strings"
 )
 
 // Version asks an installed program for its version, by --version.
 func Version(ctx context.Context, name string) (string, error) {
-	path, err := Program(name)
+	return VersionOf(ctx, name, "")
+}
+
+// VersionOf is Version of a program that must begin what it prints with a banner,
+// so that another of the same name is not taken for it.
+func VersionOf(ctx context.Context, name, banner string) (string, error) {
+	out, err := Output(ctx, name, "--version")
 	if err != nil {
 		return "", err
 	}
-	out, err := exec.CommandContext(ctx, path, "--version").Output()
-	if err != nil {
-		return "", fmt.Errorf("%s --version: %w", name, err)
+	if !strings.HasPrefix(string(out), banner) {
+		first, _, _ := strings.Cut(string(out), "\n")
+		return "", fmt.Errorf("%s is another program of that name: its version is %.100q", name, first)
 	}
 	return parseVersion(string(out))
 }

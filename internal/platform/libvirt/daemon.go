@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -137,9 +138,9 @@ func (d *daemon) awaitUp(ctx context.Context) error {
 		}
 		select {
 		case <-d.done:
-			return fmt.Errorf("libvirtd died (%v): %s", d.err, launch.Tail(d.log()))
+			return fmt.Errorf("libvirtd died (%v): %s%w", d.err, strings.TrimSpace(launch.Tail(d.log())), bench.Hint("its last words are in the error; is it the libvirtd that virsh is made for?"))
 		case <-ctx.Done():
-			return fmt.Errorf("libvirtd does not answer: %w", err)
+			return fmt.Errorf("libvirtd does not answer: %w: %s%w", err, launch.Tail(d.log()), bench.Hint("is the libvirtd in the PATH its own? if the host is only busy, try again"))
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

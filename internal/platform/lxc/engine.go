@@ -20,13 +20,14 @@ type engine struct {
 	image   string
 	cgroups *cgroup.FS
 	labAddr netip.Addr
+	undo    launch.Undo
 }
 
 // Open looks for the image and the programs; LXC has no daemon.
 func (Platform) Open(ctx context.Context, env bench.Env) (bench.Engine, error) {
 	e := &engine{env: env}
 	if err := e.open(ctx); err != nil {
-		return nil, fmt.Errorf("open lxc: %w", err)
+		return nil, fmt.Errorf("open lxc: %w", e.undo.Fail(ctx, err))
 	}
 	return e, nil
 }
@@ -47,7 +48,7 @@ func (e *engine) open(ctx context.Context) (err error) {
 	if _, err := os.Stat(e.image); err != nil {
 		return fmt.Errorf("golden image: %w%w", err, bench.Hint("build it again: tare image build"))
 	}
-	return nil
+	return launch.Provide(&e.undo, runtimeDir)
 }
 
 // Start runs one container.
@@ -94,5 +95,5 @@ func (e *engine) command(c container) *exec.Cmd {
 	return cmd
 }
 
-// Close has nothing to do: nothing is shared.
-func (e *engine) Close(context.Context) error { return nil }
+// Close removes LXC's directory of locks if it was not there.
+func (e *engine) Close(ctx context.Context) error { return e.undo.Run(ctx) }

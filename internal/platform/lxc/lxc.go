@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"regexp"
 	"strings"
 
@@ -17,7 +16,10 @@ import (
 )
 
 // Platform is lxc.
-type Platform struct{}
+type Platform struct {
+	// Boots says why the image cannot boot as a system container; nil if that is not known.
+	Boots func() error
+}
 
 // New returns the platform.
 func New() Platform { return Platform{} }
@@ -56,27 +58,39 @@ const sharedUserns = "/usr/share/lxc/config/userns.conf"
 const runtimeDir = "/run/lxc"
 
 // Check asks lxc-execute for its version.
-func (Platform) Check(ctx context.Context) (bench.Availability, error) {
+func (p Platform) Check(ctx context.Context) (bench.Availability, error) {
 	a := bench.Availability{Programs: map[string]string{}}
 	if os.Geteuid() != 0 {
 		return a, fmt.Errorf("lxc: containers with a bridge need root: %w%w", bench.ErrUnavailable, bench.Hint("run as root"))
 	}
-	path, err := launch.Program("lxc-execute")
-	if err != nil {
+	if _, err := launch.Program("lxc-execute"); err != nil {
 		return a, fmt.Errorf("lxc: %w: %w%w", err, bench.ErrUnavailable, install)
 	}
 	if _, err := os.Stat(shared); err != nil {
 		return a, fmt.Errorf("lxc: shared configuration: %w: %w%w", err, bench.ErrUnavailable, install)
 	}
-	out, err := exec.CommandContext(ctx, path, "--version").Output()
+	out, err := launch.Output(ctx, "lxc-execute", "--version")
 	if err != nil {
-		return a, fmt.Errorf("lxc: lxc-execute --version: %w: %w", err, bench.ErrUnavailable)
+		return a, fmt.Errorf("lxc: %w: %w%w", err, bench.ErrUnavailable, install)
 	}
 	if a.Version, err = parseVersion(string(out)); err != nil {
-		return a, fmt.Errorf("lxc: lxc-execute --version: %w: %w", err, bench.ErrUnavailable)
+		return a, fmt.Errorf("lxc: lxc-execute --version: %w: %w%w", err, bench.ErrUnavailable, install)
 	}
 	a.Programs["lxc-execute"] = a.Version
+	a.Lack("store", "overlay", launch.NeedFilesystem("overlay"))
+	a.Lack("userns", "yes", unprivileged())
+	if p.Boots != nil {
+		a.Lack("init", "systemd", p.Boots())
+	}
 	return a, nil
+}
+
+// unprivileged returns why the host cannot run containers with users of their own.
+func unprivileged() error {
+	if _, err := os.Stat(sharedUserns); err != nil {
+		return fmt.Errorf("shared configuration: %w: %w%w", err, bench.ErrUnavailable, install)
+	}
+	return launch.NeedMappedIDs()
 }
 
 var versionForm = regexp.MustCompile(`^[0-9]+\.[0-9]+[0-9A-Za-z.+~-]*$`)

@@ -41,6 +41,8 @@ type Monitor struct {
 	Oldest  Version
 	Options []bench.Option
 	Caveats []bench.Caveat
+	// Lacks are the variants that the host, or that version, cannot run; may be nil.
+	Lacks func(Version) []bench.Lack
 	// Refuse finds a reason why the machine cannot be; may be nil.
 	Refuse func(Machine) error
 	// Argv writes what files the program reads in the machine's directory and
@@ -118,8 +120,12 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	if err != nil {
 		return bench.Availability{}, fmt.Errorf("%s: %w", p.monitor.Name, err)
 	}
-	return bench.Availability{Version: version.Text, Caveats: p.monitor.Caveats,
-		Programs: map[string]string{p.monitor.Program: version.Text}}, nil
+	a := bench.Availability{Version: version.Text, Caveats: p.monitor.Caveats,
+		Programs: map[string]string{p.monitor.Program: version.Text}}
+	if p.monitor.Lacks != nil {
+		a.Lacks = p.monitor.Lacks(version)
+	}
+	return a, nil
 }
 
 // Probe finds out by a trial boot whether KVM works with this monitor, where that is

@@ -5,17 +5,14 @@ package native
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
 	"tare/internal/cgroup"
+	"tare/internal/platform/launch"
 )
 
 // Platform implements [bench.Platform].
@@ -36,25 +33,25 @@ func (*Platform) Options() []bench.Option { return nil }
 // Check needs root, cgroups it may write to, and overlayfs.
 func (*Platform) Check(ctx context.Context) (bench.Availability, error) {
 	if err := ctx.Err(); err != nil {
-		return bench.Availability{}, fmt.Errorf("check native: %w", err)
+		return bench.Availability{}, fmt.Errorf("native: %w", err)
 	}
 	if os.Geteuid() != 0 {
-		return bench.Availability{}, fmt.Errorf("check native: changing the root needs root: %w%w",
+		return bench.Availability{}, fmt.Errorf("native: changing the root needs root: %w%w",
 			bench.ErrUnavailable, bench.Hint("run tare as root"))
 	}
 	release, err := kernelRelease()
 	if err != nil {
-		return bench.Availability{}, fmt.Errorf("check native: %w", err)
+		return bench.Availability{}, fmt.Errorf("native: %w", err)
 	}
 	host, err := cgroup.Detect()
 	if err != nil {
-		return bench.Availability{}, fmt.Errorf("check native: %w", err)
+		return bench.Availability{}, fmt.Errorf("native: %w", err)
 	}
 	if err := host.Writable(); err != nil {
-		return bench.Availability{}, fmt.Errorf("check native: %w", err)
+		return bench.Availability{}, fmt.Errorf("native: %w", err)
 	}
-	if err := overlayfs("/", release); err != nil {
-		return bench.Availability{}, fmt.Errorf("check native: %w", err)
+	if err := launch.NeedFilesystem("overlay"); err != nil {
+		return bench.Availability{}, fmt.Errorf("native: %w", err)
 	}
 	return bench.Availability{Version: release, Programs: map[string]string{"linux": release}}, nil
 }
@@ -65,28 +62,6 @@ func kernelRelease() (string, error) {
 		return "", fmt.Errorf("kernel release: %w", err)
 	}
 	return unix.ByteSliceToString(name.Release[:]), nil
-}
-
-// overlayfs says whether the kernel of the host whose files lie under root has
-// overlayfs, built in, loaded or to be loaded at the first mount.
-func overlayfs(root, release string) error {
-	known, err := os.ReadFile(filepath.Join(root, "proc/filesystems"))
-	if err != nil {
-		return err
-	}
-	if slices.Contains(strings.Fields(string(known)), "overlay") {
-		return nil
-	}
-	modules := filepath.Join(root, "lib/modules", release, "modules.dep")
-	loadable, err := os.ReadFile(modules)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	if strings.Contains(string(loadable), "/overlay.ko") {
-		return nil
-	}
-	return fmt.Errorf("the kernel has no overlayfs: %w%w", bench.ErrUnavailable,
-		bench.Hint("install the kernel package that holds the overlay module"))
 }
 
 // Open finds the image's tree, which all instances share.

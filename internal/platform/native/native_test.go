@@ -2,7 +2,6 @@ package native
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -134,32 +133,6 @@ func TestCageFails(t *testing.T) {
 		held, err := e.env.Ledger.(*ledger.Ledger).Held()
 		if len(held) > 2 || err != nil { // the lab's directory and namespace
 			t.Errorf("%s: left in the ledger: %+v, %v", what, held, err)
-		}
-	}
-}
-
-func TestOverlayfs(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		files map[string]string
-		ok    bool
-	}{
-		{"built in", map[string]string{"proc/filesystems": "nodev\ttmpfs\nnodev\toverlay\n"}, true},
-		{"a module", map[string]string{"proc/filesystems": "nodev\ttmpfs\n",
-			"lib/modules/6.1.0-x/modules.dep": "kernel/fs/overlayfs/overlay.ko.xz:\n"}, true},
-		{"no module", map[string]string{"proc/filesystems": "nodev\ttmpfs\n",
-			"lib/modules/6.1.0-x/modules.dep": "kernel/fs/fuse/fuse.ko:\n"}, false},
-		{"nothing", map[string]string{"proc/filesystems": "\text4\n"}, false},
-	} {
-		root := t.TempDir()
-		for path, text := range c.files {
-			path = filepath.Join(root, path)
-			must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-			must(t, os.WriteFile(path, []byte(text), 0o644))
-		}
-		err := overlayfs(root, "6.1.0-x")
-		if c.ok != (err == nil) || err != nil && (!errors.Is(err, bench.ErrUnavailable) || bench.HintOf(err) == "") {
-			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 }

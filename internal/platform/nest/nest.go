@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"tare/internal/bench"
 )
@@ -102,7 +103,45 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 		a.Programs["outer "+name] = v
 	}
 	a.Programs[program(p.inner.Name())] = version
+	for _, l := range outer.Lacks {
+		with := map[string]string{}
+		for name, value := range l.With {
+			with[bench.OuterName(name)] = value
+		}
+		a.Lacks = append(a.Lacks, bench.Lack{With: with, Err: l.Err})
+	}
+	p.lackInside(&a, programs)
 	return a, nil
+}
+
+// inside are programs that options of the inner platform need in the images.
+var inside = map[string]map[string]string{ // by option=value
+	"docker": {"runtime=crun": "crun", "runtime=runsc": "runsc", "runtime=kata": "containerd-shim-kata-v2"},
+	"podman": {"runtime=crun": "crun", "runtime=runc": "runc"},
+	"lxc":    {"init=systemd": "systemd-sysv"},
+	"nspawn": {"init=systemd": "systemd-sysv"},
+}
+
+// lackInside notes the variants of the inner platform that cannot run in the outer
+// guest: those that can nowhere, those whose programs are not in the images, and
+// stores of Docker's that would have to copy the golden image.
+func (p *Platform) lackInside(a *bench.Availability, programs map[string]string) {
+	if inner, ok := p.inner.(interface{ Excludes() []bench.Lack }); ok {
+		a.Lacks = append(a.Lacks, inner.Excludes()...)
+	}
+	for choice, needs := range inside[p.inner.Name()] {
+		if programs[needs] == "" {
+			option, value, _ := strings.Cut(choice, "=")
+			a.Lack(option, value, fmt.Errorf("%s is not in the images of a nesting: %w%w", needs, bench.ErrUnavailable,
+				bench.Hint("use another value, or run it on a host that has it")))
+		}
+	}
+	if p.inner.Name() == "docker" {
+		for _, driver := range []string{"vfs", "btrfs"} {
+			a.Lack("driver", driver, fmt.Errorf("docker's storage driver %s in an outer guest: %w%w", driver, bench.ErrUnavailable,
+				bench.Hint("it would copy the image there first: nested, only overlay2 is known")))
+		}
+	}
 }
 
 // label is worn by every figure of a nesting, with whatever the outer

@@ -16,7 +16,10 @@ import (
 )
 
 // Platform implements [bench.Platform].
-type Platform struct{}
+type Platform struct {
+	// Boots says why the image cannot boot as a system container; nil if that is not known.
+	Boots func() error
+}
 
 // New returns the platform.
 func New() Platform { return Platform{} }
@@ -38,7 +41,7 @@ func (Platform) Options() []bench.Option {
 const program = "systemd-nspawn"
 
 // Check asks systemd-nspawn for its version.
-func (Platform) Check(ctx context.Context) (bench.Availability, error) {
+func (p Platform) Check(ctx context.Context) (bench.Availability, error) {
 	unavailable := func(why any, hint bench.Hint) (bench.Availability, error) {
 		return bench.Availability{}, fmt.Errorf("nspawn: %v: %w%w", why, bench.ErrUnavailable, hint)
 	}
@@ -49,7 +52,15 @@ func (Platform) Check(ctx context.Context) (bench.Availability, error) {
 	if err != nil {
 		return unavailable(err, "apt-get install systemd-container")
 	}
-	return bench.Availability{Version: version, Programs: map[string]string{program: version}}, nil
+	if err := launch.NeedFilesystem("overlay"); err != nil {
+		return bench.Availability{}, fmt.Errorf("nspawn: %w", err)
+	}
+	a := bench.Availability{Version: version, Programs: map[string]string{program: version}}
+	a.Lack("userns", "yes", launch.NeedMappedIDs())
+	if p.Boots != nil {
+		a.Lack("init", "systemd", p.Boots())
+	}
+	return a, nil
 }
 
 // Open looks for the image; nspawn has no daemon.

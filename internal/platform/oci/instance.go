@@ -1,6 +1,7 @@
 package oci
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -45,9 +47,9 @@ func (i *instance) prepare(ctx context.Context) error {
 		return err
 	}
 	e, l := i.engine, i.launch
-	if runtime := l.Options["runtime"]; runtime != "" {
-		if _, err := launch.Program(runtime); err != nil {
-			return fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, bench.Hint("install "+runtime+", or choose another runtime: tare list platforms"))
+	if below := l.Options[optRuntime]; below != "" {
+		if err := needRuntime(below); err != nil {
+			return err
 		}
 	}
 	remove := func(ctx context.Context) error { return cgroup.Remove(ctx, i.outer.Name()) }
@@ -125,6 +127,7 @@ func (i *instance) start() error {
 	args := e.run(i.site)
 	i.argv = append([]string{e.Program}, args...)
 	cmd := e.command(l.ID, args)
+	cmd.Dir = l.Dir // where conmon notes that memory ran out
 	if e.service.Daemon != 0 {
 		if err := i.mountWithin(e.service.Daemon); err != nil {
 			return err
@@ -273,12 +276,36 @@ func (i *instance) end(ctx context.Context) error {
 	}
 	err = errors.Join(err, i.process.Stop(ctx, patience), i.outer.Kill(ctx))
 	if i.noted() || i.engine.Delete != nil && i.process.State() == killed {
-		cmd := i.engine.command(i.launch.ID, i.engine.delete(i.site))
-		if out, deleted := cmd.CombinedOutput(); deleted != nil && i.noted() {
-			err = errors.Join(err, fmt.Errorf("%s delete: %w: %s", i.engine.Program, deleted, strings.TrimSpace(string(out))))
+		if deleted := i.delete(); deleted != nil && i.noted() {
+			err = errors.Join(err, deleted)
 		}
 	}
 	return err
+}
+
+// deleteWithin is how long the runtime may take to forget a container that is dead.
+const deleteWithin = 5 * time.Second
+
+// delete asks the runtime to forget the container.
+func (i *instance) delete() error {
+	cmd := i.engine.command(i.launch.ID, i.engine.delete(i.site))
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.WaitDelay = time.Second
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	hangs := time.AfterFunc(deleteWithin, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	err := cmd.Wait()
+	switch {
+	case err == nil:
+		return nil
+	case !hangs.Stop():
+		return fmt.Errorf("%s delete: no end after %v%w", i.engine.Program, deleteWithin,
+			bench.Hint("the runtime hangs; what it knew of the container goes with the run's directory"))
+	}
+	return fmt.Errorf("%s delete: %w: %s", i.engine.Program, err, strings.TrimSpace(said.String()))
 }
 
 // killed is the state of a process that was killed.

@@ -131,8 +131,29 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 			return a, fmt.Errorf("%s: %w: %w%w", r.Name, err, bench.ErrUnavailable, r.Install)
 		}
 	}
+	if err := launch.NeedFilesystem("overlay"); err != nil {
+		return a, fmt.Errorf("%s: %w", r.Name, err)
+	}
 	a.Version, a.Programs[r.Program], a.Caveats = version, version, r.Caveats
+	for _, o := range r.Options {
+		if o.Name != optRuntime {
+			continue
+		}
+		for _, below := range o.Values {
+			a.Lack(o.Name, below, needRuntime(below))
+		}
+	}
 	return a, nil
+}
+
+// optRuntime is the option of a program that has a choice of runtimes below it.
+const optRuntime = "runtime"
+
+func needRuntime(name string) error {
+	if _, err := launch.Program(name); err != nil {
+		return fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, bench.Hint("install "+name+", or choose another runtime: tare list platforms"))
+	}
+	return nil
 }
 
 // built looks for the feature in what the program says of itself.

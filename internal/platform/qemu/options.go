@@ -37,7 +37,7 @@ func options(machines ...string) []bench.Option {
 		option(optCache, "the scratch disk and the host's page cache: none and directsync go around it; writethrough and directsync make every "+
 			"write durable; unsafe ignores the guest's flushes", "none", "writethrough", "writeback", "directsync", "unsafe"),
 		option(optAIO, "how QEMU does the scratch disk's I/O on the host; auto is native around the page cache and threads through it",
-			"auto", aioNative, "threads", "io_uring"),
+			"auto", aioNative, "threads", aioURing),
 		option(optNet, "tap is on the bridge; user is translated by QEMU itself and cannot be connected to", netTap, netUser),
 		option(optVhost, "move packets in the host's kernel; auto does where the host has /dev/vhost-net", "auto", "on", "off"),
 		option(optPages, "the guest's memory: pages of the usual size, or huge ones set aside on the host", "normal", pagesHuge),
@@ -50,9 +50,12 @@ func options(machines ...string) []bench.Option {
 const (
 	busVirtio = "virtio"
 	aioNative = "native"
+	aioURing  = "io_uring"
 	netTap    = "tap"
 	netUser   = "user"
 	pagesHuge = "huge"
+
+	machineMicro = "microvm"
 )
 
 // aroundCache says whether a cache mode opens the file with O_DIRECT.
@@ -79,19 +82,29 @@ func checkLaunch(known []bench.Option, l bench.Launch) error {
 
 // checkTogether refuses options that exclude each other.
 func checkTogether(o map[string]string) error {
-	for _, pair := range []struct {
-		bad        bool
-		what, hint string
-	}{
-		{o[optAIO] == aioNative && !aroundCache(o[optCache]), "aio=native with cache=" + o[optCache],
-			"the kernel's native I/O works around the page cache only: use aio=threads"},
-		{o[optMachine] == "microvm" && o[optBus] == vm.BusIDE, "bus=ide with machine=microvm", "a microvm has no IDE: use machine=pc or q35"},
-		{o[optNet] == netUser && o[optVhost] == "on", "vhost=on with net=user", "vhost moves the packets of a tap: use net=tap"},
-		{o[optPages] == pagesHuge && o[optKSM] == "on", "ksm=on with pages=huge", "huge pages are never merged"},
-	} {
-		if pair.bad {
-			return fmt.Errorf("%s: %w%w", pair.what, bench.ErrInvalid, bench.Hint(pair.hint))
-		}
-	}
-	return nil
+	return bench.Availability{Lacks: exclusive}.Lacking(o)
 }
+
+// Excludes are the options that exclude each other on every host.
+func (p *Platform) Excludes() []bench.Lack { return exclusive }
+
+// exclusive are options that exclude each other, whatever the host.
+var exclusive = func() []bench.Lack {
+	lack := func(hint bench.Hint, what string) bench.Lack {
+		l := bench.Lack{With: map[string]string{}, Err: fmt.Errorf("%s: %w%w", what, bench.ErrInvalid, hint)}
+		for kv := range strings.SplitSeq(what, " with ") {
+			k, v, _ := strings.Cut(kv, "=")
+			l.With[k] = v
+		}
+		return l
+	}
+	list := []bench.Lack{
+		lack("a microvm has no IDE: use machine=pc or q35", "bus=ide with machine=microvm"),
+		lack("vhost moves the packets of a tap: use net=tap", "vhost=on with net=user"),
+		lack("huge pages are never merged", "ksm=on with pages=huge"),
+	}
+	for _, cache := range []string{"writethrough", "writeback", "unsafe"} {
+		list = append(list, lack("the kernel's native I/O works around the page cache only: use aio=threads", "aio=native with cache="+cache))
+	}
+	return list
+}()

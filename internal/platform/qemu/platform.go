@@ -26,7 +26,7 @@ type Platform struct {
 // found out is kept in the directory state.
 func KVM(state string) *Platform {
 	return &Platform{name: "kvm", summary: "virtual machine: QEMU with KVM, virtio disk and network",
-		accel: accelKVM, options: options("q35", "pc", "microvm"), trial: vm.QEMUTrial(state)}
+		accel: accelKVM, options: options("q35", "pc", machineMicro), trial: vm.QEMUTrial(state)}
 }
 
 // TCG is the same virtual machines without virtualization: every figure is
@@ -58,7 +58,7 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	if err != nil {
 		return bench.Availability{}, fmt.Errorf("%s: %w", p.name, err)
 	}
-	return bench.Availability{Version: version, Label: p.label, Programs: map[string]string{program: version}}, nil
+	return bench.Availability{Version: version, Label: p.label, Programs: map[string]string{program: version}, Lacks: p.lacks(ctx)}, nil
 }
 
 // Probe finds out by a trial boot whether the platform works, where that is

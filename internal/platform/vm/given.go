@@ -15,9 +15,9 @@ func CheckShape(l bench.Launch) error {
 	case l.Shape.CPUs < 1:
 		return fmt.Errorf("%d CPUs: %w", l.Shape.CPUs, bench.ErrInvalid)
 	case l.Shape.Memory < minMemory:
-		return fmt.Errorf("memory %v: a guest with a kernel of its own needs %v: %w", l.Shape.Memory, minMemory, bench.ErrInvalid)
+		return fmt.Errorf("memory %v: a guest with a kernel of its own needs %v: %w%w", l.Shape.Memory, minMemory, bench.ErrInvalid, bench.Hint("raise shape.memory"))
 	case l.Shape.Disk < minDisk:
-		return fmt.Errorf("disk %v: a file system needs %v: %w", l.Shape.Disk, minDisk, bench.ErrInvalid)
+		return fmt.Errorf("disk %v: a file system needs %v: %w%w", l.Shape.Disk, minDisk, bench.ErrInvalid, bench.Hint("raise shape.disk"))
 	case len(l.CPUSet) == 0:
 		return fmt.Errorf("no host CPU to run on: %w", bench.ErrInvalid)
 	case l.NetNS != "":
