@@ -122,6 +122,15 @@ func (w *watchdog) watch(stopped <-chan struct{}) error {
 	if err != nil {
 		return fmt.Errorf("watchdog: %w", err)
 	}
+	for _, i := range w.insides { // which are meant to die
+		pids, err := i.group.Procs()
+		if err != nil {
+			return fmt.Errorf("watchdog: %w", err)
+		}
+		for _, pid := range pids {
+			delete(before, pid)
+		}
+	}
 	kills, err := oomKills("/proc")
 	if err != nil {
 		return fmt.Errorf("watchdog: %w", err)
