@@ -18,6 +18,7 @@ import (
 	"tare/internal/agent"
 	"tare/internal/bench"
 	"tare/internal/cage"
+	"tare/internal/clock"
 	"tare/internal/guest"
 )
 
@@ -28,15 +29,16 @@ const (
 )
 
 // errUsage says that the command line is wrong.
-var errUsage = errors.New("want serve [--port PATH] [--own-kernel], cage SPEC or version")
+var errUsage = errors.New("want serve [--port PATH] [--own-kernel], cage SPEC, hold SPEC or version")
 
 func main() {
+	began := clock.Now()
 	runtime.GOMAXPROCS(1) // with more, the runtime watches idle ones at a cost above that of a sample
 	// The kernel starts /init of the initial RAM file system without arguments.
 	if os.Getpid() == 1 && os.Args[0] == "/init" {
-		guest.Init()
+		guest.Init(began)
 	}
-	err := run(context.Background(), os.Args[1:])
+	err := run(context.Background(), began, os.Args[1:])
 	if err == nil {
 		return
 	}
@@ -51,12 +53,14 @@ func main() {
 }
 
 // run dispatches to a verb.
-func run(ctx context.Context, args []string) error {
+func run(ctx context.Context, began int64, args []string) error {
 	switch {
 	case len(args) >= 1 && args[0] == "serve":
-		return serve(ctx, args[1:])
+		return serve(ctx, began, args[1:])
 	case len(args) == 2 && args[0] == "cage":
 		return cage.Enter(args[1])
+	case len(args) == 2 && args[0] == "hold":
+		return cage.Hold(args[1])
 	case len(args) == 1 && args[0] == "version":
 		fmt.Println("tare-agent", agent.AgentVersion)
 		return nil

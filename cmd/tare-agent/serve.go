@@ -20,7 +20,7 @@ import (
 const portWait = 60 * time.Second
 
 // serve runs the agent until its client leaves or the process is asked to end.
-func serve(ctx context.Context, args []string) error {
+func serve(ctx context.Context, began int64, args []string) error {
 	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	port := flags.String("port", "", "")
@@ -53,7 +53,7 @@ func serve(ctx context.Context, args []string) error {
 		}
 		defer restore()
 	}
-	return agent.Serve(ctx, in, out, agent.Options{OwnKernel: *ownKernel, Dedicated: true})
+	return agent.Serve(ctx, in, out, agent.Options{OwnKernel: *ownKernel, Dedicated: true, Began: began})
 }
 
 // openPort opens a character device once it exists. Reads and writes block.

@@ -20,7 +20,7 @@ import (
 
 func TestUsage(t *testing.T) {
 	for _, args := range [][]string{nil, {"dance"}, {"serve", "--loud"}, {"serve", "now"}, {"cage"}} {
-		if err := run(context.Background(), args); !errors.Is(err, errUsage) {
+		if err := run(context.Background(), 0, args); !errors.Is(err, errUsage) {
 			t.Errorf("%q: %v", args, err)
 		}
 	}

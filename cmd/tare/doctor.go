@@ -103,6 +103,15 @@ func (a *app) printDiagnosis(d diagnosis) error {
 			}
 			continue
 		}
+		// Those three deep have one line, too, for all of one kind: what is in the
+		// guest between is what any outer guest runs.
+		if strings.Count(p.Name, "@") > 1 {
+			if outer := p.Name[strings.IndexByte(p.Name, '@'):]; !shown[outer] {
+				shown[outer] = true
+				fmt.Fprintf(w, "%s\tready, %s\t\n", nestingsLike(d.Platforms, p), p.Label)
+			}
+			continue
+		}
 		state := "ready"
 		switch {
 		case !p.Available:

@@ -62,16 +62,14 @@ func (a *app) listPlatforms(asJSON bool) error {
 	}
 	fmt.Fprintln(a.stdout, "\nThe first value of an option is what holds where it is not named, such as docker[net=host,storage=volume].")
 	fmt.Fprintln(a.stdout, "\nNestings, written INNER@OUTER, each with its own options: docker[net=host]@qemu-tcg[cache=writeback]")
-	for _, outer := range rows {
+	for _, outer := range a.outers() {
 		var inner []string
 		for _, r := range rows {
-			if slices.Contains(r.On, outer.Name) {
+			if slices.Contains(r.On, outer) {
 				inner = append(inner, r.Name)
 			}
 		}
-		if len(inner) > 0 {
-			fmt.Fprintf(a.stdout, "    %s\n", bench.Nested(strings.Join(inner, "|"), outer.Name))
-		}
+		fmt.Fprintf(a.stdout, "    %s\n", bench.Nested(strings.Join(inner, "|"), outer))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -37,6 +38,17 @@ func (a *app) outersOf(inner string) []string {
 	var names []string
 	for _, n := range a.nestings() {
 		if in, outer, _ := strings.Cut(n.Name(), "@"); in == inner {
+			names = append(names, outer)
+		}
+	}
+	return names
+}
+
+// outers names the platforms inside of which others can run, each once.
+func (a *app) outers() []string {
+	var names []string
+	for _, n := range a.nestings() {
+		if _, outer, _ := strings.Cut(n.Name(), "@"); !slices.Contains(names, outer) {
 			names = append(names, outer)
 		}
 	}

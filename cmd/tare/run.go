@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"tare/internal/ledger"
 	"tare/internal/overhead"
 	"tare/internal/plan"
+	"tare/internal/platform/all"
 	"tare/internal/spec"
 	"tare/internal/store"
 )
@@ -169,13 +169,16 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 // buildHosts builds the images that outer guests of the nested platforms boot
 // from, unless they are there.
 func (a *app) buildHosts(ctx context.Context, led *ledger.Ledger, nested []string) error {
-	isXen := func(name string) bool { return strings.HasPrefix(name, "xen-") }
-	notXen := func(name string) bool { return !isXen(name) }
+	var hosts, xenHosts bool
+	for _, name := range nested {
+		h, x := all.Images(name)
+		hosts, xenHosts = hosts || h, xenHosts || x
+	}
 	for _, s := range []struct {
 		store  *image.Store
-		serves func(string) bool
-	}{{a.hosts(led), notXen}, {a.xenHosts(led), isXen}} {
-		if !slices.ContainsFunc(nested, s.serves) {
+		needed bool
+	}{{a.hosts(led), hosts}, {a.xenHosts(led), xenHosts}} {
+		if !s.needed {
 			continue
 		}
 		img, err := s.store.Build(ctx)

@@ -25,6 +25,7 @@ import (
 type session struct {
 	id      string
 	dir     string // the run's directory on the disk under test
+	agent   string // the agent's program
 	ledger  *ledger.Ledger
 	image   *image.Image
 	lab     *lab.Lab
@@ -39,8 +40,7 @@ func (a *app) openSession(ctx context.Context, id string, p *bench.Plan, found [
 			err = errors.Join(err, s.close())
 		}
 	}()
-	agent, err := agentPath()
-	if err != nil {
+	if s.agent, err = agentPath(); err != nil {
 		return s, err
 	}
 	dir := filepath.Join(a.state, "runs", id)
@@ -54,7 +54,7 @@ func (a *app) openSession(ctx context.Context, id string, p *bench.Plan, found [
 	if s.lab, err = lab.New(ctx, id, led); err != nil {
 		return s, err
 	}
-	env := bench.Env{Run: id, Image: img, Lab: s.lab, Ledger: led, AgentPath: agent}
+	env := bench.Env{Run: id, Image: img, Lab: s.lab, Ledger: led, AgentPath: s.agent}
 	for _, name := range platformsOf(p) {
 		i := slices.IndexFunc(found, func(c checked) bool { return c.Name() == name })
 		if i < 0 {
@@ -119,6 +119,9 @@ type unopened struct{ err error }
 func (u unopened) Start(context.Context, bench.Launch) (bench.Instance, error) { return nil, u.err }
 func (unopened) Close(context.Context) error                                   { return nil }
 
+// Reads implements [bench.Reading], so that a cold launch fails for the reason there is.
+func (unopened) Reads() []string { return nil }
+
 // closeDeadline bounds the end of a session.
 const closeDeadline = time.Minute
 
@@ -159,7 +162,7 @@ func (a *app) measure(ctx context.Context, s *session, r *store.Run, finished ma
 	g := newProgress(a.stderr, r.Plan(), len(finished), m.verbose)
 	defer g.close()
 	runner := &run.Runner{
-		ID: s.id, Plan: r.Plan(), Engines: s.engines, Workloads: ws, Lab: s.lab, Sink: r,
+		ID: s.id, AgentPath: s.agent, Plan: r.Plan(), Engines: s.engines, Workloads: ws, Lab: s.lab, Sink: r,
 		Dir: s.dir, LLC: r.Host().LLC, Observer: r.Header().ObserverCPUs,
 		Interval: time.Second, Notify: g.notify, Enough: enough(r),
 	}

@@ -46,7 +46,9 @@ func (c *Client) Facts(ctx context.Context, q FactsRequest) (map[string]string, 
 
 // facts answers with the facts, from a goroutine of its own: it writes to a disk.
 func (s *server) facts(id uint32, q FactsRequest) {
-	b, err := json.Marshal(readFacts("/", q))
+	is := readFacts("/", q)
+	is["greeting_sent"] = strconv.FormatInt(s.greeted, 10)
+	b, err := json.Marshal(is)
 	if err != nil || len(b) > maxFrame {
 		s.sendError(id, fmt.Errorf("facts of %d bytes: %w", len(b), err))
 		return

@@ -16,7 +16,7 @@ func (s *server) hello() Hello {
 	h := Hello{
 		Version: Version, MinVersion: MinVersion, Agent: AgentVersion,
 		PID: os.Getpid(), OwnKernel: s.opts.OwnKernel, CPUs: usableCPUs(),
-		Columns: s.columns, Now: clock.Now(),
+		Columns: s.columns, Now: clock.Now(), Began: s.opts.Began, Serving: s.serving,
 	}
 	var u unix.Utsname
 	if unix.Uname(&u) == nil {

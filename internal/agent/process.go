@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tare/internal/bench"
@@ -21,7 +22,9 @@ type Process struct {
 	id       uint32
 	what     string // for errors
 	timeout  time.Duration
+	sent     atomic.Int64
 	started  int64
+	ended    int64
 	pid      int
 	onStdout func([]byte)
 	inbox    *inbox  // what onStdout has yet to see; nil without onStdout
@@ -76,7 +79,7 @@ func (c *Client) Start(ctx context.Context, cmd bench.Command, onStdout func([]b
 		p.finish(errors.New("given up"))
 		return nil, fmt.Errorf("%s: arguments and environment of %d bytes are too long: %w", what, len(data), bench.ErrInvalid)
 	}
-	err := c.send(ctx, what, outgoing{data: data})
+	err := c.send(ctx, what, outgoing{data: data, sent: &p.sent})
 	if err == nil {
 		err = c.stream(ctx, what, p.id, cmd.Stdin, p.stdin, p.over)
 	}
@@ -114,6 +117,13 @@ func (p *Process) acknowledged(ctx context.Context) error {
 // Started is when the agent's acknowledgement of the start arrived, in
 // nanoseconds of the host's CLOCK_MONOTONIC.
 func (p *Process) Started() int64 { return p.started }
+
+// Requested is when the request was written, and Ended when the agent's word of
+// the end arrived, by the same clock; known once Wait has returned.
+func (p *Process) Requested() int64 { return p.sent.Load() }
+
+// Ended: see Requested.
+func (p *Process) Ended() int64 { return p.ended }
 
 // PID is the command's process id in the instance's own PID namespace.
 func (p *Process) PID() int { return p.pid }
@@ -154,6 +164,7 @@ func (p *Process) receive(f frame, at int64) (bool, error) {
 		if p.pid == 0 {
 			return true, fmt.Errorf("%s: ended without having started", p.what)
 		}
+		p.ended = at
 		p.mu.Lock()
 		p.output.Exit, p.output.Signal, p.output.TimedOut = r.Exit, r.Signal, r.TimedOut
 		p.output.Wall, p.output.User, p.output.System = r.Wall, r.User, r.System

@@ -68,6 +68,10 @@ type Hello struct {
 	CPUs      []int  `json:"cpus"` // usable, by sched_getaffinity(2)
 	Nice      int    `json:"nice"` // after the agent tried to set it to 0
 	Now       int64  `json:"now"`  // the instance's CLOCK_MONOTONIC, nanoseconds
+	// Began and Serving are by the same clock: the first instruction of the
+	// agent's program, and the end of what it does as the init of a guest.
+	Began   int64 `json:"began,omitempty"`
+	Serving int64 `json:"serving,omitempty"`
 	// Columns are what a sample holds, in order.
 	Columns []string `json:"columns"`
 }

@@ -21,6 +21,8 @@ type Options struct {
 	// its nice value, adopts orphaned descendants (PR_SET_CHILD_SUBREAPER) and
 	// reaps every child; without it, a command's daemonised children escape.
 	Dedicated bool
+	// Began is when the process ran its first instruction, by [clock.Now]; 0 if that is not known.
+	Began int64
 }
 
 // maxOperations bounds the commands and uploads under way at once.
@@ -29,6 +31,8 @@ const maxOperations = 1024
 // server is one stream's agent.
 type server struct {
 	opts    Options
+	serving int64 // when Serve was called
+	greeted int64 // right before the greeting was written
 	reaper  *reaper
 	forker  *forker
 	sampler sampler
@@ -53,7 +57,7 @@ type server struct {
 // that the client does not take, may still be under way when Serve returns, until
 // the caller closes them.
 func Serve(ctx context.Context, r io.Reader, w io.Writer, opts Options) error {
-	s := &server{opts: opts, w: w, commands: map[uint32]*command{}, inboxes: map[uint32]*inbox{}, gone: make(chan struct{}), reserve: func() {}}
+	s := &server{opts: opts, serving: clock.Now(), w: w, commands: map[uint32]*command{}, inboxes: map[uint32]*inbox{}, gone: make(chan struct{}), reserve: func() {}}
 	if opts.Dedicated {
 		if err := dedicate(opts.OwnKernel); err != nil {
 			return err
@@ -74,6 +78,7 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, opts Options) error {
 	s.values = make([]float64, len(s.columns))
 
 	greeting := appendJSON([]byte(magic), typeHello, 0, s.hello())
+	s.greeted = clock.Now()
 	if _, err := w.Write(greeting); err != nil {
 		return fmt.Errorf("agent: greet: %w", err)
 	}

@@ -14,24 +14,28 @@ import (
 // allowed is what each package may import of the project. A name ending in /
 // stands for every package below it.
 var allowed = map[string][]string{
-	"bench":  {},
-	"stats":  {},
-	"clock":  {},
-	"proc":   {},
-	"cage":   {},
-	"serial": {},
-	"spec":   {"bench"},
-	"plan":   {"bench", "spec", "stats"},
-	"agent":  {"bench", "clock", "proc"},
-	"cgroup": {"bench"},
-	"ledger": {"bench", "cgroup"},
-	"lab":    {"bench"},
-	"host":   {"bench", "cgroup", "proc"},
-	"guest":  {"agent", "bench", "serial"},
-	"image":  {"bench"},
-	"kept":   {"bench", "image"},
-	"meter":  {"bench", "meter/domain", "meter/idle", "proc"},
-	"store":  {"bench", "host"},
+	"bench":     {},
+	"stats":     {},
+	"clock":     {},
+	"proc":      {},
+	"cage":      {},
+	"serial":    {},
+	"pagecache": {},
+	"trace":     {"agent", "bench"},
+	"spec":      {"bench"},
+	"plan":      {"bench", "spec", "stats"},
+	"agent":     {"bench", "clock", "proc"},
+	"cgroup":    {"bench"},
+	"ledger":    {"bench", "cgroup"},
+	"lab":       {"bench"},
+	"host":      {"bench", "cgroup", "proc"},
+	"guest":     {"agent", "bench", "serial", "xenpipe"},
+	"image":     {"bench"},
+	"kept":      {"bench", "image"},
+	"meter":     {"bench", "meter/domain", "meter/idle", "proc"},
+	"store":     {"bench", "host"},
+
+	"xenpipe": {},
 
 	"workload":   {"bench"},
 	"experiment": {"bench"},
@@ -42,14 +46,14 @@ var allowed = map[string][]string{
 	"report":     {"audit", "bench", "compare", "overhead"},
 	"selftest":   {"bench", "host", "overhead", "stats", "stop"},
 	"outercage":  {"bench", "cgroup"},
-	"run":        {"agent", "bench", "cgroup", "clock", "meter", "outercage", "proc"},
+	"run":        {"agent", "bench", "cgroup", "clock", "meter", "outercage", "pagecache", "proc", "trace"},
 
 	"meter/domain": {"bench"},
 	"meter/idle":   {"bench"},
 
 	"platform/all":    {"bench", "image", "platform/"},
 	"platform/nest":   {"agent", "bench", "clock", "nested/wire", "platform/launch"},
-	"platform/launch": {"bench", "cgroup", "clock"},
+	"platform/launch": {"bench", "cage", "cgroup", "clock"},
 	"platform/native": {"bench", "cage", "cgroup", "clock", "platform/launch"},
 	"platform/vm":     {"bench", "cgroup", "platform/launch"},
 	"platform/fake":   {"agent", "bench", "clock"},
@@ -60,7 +64,7 @@ var allowed = map[string][]string{
 
 	"nested/wire":           {"bench"},
 	"nested":                {"bench", "cgroup", "clock", "guest", "lab", "ledger", "meter", "nested/wire"},
-	"platform/platformtest": {"agent", "bench", "cgroup", "clock", "image", "lab", "ledger"},
+	"platform/platformtest": {"agent", "bench", "cgroup", "clock", "image", "lab", "ledger", "trace"},
 	"store/storetest":       {"bench", "host", "store"},
 	"spec/spectest":         {"bench", "spec"},
 
@@ -70,14 +74,14 @@ var allowed = map[string][]string{
 
 	"platform/launch/launchtest": {"bench", "clock", "lab", "ledger", "platform/launch"},
 
-	"numbers": {"agent", "bench", "cage", "image", "lab", "ledger", "overhead", "platform/", "stats", "store/storetest", "workload"},
+	"numbers": {"agent", "bench", "cage", "clock", "image", "lab", "ledger", "overhead", "platform/", "stats", "store/storetest", "trace", "workload"},
 
 	"archtest": {},
 	"testsum":  {},
 }
 
 // driver is what a package under platform may import that has no entry above.
-var driver = []string{"agent", "bench", "cgroup", "clock", "platform/launch", "platform/microvm", "platform/oci", "platform/vm", "serial"}
+var driver = []string{"agent", "bench", "cgroup", "clock", "platform/launch", "platform/microvm", "platform/oci", "platform/vm", "serial", "xenpipe"}
 
 // outside names the only packages that may import a module other than the
 // standard library and golang.org/x/sys, with the modules.

@@ -180,7 +180,7 @@ func (s *Side) wrongMemory() string {
 	}
 	wrong := s.of(func(a *bench.ActorOutcome) string {
 		low, name := 1-limitSlack, bench.FactHostMemoryLimit
-		if sc := a.Scope; sc != nil && sc.OwnKernel && (sc.Inner == nil || sc.Inner.OwnKernel) {
+		if sc := a.Scope; sc != nil && sc.OwnKernel && sc.Innermost().OwnKernel {
 			low, name = guestKeeps, "memory_total"
 		}
 		text := a.Facts[name]

@@ -5,6 +5,13 @@ package bench
 const (
 	// FactReady says which event ended the launch.
 	FactReady = "ready_event"
+	// FactGreetingSent is when the agent began to write its greeting, nanoseconds
+	// of the instance's CLOCK_MONOTONIC.
+	FactGreetingSent = "greeting_sent"
+	// FactCacheDropped is how much of the files that a launch reads was dropped from the
+	// page cache before a cold one, and FactCacheKept what stayed, in bytes.
+	FactCacheDropped = "cache_dropped_bytes"
+	FactCacheKept    = "cache_kept_bytes"
 	// FactHostMemoryLimit is the limit of the instance's control group, in bytes or "max".
 	FactHostMemoryLimit = "host_memory_limit"
 	// FactHostGovernor is that of the actor's CPUs, before the measurement.

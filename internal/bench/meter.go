@@ -96,6 +96,10 @@ const (
 	PartDom0    = "dom0"
 )
 
+// PartBetween is the guest between the outermost and the innermost instance of a
+// nesting that is three deep, as its own kernel counts; its column is CPUOf it.
+const PartBetween = "between"
+
 // CPUOf names the column of the CPU time of one kind of process or thread that
 // serves an instance from outside: CPUOf("shim") is "cpu_shim_s". A VMM is
 // split into "vcpu", "iothread" and "vmm" (its other threads).

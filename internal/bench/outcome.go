@@ -92,6 +92,8 @@ type ActorOutcome struct {
 	Command []string `json:"command,omitempty"`
 	// ReadyMS is from Launch to the first byte from inside, milliseconds.
 	ReadyMS float64 `json:"ready_ms,omitempty"`
+	// StartUp is how the launch went; nil if its stamps contradict each other, which a warning says.
+	StartUp *StartUp `json:"start_up,omitempty"`
 	// ClockOffset is guest minus host CLOCK_MONOTONIC, and its uncertainty, in nanoseconds.
 	ClockOffset      int64     `json:"clock_offset,omitempty"`
 	ClockUncertainty int64     `json:"clock_uncertainty,omitempty"`

@@ -27,9 +27,15 @@ type Availability struct {
 	Programs map[string]string
 	// Caveats are what else the driver knows to be unlike a plain measurement.
 	Caveats []Caveat
+	// Beyond is what an instance takes of the host's memory and disk beside its
+	// shape: of a nesting, the room its outer guests have for themselves.
+	Beyond Room
 	// Lacks are the variants that this host cannot run, though it can the platform.
 	Lacks []Lack
 }
+
+// Room is an amount of memory and disk.
+type Room struct{ Memory, Disk Bytes }
 
 // Caveat is a property of a platform, or of a variant of it, that whoever reads
 // its figures has to know, such as "O_DIRECT not honoured".
@@ -90,6 +96,11 @@ type Engine interface {
 	// Close stops what Open started, once, after every instance is closed.
 	Close(ctx context.Context) error
 }
+
+// Reading is an engine that says which files and directories of the host a
+// launch reads from the disk, besides its programs: the image in the form that the
+// platform takes it in.
+type Reading interface{ Reads() []string }
 
 // Env is what a run lends its platforms. Everything made on the host is
 // registered in the ledger first.
@@ -260,6 +271,14 @@ type Ported interface {
 // inside cannot see.
 type Described interface{ Facts() map[string]string }
 
+// Cautioned is an instance of which more is known, once it is started, than what
+// the platform's check could tell: of a nested one, what the inner platform says
+// of itself in the outer guest.
+type Cautioned interface {
+	// Cautions are a further label, "" for none, and further caveats.
+	Cautions() (label string, caveats []string)
+}
+
 // Metered is an instance whose cost is partly paid where the host's own meters
 // do not reach: of a nested one, in the outer guest.
 type Metered interface {
@@ -314,7 +333,17 @@ type Scope struct {
 	Domain int `json:"domain,omitempty"`
 	// Inner is a nested instance's scope inside the outer guest, whose paths and
 	// process ids are that guest's; the rest is then the outer instance's on the host.
+	// It has an Inner itself if the nesting is three deep.
 	Inner *Scope `json:"inner,omitempty"`
+}
+
+// Innermost is the scope of the instance itself: of a nesting that in the guest
+// it was started in.
+func (s *Scope) Innermost() *Scope {
+	for s.Inner != nil {
+		s = s.Inner
+	}
+	return s
 }
 
 // Process is a process on the host with the part it plays: "shim", "monitor",

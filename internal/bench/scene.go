@@ -94,12 +94,23 @@ type Scene struct {
 	// Conditions of the host, such as "thp": "never".
 	Conditions map[string]string `json:"conditions,omitempty"`
 	Timing     Timing            `json:"timing"`
+	// Cache is the state of the host's page cache that the launches of the subjects
+	// meet: as it happens to be, or one of the constants.
+	Cache string `json:"cache,omitempty"`
 	// Unmetered: no meter is opened and no clock compared while it runs, to see
 	// what observing costs.
 	Unmetered bool `json:"unmetered,omitempty"`
 	// Estimate is how long a trial of the scene is expected to take, in seconds.
 	Estimate float64 `json:"estimate_s"`
 }
+
+// States of the page cache before a launch.
+const (
+	// Warm: the platform was launched before, with nothing dropped since.
+	Warm = "warm"
+	// Cold: of the files that a launch reads, all that nobody has mapped was dropped.
+	Cold = "cold"
+)
 
 // Trial is one execution of a scene.
 type Trial struct {

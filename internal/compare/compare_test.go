@@ -205,6 +205,7 @@ func TestUnfairRunsHaveNoRatio(t *testing.T) {
 		{name: "memory limit", file: "plan.json", from: `"memory": 536870912`, to: `"memory": 268435456`, says: "memory 512 MiB"},
 		{name: "parameters", file: "plan.json", from: `"max_prime": "20000"`, to: `"max_prime": "10000"`, says: "workload of subject", only: "cpu"},
 		{name: "window", file: "plan.json", from: `"measure": 1000000000`, to: `"measure": 2000000000`, says: "timing"},
+		{name: "page cache", file: "plan.json", from: `"kind": "one"`, to: `"cache": "cold", "kind": "one"`, says: "page cache: as it was in A, cold in B"},
 		{name: "label", file: "trials.jsonl", from: `"version":"20.10.24"`, to: `"version":"20.10.24","label":"emulated (tcg)"`, says: "label"},
 		{name: "disk", file: "host.json", from: "ext4 on /dev/vda", to: "tmpfs", says: "disk", only: "disk"},
 		{name: "kernel", file: "host.json", from: `"kernel": "6.12.1"`, to: `"kernel": "6.13.0"`, fair: true},

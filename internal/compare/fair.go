@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -86,6 +87,7 @@ func sceneChecks(a, b Run, scene string, k *overhead.Case, ra, rb *overhead.Row)
 	c.must("metric", definition(ra.Metric), definition(rb.Metric), "it is another quantity")
 	c.must("timing", timing(sa.Timing), timing(sb.Timing), "warm-up and measured window are part of what is measured")
 	c.must("meters", metered(sa), metered(sb), "observing costs something")
+	c.must("page cache", cmp.Or(sa.Cache, "as it was"), cmp.Or(sb.Cache, "as it was"), "one launch read from the disk what the other had in memory")
 	c.must("conditions", some(pairs(sa.Conditions)), some(pairs(sb.Conditions)), "the host was set otherwise")
 	c.must("actors", actors(sa), actors(sb), "other instances took part")
 	for i := range sa.Actors {

@@ -11,7 +11,7 @@ type devices struct {
 	root    string
 	scratch string // "" for none
 	bus     string // of the disks, if its drivers are not loaded anyhow
-	port    string // a serial line, spoken to by package serial, or "" for the virtio serial port
+	port    string // a serial line, spoken to by package serial, portXen, or "" for the virtio serial port
 	layer   string // for what is written to the root, which is read-only then; or ""
 }
 
@@ -24,6 +24,10 @@ func parseDevices(cmdline string) (devices, error) {
 		at := map[string]*string{"tare.root": &d.root, "tare.scratch": &d.scratch, "tare.port": &d.port,
 			"tare.layer": &d.layer, "tare.bus": &d.bus}[key]
 		if at == nil {
+			continue
+		}
+		if at == &d.port && value == portXen {
+			*at = value
 			continue
 		}
 		if at != &d.bus && (filepath.Clean(value) != value || !strings.HasPrefix(value, "/dev/")) {

@@ -28,11 +28,12 @@ const (
 )
 
 // Init runs the guest from its first process to its power-off, and does not
-// return. What goes wrong is told on the console.
-func Init() {
+// return. What goes wrong is told on the console. began is when the process ran
+// its first instruction.
+func Init(began int64) {
 	// The host takes this line as proof that a program runs in the guest.
 	fmt.Printf("tare-agent %s: first process of the guest\n", agent.AgentVersion)
-	if err := run(); err != nil {
+	if err := run(began); err != nil {
 		fmt.Printf("tare-agent: %v\n", err)
 	}
 	unix.Sync()
@@ -53,7 +54,7 @@ func ending(cmdline string) int {
 	return unix.LINUX_REBOOT_CMD_POWER_OFF
 }
 
-func run() error {
+func run(began int64) error {
 	for _, m := range []struct{ kind, at string }{{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}} {
 		if err := mount(m.kind, m.kind, m.at, 0, ""); err != nil {
 			return err
@@ -92,7 +93,7 @@ func run() error {
 		return err
 	}
 	defer port.Close()
-	if err := agent.Serve(context.Background(), port, port, agent.Options{OwnKernel: true, Dedicated: true}); err != nil {
+	if err := agent.Serve(context.Background(), port, port, agent.Options{OwnKernel: true, Dedicated: true, Began: began}); err != nil {
 		return err
 	}
 	return unmount()

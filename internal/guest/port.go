@@ -13,16 +13,23 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/serial"
+	"tare/internal/xenpipe"
 )
 
-// portName is the name of the virtio serial port the host talks to.
+// portName is the name of the port the host talks to.
 const portName = "tare"
+
+// portXen in place of a serial line says that ports are pipes to Xen's control domain.
+const portXen = "xen"
 
 // openPort opens the stream to the host: that over the serial line, if one is
 // named, or else the virtio serial port once the host has its end open.
 func openPort(line string) (io.ReadWriteCloser, error) {
-	if line == "" {
-		return OpenPort(portName)
+	switch line {
+	case "":
+		return openVirtio(portName)
+	case portXen:
+		return xenpipe.Offer(portName)
 	}
 	f, err := os.OpenFile(line, os.O_RDWR|unix.O_NOCTTY, 0)
 	if err == nil {
@@ -53,8 +60,25 @@ func silence(line string) error {
 	return os.WriteFile("/proc/sys/kernel/printk", []byte("1"), 0)
 }
 
-// OpenPort opens the virtio serial port of that name once the host has its end open.
-func OpenPort(name string) (*os.File, error) {
+// OpenPort opens the port of that name to the host, as programs of the guest's do
+// that are not its first process.
+func OpenPort(name string) (io.ReadWriteCloser, error) {
+	cmdline, err := os.ReadFile("/proc/cmdline")
+	if err != nil {
+		return nil, fmt.Errorf("open the port %s to the host: %w", name, err)
+	}
+	devices, err := parseDevices(string(cmdline))
+	if err != nil {
+		return nil, err
+	}
+	if devices.port == portXen {
+		return xenpipe.Offer(name)
+	}
+	return openVirtio(name)
+}
+
+// openVirtio opens the virtio serial port of that name once the host has its end open.
+func openVirtio(name string) (*os.File, error) {
 	end := time.Now().Add(deviceWait)
 	for ; time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		names, err := filepath.Glob("/sys/class/virtio-ports/*/name")

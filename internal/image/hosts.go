@@ -15,6 +15,7 @@ func Hosts() Recipe {
 	r.Packages = []string{
 		"docker.io", "docker-cli", "containerd", "runc", "crun", "podman", "lxc",
 		"qemu-system-x86", "qemu-utils", "seabios", "ipxe-qemu",
+		"user-mode-linux", "libvirt-daemon", "libvirt-daemon-driver-qemu", "libvirt-clients",
 		"kmod", "iproute2", "iptables", "nftables", "procps", "e2fsprogs", "xz-utils", "bubblewrap", "systemd-container",
 	}
 	r.Kernel, r.Script = "", ""
@@ -34,6 +35,8 @@ func Hosts() Recipe {
 		{"systemd-nspawn", "/usr/bin/systemd-nspawn", nil, "systemd-container"},
 		{"lxc-start", "/usr/bin/lxc-start", nil, "lxc"},
 		{"qemu-system-x86_64", "/usr/bin/qemu-system-x86_64", nil, "qemu-system-x86"},
+		{"linux.uml", "/usr/bin/linux.uml", nil, "user-mode-linux"},
+		{"libvirtd", "/usr/sbin/libvirtd", nil, "libvirt-daemon"},
 		{"bwrap", "/usr/bin/bwrap", nil, "bubblewrap"},
 		{"iptables", "/usr/sbin/iptables", nil, "iptables"},
 	}

@@ -99,7 +99,7 @@ func (s *server) do(ctx context.Context, r wire.Request) (any, error) {
 	case wire.OpAddr:
 		return s.publish(ctx)
 	case wire.OpMeters:
-		return s.meters()
+		return s.meters(ctx)
 	case wire.OpSample:
 		return s.sample(), nil
 	case wire.OpLog:
@@ -116,10 +116,12 @@ func (s *server) start(ctx context.Context, r wire.Start) (*wire.Started, error)
 	}
 	p := s.drivers(stateDir)[i]
 	loadModules(ctx, r.Platform)
-	if err := serveXen(ctx); err != nil {
-		return nil, err
+	if isDomain(r.Platform) {
+		if err := serveXen(ctx); err != nil {
+			return nil, err
+		}
 	}
-	if err := configure(r.Options, r.Shape.Memory); err != nil {
+	if err := configure(direct(r.Platform), r.Options, r.Shape.Memory); err != nil {
 		return nil, err
 	}
 	env, err := s.env(ctx, r)
@@ -143,7 +145,7 @@ func (s *server) start(ctx context.Context, r wire.Start) (*wire.Started, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := seat(ctx, r.Platform, r.Options, env); err != nil {
+	if err := seat(ctx, r.Platform, env); err != nil {
 		return nil, err
 	}
 	opened := clock.Now() - began
@@ -157,10 +159,26 @@ func (s *server) start(ctx context.Context, r wire.Start) (*wire.Started, error)
 	}
 	s.instance = in
 	s.join(in.Stream())
-	return &wire.Started{
+	return s.started(found, r.Options, opened), nil
+}
+
+// started tells of the instance what the host cannot find out.
+func (s *server) started(found bench.Availability, options map[string]string, opened int64) *wire.Started {
+	in := s.instance
+	w := &wire.Started{
 		Launched: in.Launched(), Command: in.Command(), Unenforced: in.Unenforced(),
 		Version: found.Version, Programs: found.Programs, Opened: opened,
-	}, nil
+		Label: found.Label, Caveats: found.CaveatsOf(options),
+	}
+	if t, ok := in.(bench.Traced); ok {
+		w.Trace = t.Trace()
+	}
+	if c, ok := in.(bench.Cautioned); ok {
+		label, caveats := c.Cautions()
+		w.Label = strings.Trim(w.Label+", "+label, ", ")
+		w.Caveats = append(w.Caveats, caveats...)
+	}
+	return w
 }
 
 // prober is a platform whose check alone cannot decide.
@@ -177,11 +195,15 @@ func (s *server) env(ctx context.Context, r wire.Start) (bench.Env, error) {
 	if err != nil {
 		return bench.Env{}, err
 	}
-	if s.lab, err = lab.NewAt(ctx, r.Run, led, network); err != nil {
-		return bench.Env{}, err
-	}
 	device, err := guest.Device()
 	if err != nil {
+		return bench.Env{}, err
+	}
+	network, err := networkBeside(device)
+	if err != nil {
+		return bench.Env{}, err
+	}
+	if s.lab, err = lab.NewAt(ctx, r.Run, led, network); err != nil {
 		return bench.Env{}, err
 	}
 	if _, err := s.lab.Adopt(ctx, device); err != nil {
@@ -204,11 +226,16 @@ func (s *server) join(in io.ReadWriter) {
 // of this guest's cgroups tells.
 func (s *server) scope() (wire.Scope, error) {
 	scope, err := s.instance.Scope()
+	w := wire.Scope{Scope: scope}
+	if d, ok := s.instance.(bench.Described); ok && err == nil {
+		w.Facts = d.Facts()
+	}
 	if err != nil || scope.OwnKernel {
-		return wire.Scope{Scope: scope}, err
+		return w, err
 	}
 	limit, _ := os.ReadFile(filepath.Join(scope.Cgroups[cgroup.Unified], "memory.max")) // unknown is ""
-	return wire.Scope{Scope: scope, MemoryLimit: strings.TrimSpace(string(limit))}, nil
+	w.MemoryLimit = strings.TrimSpace(string(limit))
+	return w, nil
 }
 
 // publish makes the instance reachable by the outer guest's address.
@@ -225,7 +252,7 @@ func (s *server) publish(ctx context.Context) (string, error) {
 }
 
 // meters opens the meters of the instance's scope, once.
-func (s *server) meters() ([]wire.Meter, error) {
+func (s *server) meters(ctx context.Context) ([]wire.Meter, error) {
 	if s.readers == nil {
 		scope, err := s.instance.Scope()
 		if err != nil {
@@ -233,6 +260,13 @@ func (s *server) meters() ([]wire.Meter, error) {
 		}
 		if s.readers, err = meter.OpenLayer(scope, s.lab); err != nil {
 			return nil, err
+		}
+		if m, ok := s.instance.(bench.Metered); ok {
+			deeper, err := m.Readers(ctx)
+			if err != nil {
+				return nil, err
+			}
+			s.readers = beneath(deeper, s.readers)
 		}
 	}
 	var list []wire.Meter

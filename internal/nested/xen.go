@@ -25,7 +25,7 @@ const xenWithin = time.Minute
 // the store, the console daemon, and the control domain's own entry in the store.
 func serveXen(ctx context.Context) error {
 	if kind, err := os.ReadFile("/sys/hypervisor/type"); err != nil || strings.TrimSpace(string(kind)) != "xen" {
-		return nil // no hypervisor below this kernel, or not that one
+		return nil // no hypervisor below this kernel, or not that one: the platform's check says so
 	}
 	for _, dir := range []string{"/run/xen", "/run/xenstored", "/var/lib/xenstored", "/var/log/xen", "/var/log/xen/console"} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {

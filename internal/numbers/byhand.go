@@ -58,7 +58,7 @@ scenes:
 // byHand compares the results of workloads in Docker by the docker command with
 // those of tare run, in turn.
 func byHand(ctx context.Context, n *numbers) (figures []figure, err error) {
-	s, err := n.open(ctx)
+	s, err := n.open(ctx, "native", "lxc", "docker")
 	if err != nil {
 		return nil, err
 	}

@@ -33,16 +33,18 @@ type part struct {
 
 func parts() []part {
 	return []part{
-		{"observe", observe}, {"procedure", procedure}, {"startup", startup}, {"byhand", byHand}, {"report", report},
+		{"observe", observe}, {"procedure", procedure}, {"startup", startup}, {"share", share}, {"byhand", byHand}, {"report", report},
 	}
 }
 
 // numbers is what every part needs to know.
 type numbers struct {
-	tare   tare
-	dir    string // for what the parts write, removed at the end
-	quick  bool   // few repetitions, to see that all works
-	stderr io.Writer
+	tare tare
+	dir  string // for what the parts write, removed at the end
+	// platforms are those of the part share; none: all.
+	platforms []string
+	quick     bool // few repetitions, to see that all works
+	stderr    io.Writer
 }
 
 // repeat is how often to do what a real measurement does n times.
@@ -56,6 +58,9 @@ func (n *numbers) repeat(times int) int {
 func (n *numbers) say(format string, args ...any) { fmt.Fprintf(n.stderr, format+"\n", args...) }
 
 func main() {
+	if w, ok := wrapping(); ok { // see wrapper.go
+		os.Exit(w.run())
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	status := run(ctx, os.Args[1:])
 	stop()
@@ -75,6 +80,7 @@ func run(ctx context.Context, args []string) int {
 	bin := flags.String("tare", "./tare", "the program to measure; tare-agent lies beside it")
 	state := flags.String("state", bench.StateDir, "its state directory, on the disk under test")
 	quick := flags.Bool("quick", false, "few repetitions: to see that it works, not to quote")
+	platforms := flags.String("platforms", "", "those of the part share, separated by commas; all if not given")
 	asJSON := flags.Bool("json", false, "print the figures as JSON")
 	if err := flags.Parse(args); err != nil {
 		return exitUsage
@@ -84,7 +90,11 @@ func run(ctx context.Context, args []string) int {
 		fmt.Fprintln(os.Stderr, "numbers:", err)
 		return exitUsage
 	}
-	figures, err := measure(ctx, &numbers{tare: tare{*bin, *state}, quick: *quick, stderr: os.Stderr}, chosen)
+	n := &numbers{tare: tare{*bin, *state}, quick: *quick, stderr: os.Stderr}
+	if *platforms != "" {
+		n.platforms = strings.Split(*platforms, ",")
+	}
+	figures, err := measure(ctx, n, chosen)
 	if perr := write(os.Stdout, figures, *asJSON); perr != nil {
 		err = errors.Join(err, perr)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,9 +17,7 @@ import (
 	"tare/internal/image"
 	"tare/internal/lab"
 	"tare/internal/ledger"
-	"tare/internal/platform/docker"
-	"tare/internal/platform/lxc"
-	"tare/internal/platform/native"
+	"tare/internal/platform/all"
 )
 
 // session is a lab of our own with platforms opened in it, as tare run has.
@@ -35,9 +34,9 @@ type session struct {
 	launches  int
 }
 
-// open makes a session with native, lxc and docker. Docker's daemon has a data
-// root of its own, so that tare may run at the same time.
-func (n *numbers) open(ctx context.Context) (s *session, err error) {
+// open makes a session with the platforms. Daemons have data directories of their
+// own, so that tare may run at the same time.
+func (n *numbers) open(ctx context.Context, names ...string) (s *session, err error) {
 	id := "numbers-" + strings.ToLower(rand.Text()[:6])
 	s = &session{id: id, dir: filepath.Join(n.tare.state, "runs", id), engines: map[string]bench.Engine{}}
 	defer func() {
@@ -67,8 +66,21 @@ func (n *numbers) open(ctx context.Context) (s *session, err error) {
 		return s, err
 	}
 	env := bench.Env{Run: id, Image: s.image, Lab: s.lab, Ledger: s.ledger, Dir: s.dir, AgentPath: s.agent}
-	s.platforms = map[string]bench.Platform{"native": native.New(), "lxc": lxc.New(), "docker": docker.New(s.dir)}
-	for name, p := range s.platforms {
+	s.platforms = map[string]bench.Platform{}
+	for _, p := range all.Platforms(s.dir) {
+		name := p.Name()
+		if !slices.Contains(names, name) {
+			continue
+		}
+		s.platforms[name] = p
+		if _, err := p.Check(ctx); err != nil {
+			return s, err
+		}
+		n.say("  opening %s", name)
+		env.Dir = filepath.Join(s.dir, name)
+		if err := os.Mkdir(env.Dir, 0o755); err != nil {
+			return s, err
+		}
 		if s.engines[name], err = p.Open(ctx, env); err != nil {
 			delete(s.engines, name)
 			return s, err

@@ -31,7 +31,7 @@ const calm = 100 * time.Millisecond
 // turn: the same command with the same configuration in the same directory and
 // cgroup.
 func startup(ctx context.Context, n *numbers) (figures []figure, err error) {
-	s, err := n.open(ctx)
+	s, err := n.open(ctx, "native", "lxc", "docker")
 	if err != nil {
 		return nil, err
 	}

@@ -31,6 +31,7 @@ func (s *study) cases(observed *observed) {
 		c := &s.result.Cases[k]
 		c.Resource = resourceOf(c)
 		s.rows(c, scenes[k], observed)
+		c.StartUp = s.startUps(scenes[k])
 		if c.Kind != bench.Startup {
 			for _, sc := range scenes[k] {
 				c.Usage = append(c.Usage, observed.usage(sc, s.labels[sc.Platform.String()]))

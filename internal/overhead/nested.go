@@ -12,13 +12,16 @@ import (
 const (
 	innerPrefix = "inner "
 	outerGuest  = "outer guest"
+	// Of a nesting three deep the same, in the guest between.
+	innermostPrefix = "innermost "
+	innerGuest      = "inner guest"
 )
 
 // counter is where the CPU time and memory of the instance itself are read: by
 // its own kernel, through its agent, or of an instance nested as processes of the
 // outer guest, from its cgroup there.
 func counter(a *bench.ActorOutcome) source {
-	if in := a.Scope.Inner; in != nil && !in.OwnKernel {
+	if a.Scope.Inner != nil && !countsItself(a.Scope.Innermost()) {
 		return source{bench.Inner, a.Actor, "layer"}
 	}
 	return source{bench.Guest, a.Actor, "agent"}
@@ -38,7 +41,49 @@ func (s *share) inside(a *bench.ActorOutcome, u *instance, vcpu float64) float64
 	switch {
 	case in == nil:
 		return u.guest
-	case in.Domain != 0:
+	case in.Inner != nil:
+		return s.insideBetween(a, u, func() float64 { return s.insideOuter(a, u, vcpu) })
+	}
+	return s.insideOuter(a, u, vcpu)
+}
+
+// insideBetween divides what the guest between ran, once what it is in was divided,
+// among the instance, what serves it there, and the rest of that guest.
+func (s *share) insideBetween(a *bench.ActorOutcome, u *instance, outer func() float64) float64 {
+	own, in := u.guest, a.Scope.Innermost()
+	src := source{bench.Inner, a.Actor, "layer"}
+	between, ok := s.rate(src, bench.CPUOf(bench.PartBetween))
+	if !ok {
+		u.lackLayer = true
+		between = own
+	}
+	u.guest = between
+	ran, left := outer(), u.guest
+	scale := 1.0
+	if between > 0 {
+		scale = left / between
+	}
+	for _, p := range inCgroup(in.Helpers) {
+		v, _ := s.rate(src, bench.CPUOf(p))
+		own = max(0, own-v)
+	}
+	u.guest = min(own*scale, left)
+	left -= u.guest
+	for _, p := range partsOf(slices.Concat(in.Helpers, in.Shared)) {
+		v, ok := s.rate(src, bench.CPUOf(p))
+		u.lackLayer = u.lackLayer || !ok
+		v = min(v*scale, left)
+		u.parts[innermostPrefix+p] = v
+		left -= v
+	}
+	u.parts[innerGuest] = left
+	return ran
+}
+
+// insideOuter divides what the vCPU threads of an outer guest ran.
+func (s *share) insideOuter(a *bench.ActorOutcome, u *instance, vcpu float64) float64 {
+	in := a.Scope.Inner
+	if in.Domain != 0 {
 		return s.insideXen(a, u, vcpu)
 	}
 	ran, ok := s.rate(source{bench.Outer, a.Actor, "agent"}, bench.ColCPUBusy)
@@ -47,7 +92,7 @@ func (s *share) inside(a *bench.ActorOutcome, u *instance, vcpu float64) float64
 		return u.guest
 	}
 	src := source{bench.Inner, a.Actor, "layer"}
-	if !in.OwnKernel {
+	if !countsItself(in) {
 		for _, p := range inCgroup(in.Helpers) {
 			v, _ := s.rate(src, bench.CPUOf(p))
 			u.guest = max(0, u.guest-v)
@@ -66,8 +111,13 @@ func (s *share) inside(a *bench.ActorOutcome, u *instance, vcpu float64) float64
 		v, ok := s.rate(src, bench.CPUOf(p))
 		u.lackLayer = u.lackLayer || !ok
 		v *= scale
-		if p == "vcpu" { // of an inner virtual machine: what it ran for its guest is that guest's
+		switch p {
+		case "vcpu": // of an inner virtual machine: what it ran for its guest is that guest's
 			v -= u.guest
+		case "kernel": // a process, as is each program it runs: the control group has them all
+			v, ok = s.rate(src, bench.ColCPUBusy)
+			u.lackLayer = u.lackLayer || !ok
+			v = v*scale - u.guest
 		}
 		v = min(max(0, v), left)
 		u.parts[innerPrefix+p] = v

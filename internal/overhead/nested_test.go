@@ -72,3 +72,34 @@ func TestShareOfANestingUnread(t *testing.T) {
 	s := shareOf([]bench.ActorOutcome{subject("subject", nestedScope(bench.Scope{Helpers: process("shim"), Shared: process("daemon")}))}, samples...)
 	wantShare(t, s, map[string]float64{fGuestCPU: 0.6, fLayerCPU: math.NaN()})
 }
+
+// gVisor in an outer guest: its control group there counts its programs, with the
+// processes of its own inside, as on a host.
+func TestShareOfASandboxInAMachine(t *testing.T) {
+	inside := []bench.Process{{PID: 1, Part: "sandbox", Inside: true}}
+	scope := nestedScope(bench.Scope{OwnKernel: true, Helpers: inside})
+	s := shareOf([]bench.ActorOutcome{subject("subject", scope)},
+		hostAt(1.3), agentAt("subject", 0.1), // not to be relied on
+		counters(bench.Inner, "subject", "layer", map[string]float64{bench.ColCPUBusy: 0.6, bench.CPUOf("sandbox"): 0.2, bench.ColMemUsed: 30e6, bench.ColMemCache: 0}, every...),
+		counters(bench.Outer, "subject", "agent", map[string]float64{bench.ColCPUBusy: 0.7}, every...),
+		helpersAt("subject", 700e6, map[string]float64{"vcpu": 1.0, "iothread": 0.1, "vmm": 0.05}))
+	wantShare(t, s, map[string]float64{fGuestCPU: 0.4, fLayerCPU: 0.75, fGuestMem: 30e6})
+	for part, v := range map[string]float64{"inner sandbox": 0.2, "outer guest": 0.1, "vcpu": 0.3} {
+		approx(t, part, s.parts[part], v)
+	}
+}
+
+// User-mode Linux in an outer guest: what its control group used there beyond what
+// it accounts for itself is its kernel's.
+func TestShareOfAUserModeKernelInAMachine(t *testing.T) {
+	scope := nestedScope(bench.Scope{OwnKernel: true, Helpers: process("kernel")})
+	s := shareOf([]bench.ActorOutcome{subject("subject", scope)},
+		hostAt(1.3), agentAt("subject", 0.3),
+		counters(bench.Inner, "subject", "layer", map[string]float64{bench.ColCPUBusy: 0.5, bench.CPUOf("kernel"): 0.45}, every...),
+		counters(bench.Outer, "subject", "agent", map[string]float64{bench.ColCPUBusy: 0.7}, every...),
+		helpersAt("subject", 700e6, map[string]float64{"vcpu": 1.0, "iothread": 0.1, "vmm": 0.05}))
+	wantShare(t, s, map[string]float64{fGuestCPU: 0.3, fLayerCPU: 0.85})
+	for part, v := range map[string]float64{"inner kernel": 0.2, "outer guest": 0.2, "vcpu": 0.3} {
+		approx(t, part, s.parts[part], v)
+	}
+}

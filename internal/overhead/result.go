@@ -124,6 +124,8 @@ type Case struct {
 	Rows   []Row  `json:"rows"`
 	// Usage is where the resources went, a row per platform.
 	Usage []Usage `json:"usage,omitempty"`
+	// StartUp is how the launches of a start-up case went, a row per platform.
+	StartUp []StartUp `json:"start_up,omitempty"`
 	// Latency has a row per histogram and platform, where the program tells
 	// how long every request took.
 	Latency []Latency `json:"latency,omitempty"`

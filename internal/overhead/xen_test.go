@@ -33,3 +33,20 @@ func TestShareOfADomain(t *testing.T) {
 	wantShare(t, s, map[string]float64{fGuestCPU: 0.8, fLayerCPU: 0.12, fBusyCPU: 1.2, fLayerMem: 10e6})
 	approx(t, "vcpu", s.parts["vcpu"], 0.1)
 }
+
+// A container in a domain in a machine: what the domain ran is divided among the
+// container, its runtime and the rest of the domain.
+func TestShareOfAContainerInADomain(t *testing.T) {
+	inner := bench.Scope{OwnKernel: true, Domain: 3, Helpers: process("xl"), Inner: &bench.Scope{Helpers: process("runtime")}}
+	s := shareOf([]bench.ActorOutcome{subject("subject", nestedScope(inner))},
+		hostAt(1.3), agentAt("subject", 0.31),
+		counters(bench.Inner, "subject", "layer", map[string]float64{bench.ColCPUBusy: 0.3, bench.CPUOf("runtime"): 0.02, bench.ColMemUsed: 30e6, bench.ColMemCache: 20e6,
+			bench.CPUOf(bench.PartBetween): 0.4, bench.CPUOf("vcpu"): 0.5, bench.CPUOf("dom0"): 0.2, bench.CPUOf("xl"): 0.01}, every...),
+		counters(bench.Outer, "subject", "agent", map[string]float64{bench.ColCPUBusy: 0.9}, every...),
+		helpersAt("subject", 700e6, map[string]float64{"vcpu": 1.0, "iothread": 0.1, "vmm": 0.05}))
+	wantShare(t, s, map[string]float64{fGuestCPU: 0.3, fLayerCPU: 0.85, fGuestMem: 30e6})
+	for part, v := range map[string]float64{"innermost runtime": 0.02, "inner guest": 0.08, "inner vcpu": 0.1, "inner dom0": 0.19, "inner xl": 0.01,
+		"vcpu": 0.3, "iothread": 0.1, "vmm": 0.05} {
+		approx(t, part, s.parts[part], v)
+	}
+}

@@ -37,7 +37,7 @@ func levels(s spec.Scene, is, and string) string {
 func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 	name := caseOf(s)
 	out := bench.Scene{
-		ID: name + "/" + on.String(), Kind: kindOf(s), Case: name, Title: titleOf(s), Platform: on, Timing: s.Timing, Pool: s.Pool,
+		ID: name + "/" + on.String(), Kind: kindOf(s), Case: name, Title: titleOf(s), Platform: on, Timing: s.Timing, Pool: s.Pool, Cache: s.Cache,
 	}
 	for _, f := range s.Factors {
 		if out.Factors == nil {
@@ -71,7 +71,7 @@ func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 		}
 	}
 	m.findings.add(name, place(out.Actors, where, pool(m.Host.CPUs, s.Pool), m.Host.CPUs[0]))
-	m.findings.add(name, overcommitted(out.Actors, m.Host.Memory))
+	m.findings.add(name, m.overcommitted(out.Actors))
 	out.Estimate = m.trialCost(out).Seconds()
 	if out.Kind != bench.Startup {
 		work := m.undisturbed(out)
@@ -83,12 +83,14 @@ func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 	return out, nil
 }
 
-// overcommitted says when the limits of all actors together exceed the host.
-func overcommitted(actors []bench.Actor, host bench.Bytes) []string {
+// overcommitted says when the limits of all actors together, and what they need
+// beyond them, exceed the host.
+func (m *maker) overcommitted(actors []bench.Actor) []string {
 	var sum bench.Bytes
 	for _, a := range actors {
-		sum += a.Shape.Memory
+		sum += a.Shape.Memory + m.Available[a.Platform.Driver()].Beyond.Memory
 	}
+	host := m.Host.Memory
 	if host == 0 || sum <= host {
 		return nil
 	}

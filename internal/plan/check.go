@@ -45,6 +45,7 @@ func (m *maker) checkScene(s spec.Scene) (errs spec.Errors) {
 			errs = append(errs, a.Places.At("shape.cpus").Errorf("%s: %d CPUs are more than the scene's pool of %d", a.Name, a.Shape.CPUs, s.Pool))
 		}
 		errs = append(errs, m.checkShape(a)...)
+		errs = append(errs, m.checkRoom(s, a)...)
 		errs = append(errs, m.checkPlatform(a)...)
 		if a.Workload == "" {
 			continue
@@ -74,6 +75,27 @@ func (m *maker) checkShape(a spec.Actor) (errs spec.Errors) {
 	if host.DiskFree > 0 && a.Shape.Disk > host.DiskFree {
 		errs = append(errs, a.Places.At("shape.disk").Errorf("%s of scratch space are more than the %s free on this host's disk%w", a.Shape.Disk, host.DiskFree,
 			bench.Hint("ask for less, or keep the state directory on a larger disk")))
+	}
+	return errs
+}
+
+// checkRoom looks at what an instance takes beyond its shape: of a nesting, the
+// outer guests' own memory and disk.
+func (m *maker) checkRoom(s spec.Scene, a spec.Actor) (errs spec.Errors) {
+	on := s.Platforms.Named
+	if a.Platform != nil {
+		on = []bench.PlatformRef{*a.Platform}
+	}
+	for _, ref := range on {
+		beyond := m.Available[ref.Driver()].Beyond
+		if sum := a.Shape.Memory + beyond.Memory; beyond.Memory > 0 && m.Host.Memory > 0 && a.Shape.Memory <= m.Host.Memory && sum > m.Host.Memory {
+			errs = append(errs, a.Places.At("shape.memory").Errorf("%s of memory, with the %s of outer guests on %s, are more than the %s this host has%w",
+				sum, beyond.Memory, ref, m.Host.Memory, bench.Hint("a guest that other platforms run in needs memory of its own: ask for less, or leave the nesting out")))
+		}
+		if sum := a.Shape.Disk + beyond.Disk; beyond.Disk > 0 && m.Host.DiskFree > 0 && a.Shape.Disk <= m.Host.DiskFree && sum > m.Host.DiskFree {
+			errs = append(errs, a.Places.At("shape.disk").Errorf("%s of scratch space, with the %s of outer guests on %s, are more than the %s free on this host's disk%w",
+				sum, beyond.Disk, ref, m.Host.DiskFree, bench.Hint("ask for less, or keep the state directory on a larger disk")))
+		}
 	}
 	return errs
 }

@@ -23,6 +23,7 @@ type Estimator interface {
 const (
 	emulatedCost = 20 * time.Second
 	nestedCost   = 40 * time.Second
+	deepCost     = 80 * time.Second // three platforms deep
 	unknownCost  = time.Second
 	trialCost    = 300 * time.Millisecond // directories, clocks, outcomes
 	openCost     = 2 * time.Second        // once for each platform: a daemon, an image
@@ -46,6 +47,9 @@ func (m *maker) trialCost(s bench.Scene) time.Duration {
 		switch {
 		case a.Platform.On != nil:
 			cost = nestedCost
+			if a.Platform.On.On != nil {
+				cost = deepCost
+			}
 		case m.Available[a.Platform.Driver()].Label != "":
 			cost = emulatedCost
 		case !known:

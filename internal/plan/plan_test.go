@@ -191,6 +191,28 @@ func TestUntilPlansForItsMax(t *testing.T) {
 	}
 }
 
+// TestRoomOfOuterGuests: what an outer guest needs beyond the shape counts.
+func TestRoomOfOuterGuests(t *testing.T) {
+	in := inputs(2)
+	in.Available["docker@qemu-tcg"] = bench.Availability{Version: "1@2", Label: "nested, emulated (tcg)",
+		Beyond: bench.Room{Memory: 512 * bench.MiB, Disk: bench.GiB}}
+	for shape, want := range map[string]string{
+		"{memory: 23.5GiB}": "",
+		"{memory: 24GiB}":   "x.yaml:3:17: 24.5 GiB of memory, with the 512 MiB of outer guests on docker@qemu-tcg, are more than the 24 GiB this host has",
+		"{disk: 99GiB}":     "",
+		"{disk: 99.5GiB}":   "x.yaml:3:15: 100.5 GiB of scratch space, with the 1 GiB of outer guests on docker@qemu-tcg, are more than the 100 GiB free",
+	} {
+		_, err := plan.Make(read(t, "name: x\nplatforms: native, docker@qemu-tcg\nshape: "+shape+"\nscenes: [{name: a, workload: spin}]"), in)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want) || !errors.Is(err, bench.ErrInvalid)) {
+			t.Errorf("%s: %v, want %q", shape, err, want)
+		}
+	}
+	p := planned(t, "name: x\nplatforms: native, docker@qemu-tcg\nscenes: [{name: a, workload: spin, shape: {memory: 14GiB}, beside: {workload: spin}}]", in)
+	if w := strings.Join(p.Warnings, "\n"); !strings.Contains(w, "2 instances may use 29 GiB of memory together") {
+		t.Errorf("warnings %s", w)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	with := func(rest string) string { return "name: x\nplatforms: native, docker\n" + rest }
 	for text, want := range map[string]string{

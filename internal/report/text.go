@@ -53,6 +53,7 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 		if all {
 			auditText(out, c.Rows, audited)
 		}
+		launchesText(out, c, all)
 		latencyText(out, c, all)
 		usageText(out, c, all)
 	}

@@ -12,12 +12,14 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"tare/internal/agent"
 	"tare/internal/bench"
-	"tare/internal/clock"
 	"tare/internal/outercage"
+	"tare/internal/pagecache"
+	"tare/internal/trace"
 )
 
 // actor is one instance of the scene and what it does.
@@ -32,6 +34,8 @@ type actor struct {
 	part     bench.Part
 	main     *agent.Process
 	clock    comparison
+	dropped  pagecache.Dropped
+	first    trace.Command // of a start-up scene
 	outcome  bench.ActorOutcome
 }
 
@@ -89,6 +93,11 @@ func (x *trial) launchActor(ctx context.Context, a *actor) error {
 	if a.client, err = agent.Dial(ctx, a.instance.Stream()); err != nil {
 		return unanswered(ctx, err)
 	}
+	if x.scene.Kind == bench.Startup && a.Role == bench.Subject {
+		if err := x.firstCommand(ctx, a); err != nil {
+			return err
+		}
+	}
 	ready := a.client.GreetedAt() - a.instance.Launched()
 	if ready <= 0 {
 		what := fmt.Sprintf("ready: the agent greeted %d ns after the launch", ready)
@@ -96,66 +105,22 @@ func (x *trial) launchActor(ctx context.Context, a *actor) error {
 			Actor: a.Name, Level: bench.Host, Meter: "clock", At: a.client.GreetedAt(), What: what})
 		return fmt.Errorf("%s: the clock cannot be trusted", what)
 	}
+	x.noteCached(a.Platform)
 	hello := a.client.Hello()
 	a.outcome.ReadyMS = float64(ready) / 1e6
 	a.outcome.CPUsSeen, a.outcome.Kernel = len(hello.CPUs), hello.Kernel
 	a.outcome.Unenforced = a.instance.Unenforced()
+	if c, ok := a.instance.(bench.Cautioned); ok {
+		label, caveats := c.Cautions()
+		if label != "" {
+			a.outcome.Label = strings.TrimPrefix(a.outcome.Label+", "+label, ", ")
+		}
+		a.outcome.Caveats = append(a.outcome.Caveats, caveats...)
+	}
 	if a.Role != bench.Peer {
 		a.addr = a.instance.Addr()
 	}
 	return nil
-}
-
-// startup measures the launch itself, down to the first command run inside.
-func (x *trial) startup(ctx context.Context) error {
-	x.enter("measure")
-	subjects := x.withRole(bench.Subject)
-	for _, a := range subjects {
-		out, err := a.client.Exec(ctx, bench.Command{Argv: []string{"/bin/true"}, Timeout: answerDeadline, Bare: true})
-		done := clock.Now()
-		if a.Injection != nil && a.Injection.Startup > 0 {
-			done += int64(float64(done-a.instance.Launched()) * a.Injection.Startup)
-			waitUntil(done)
-			done = clock.Now()
-		}
-		if err == nil && out.Exit != 0 {
-			err = fmt.Errorf("exit status %d", out.Exit)
-		}
-		if err != nil {
-			return fmt.Errorf("run the first command in %s: %w", a.Name, err)
-		}
-		a.outcome.Values = []bench.Value{
-			{Metric: "ready", Value: a.outcome.ReadyMS},
-			{Metric: "first_command", Value: float64(done-a.instance.Launched()) / 1e6},
-		}
-		x.outcome.Window = [2]int64{a.instance.Launched(), done}
-	}
-	var err error
-	if x.outcome.Values, err = combine(bench.StartupMetrics, subjects); err != nil {
-		return fmt.Errorf("start-ups of the subjects together: %w", err)
-	}
-	x.enter("collect")
-	for _, a := range subjects {
-		x.takeFacts(ctx, a)
-	}
-	if err := x.describeScopes(); err != nil {
-		return err
-	}
-	for _, a := range subjects {
-		a.takeHostFacts()
-	}
-	return nil
-}
-
-// waitUntil returns at the instant, or as soon after as the scheduler allows: a
-// sleep alone would be late by a share of a short wait that matters.
-func waitUntil(at int64) {
-	const margin = int64(time.Millisecond)
-	if left := at - clock.Now() - margin; left > 0 {
-		time.Sleep(time.Duration(left))
-	}
-	for clock.Now() < at {
-	}
 }
 
 // prepare makes every actor ready: files placed, services running, the

@@ -126,8 +126,8 @@ func (x *trial) settle() {
 		a.outcome.ClockOffset, a.outcome.ClockUncertainty = fit.Offset, fit.Uncertainty
 		own := a.outcome.Scope != nil && a.outcome.Scope.OwnKernel
 		x.warnOfClock(a.Name, &fit, own)
-		if own && a.outcome.Scope.Inner != nil {
-			own = a.outcome.Scope.Inner.OwnKernel // whose counters the agent's are
+		if own {
+			own = a.outcome.Scope.Innermost().OwnKernel // whose counters the agent's are
 		}
 		limit[a.Name] = limits{
 			launched: a.instance.Launched(), clock: &fit, cpus: cpus, inside: a.outcome.CPUsSeen,

@@ -135,23 +135,32 @@ func (x *trial) close() error {
 	defer cancel()
 	x.stopSampler()
 	var errs []error
+	if x.events != nil {
+		errs = append(errs, x.events.Close())
+	}
 	for i := len(x.actors) - 1; i >= 0; i-- {
-		a := x.actors[i]
-		if a.client != nil {
-			// The instance is closed right after, so an agent that does not answer does not matter.
-			_ = a.client.Close()
+		errs = append(errs, x.actors[i].close(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// close ends the actor and removes its directory.
+func (a *actor) close(ctx context.Context) error {
+	var errs []error
+	if a.client != nil {
+		// The instance is closed right after, so an agent that does not answer does not matter.
+		_ = a.client.Close()
+	}
+	if a.instance != nil {
+		if err := a.instance.Close(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("close %s on %s: %w", a.Name, a.Platform, err))
 		}
-		if a.instance != nil {
-			if err := a.instance.Close(ctx); err != nil {
-				errs = append(errs, fmt.Errorf("close %s on %s: %w", a.Name, a.Platform, err))
-			}
-		}
-		if a.cage != nil {
-			errs = append(errs, a.cage.Close(ctx))
-		}
-		if err := os.RemoveAll(a.dir); err != nil {
-			errs = append(errs, fmt.Errorf("remove directory of %s: %w", a.Name, err))
-		}
+	}
+	if a.cage != nil {
+		errs = append(errs, a.cage.Close(ctx))
+	}
+	if err := os.RemoveAll(a.dir); err != nil {
+		errs = append(errs, fmt.Errorf("remove directory of %s: %w", a.Name, err))
 	}
 	return errors.Join(errs...)
 }

@@ -167,13 +167,16 @@ func (s *series) instant(x *reading, l *limits) string {
 	return ""
 }
 
+// betweenBusy is a kernel's busy time too, found as [bench.ColCPUBusy] is.
+var betweenBusy = bench.CPUOf(bench.PartBetween)
+
 // value says why a value cannot be true, and whether that is because a counter fell.
 func (s *series) value(x *reading, l *limits, column string, v float64) (why string, fell bool) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return fmt.Sprintf("%v is no number", v), false
 	}
 	// A machine's busy time is found by subtraction and counts from anywhere.
-	if v < 0 && column != bench.ColCPUBusy {
+	if v < 0 && column != bench.ColCPUBusy && column != betweenBusy {
 		return fmt.Sprintf("%g is negative", v), false
 	}
 	if strings.HasPrefix(column, "mem_") {
@@ -203,7 +206,7 @@ func (s *series) value(x *reading, l *limits, column string, v float64) (why str
 	switch column {
 	case bench.ColCPUIOWait:
 		allowed = math.Inf(1)
-	case bench.ColCPUBusy, bench.ColCPUIdle:
+	case bench.ColCPUBusy, bench.ColCPUIdle, betweenBusy:
 		allowed = slack(cpus, last, p)
 	}
 	if v < last.value-allowed {

@@ -17,6 +17,7 @@ import (
 	"tare/internal/bench"
 	"tare/internal/clock"
 	"tare/internal/outercage"
+	"tare/internal/trace"
 )
 
 // Lab is the run's network, with namespaces for peers beside it.
@@ -48,6 +49,7 @@ type Runner struct {
 	Workloads map[string]bench.Workload
 	Lab       Lab
 	Sink      Sink
+	AgentPath string // the agent's program on the host
 	Dir       string // on the disk under test; a directory per launch is made in it
 	LLC       bench.Bytes
 	// Wire is how much one direction of the network under test carries, in bytes
@@ -74,6 +76,9 @@ type Runner struct {
 	// daemons are the processes that serve all instances of a platform, by its
 	// name, as its last instance told.
 	daemons map[string][]bench.Process
+	// cached are the platforms that were launched since anything was last dropped
+	// from the page cache.
+	cached map[string]bool
 }
 
 // Event is progress, for people to watch.
@@ -185,6 +190,7 @@ type trial struct {
 	readings []reading // before they are settled
 	samples  []bench.Sample
 	outputs  map[string][]byte
+	events   *trace.Execs // while a start-up is traced
 	phase    string
 	mu       sync.Mutex // guards outputs
 }
@@ -269,6 +275,10 @@ func (x *trial) steps(ctx context.Context) error {
 			return fmt.Errorf("make directory of %s: %w", a.Name, err)
 		}
 	}
+	if err := x.provideCache(ctx); err != nil {
+		return err
+	}
+	x.listen()
 	x.enter("launch")
 	if err := x.launch(ctx); err != nil {
 		return err

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -179,6 +181,63 @@ func TestStartupMeasuresTheLaunch(t *testing.T) {
 	}
 	if v["ready"] <= 0 || v["first_command"] < v["ready"] {
 		t.Errorf("ready after %v ms, first command after %v ms", v["ready"], v["first_command"])
+	}
+	u := s.outcomes[0].Actors[0].StartUp
+	if u == nil {
+		t.Fatalf("no phases; warnings %q", s.outcomes[0].Warnings)
+	}
+	if err := u.Check(); err != nil {
+		t.Error(err)
+	}
+	var sum int64
+	for _, p := range u.Phases {
+		sum += p.End - p.Start
+	}
+	if first := v["first_command"]; math.Abs(float64(sum)/1e6-first) > 1e-6*first || u.Phase(bench.PhaseAgent) <= 0 || len(u.Own) == 0 {
+		t.Errorf("the phases sum to %d ns of %v ms: %+v", sum, first, u)
+	}
+}
+
+// A platform whose driver does not know what a launch reads cannot be started cold.
+func TestColdNeedsToKnowTheFiles(t *testing.T) {
+	a := subjects(1, nil)
+	a[0].Workload = ""
+	sc := scene("s", a)
+	sc.Kind, sc.Cache = bench.Startup, bench.Cold
+	r, s := newRunner(t, counter{}, fake.Options{}, sc)
+	if err := r.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	o := s.outcomes[0]
+	if o.Status != bench.Failed || o.Phase != "setup" || !strings.Contains(o.Error, "it is not known which files its launches read") || o.Hint == "" {
+		t.Errorf("%s in %s: %s, hint %q", o.Status, o.Phase, o.Error, o.Hint)
+	}
+}
+
+// Before a warm launch there is one that is not timed, unless the platform was launched already.
+func TestWarmLaunchesBefore(t *testing.T) {
+	a := subjects(1, nil)
+	a[0].Workload = ""
+	first := scene("a", a)
+	first.Kind, first.Cache = bench.Startup, bench.Warm
+	again := first
+	again.ID = "b"
+	var launches []string
+	r, s := newRunner(t, counter{}, fake.Options{Fault: func(l bench.Launch) fake.Fault {
+		launches = append(launches, l.ID)
+		return fake.Fault{}
+	}}, first, again)
+	if err := r.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.outcomes) != 2 || s.outcomes[0].Status != bench.Done || s.outcomes[1].Status != bench.Done {
+		t.Fatalf("outcomes %+v", s.outcomes)
+	}
+	if want := []string{"test-b01-t01-0w", "test-b01-t01-0", "test-b01-t02-0"}; !slices.Equal(launches, want) {
+		t.Errorf("launched %q, want %q", launches, want)
+	}
+	if left, err := os.ReadDir(r.Dir); err != nil || len(left) > 0 {
+		t.Errorf("left in the run's directory: %v, %v", left, err)
 	}
 }
 

@@ -30,7 +30,8 @@ type Vocabulary struct {
 type PlatformWord struct {
 	Name    string
 	Options []bench.Option
-	// On are the platforms an instance of which can be this one's host.
+	// On are the platforms an instance of which can be this one's host, some of
+	// them inside others: "xen-pv@qemu-tcg".
 	On []string
 }
 
@@ -101,7 +102,7 @@ type Experiment struct {
 	Places    Places
 }
 
-// Nested are the names of the platforms that run inside others.
+// Nested are the drivers of the platforms that run inside others: "runc@qemu-tcg".
 func (e *Experiment) Nested() []string {
 	refs := slices.Clone(e.Platforms.Named)
 	for _, s := range e.Scenes {
@@ -114,8 +115,8 @@ func (e *Experiment) Nested() []string {
 	}
 	var names []string
 	for _, r := range refs {
-		if r.On != nil && !slices.Contains(names, r.Name) {
-			names = append(names, r.Name)
+		if name := r.Driver(); r.On != nil && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	return names
@@ -132,6 +133,8 @@ type Scene struct {
 	Name    string
 	Title   string
 	Startup bool
+	// Cache is the state of the page cache before a launch, "" as it happens to be.
+	Cache string
 	// Optional: left out, with a warning, on a host that cannot run it.
 	Optional  bool
 	Platforms Platforms

@@ -42,14 +42,14 @@ func (d *decoder) platformWord(at Place, text string, extra ...string) (bench.Pl
 func (d *decoder) nest(at Place, inner *bench.PlatformRef, outer bench.PlatformRef) bool {
 	can := d.words.platform(inner.Name).On
 	switch {
-	case outer.On != nil:
-		d.fail(at, "%s@%s: a nesting can be two platforms deep%w", inner, outer, bench.Hint("such as docker@qemu-tcg"))
+	case outer.On != nil && outer.On.On != nil:
+		d.fail(at, "%s@%s: a nesting can be three platforms deep%w", inner, outer, bench.Hint("such as runc@xen-pv@qemu-tcg"))
 		return false
 	case len(can) == 0:
 		d.fail(at, "%s cannot run inside another platform%w", inner.Name, theseCan(d.words))
 		return false
-	case !slices.Contains(can, outer.Name):
-		d.fail(at, "%s cannot run inside %s%w", inner.Name, outer.Name, bench.Hint("it can inside: "+strings.Join(can, ", ")))
+	case !slices.Contains(can, outer.Driver()):
+		d.fail(at, "%s cannot run inside %s%w", inner.Name, outer.Driver(), bench.Hint("it can inside: "+strings.Join(can, ", ")))
 		return false
 	}
 	inner.On = &outer

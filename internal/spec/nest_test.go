@@ -18,6 +18,8 @@ func TestNestings(t *testing.T) {
 		"docker[as=b]@kvm":                                       "docker[as=b]@kvm",
 		`{docker: {net: host, on: "qemu-tcg[cache=writeback]"}}`: "docker[net=host]@qemu-tcg[cache=writeback]",
 		`{docker: {on: {qemu-tcg: {cache: writeback}}}}`:         "docker@qemu-tcg[cache=writeback]",
+		"docker[net=host]@kvm@qemu-tcg[cache=writeback]":         "docker[net=host]@kvm@qemu-tcg[cache=writeback]",
+		`{docker: {on: {kvm: {on: "qemu-tcg"}}}}`:                "docker@kvm@qemu-tcg",
 		`{"docker@kvm": {net: host}}`:                            "docker[net=host]@kvm",
 	} {
 		if !strings.HasPrefix(text, "{") {
@@ -55,7 +57,9 @@ func TestNestingFaults(t *testing.T) {
 		"docker,":                     `x.yaml:2:27: a platform has no name`,
 		"docker@lxc":                  `x.yaml:2:27: docker cannot run inside lxc`,
 		"lxc@kvm":                     `x.yaml:2:24: lxc cannot run inside another platform`,
-		"docker@docker@kvm":           `x.yaml:2:27: docker@docker@kvm: a nesting can be two platforms deep`,
+		"docker@docker@kvm":           `x.yaml:2:27: docker cannot run inside docker@kvm`,
+		"kvm@kvm@qemu-tcg":            `x.yaml:2:24: kvm cannot run inside kvm@qemu-tcg`,
+		"docker@kvm@kvm":              `x.yaml:2:31: kvm cannot run inside kvm`,
 		"docker@kvm[":                 `x.yaml:2:27: "kvm[": the bracket is not closed`,
 	} {
 		_, err := spec.Parse("x.yaml", []byte("name: x\nplatforms: native, "+text+"\nscenes: [{name: a, startup: true}]"), nil, spectest.Vocabulary())

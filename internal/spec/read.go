@@ -149,7 +149,7 @@ type variant struct {
 }
 
 // varied are the keys of a scene a factor may lie in.
-var varied = []string{"params", "shape", "timing", "alike", "load", "placement", "idle", "beside", "peer", "actors"}
+var varied = []string{"params", "cache", "shape", "timing", "alike", "load", "placement", "idle", "beside", "peer", "actors"}
 
 // cross makes a scene of every combination of its factors' levels, the last
 // factor changing fastest.

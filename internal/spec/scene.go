@@ -11,7 +11,7 @@ import (
 // subjectKeys are the short form's: they speak of the subject and what stands
 // beside it, and are written out as actors here. sceneKeys go with either form.
 var (
-	sceneKeys   = []string{"name", "title", "host", "platforms", "shape", "timing", "vary", "startup", "optional", "pool", "conditions", "actors", "relative"}
+	sceneKeys   = []string{"name", "title", "host", "platforms", "shape", "timing", "vary", "startup", "cache", "optional", "pool", "conditions", "actors", "relative"}
 	subjectKeys = []string{"workload", "params", "alike", "load", "placement", "beside", "idle", "peer"}
 	peerKeys    = []string{"platform", "shape", "host"}
 	besideKeys  = []string{"workload", "params", "platform", "shape", "count", "load", "placement", "host", "cage"}
@@ -42,6 +42,10 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 	s.Title = s.Name
 	d.text(f["title"], &s.Title)
 	d.boolean(f["startup"], &s.Startup)
+	d.word(f["cache"], "cache", []string{bench.Warm, bench.Cold}, &s.Cache)
+	if f["cache"] != nil && !s.Startup {
+		d.fail(f["cache"].place, "the page cache is set for start-up scenes only%w", bench.Hint("add startup: true, or leave the key out"))
+	}
 	d.boolean(f["optional"], &s.Optional)
 	d.integer(f["pool"], 1, 4096, &s.Pool)
 	d.conditions(f["conditions"])

@@ -31,6 +31,14 @@ const (
 	GoldenLabel = "tare"
 	Tools       = "/mnt/tools"
 	ToolsLabel  = "tare-tools"
+	// HostsLabel is that of a third disk, which the guest has in whose instances
+	// other platforms run again: the image that these boot from.
+	HostsLabel = "tare-hosts"
+	// Versions is a file of the tools: what [bench.Availability] calls programs, of
+	// all images of outer guests, as JSON.
+	Versions = Tools + "/versions.json"
+	// Carried is the directory of the tools with programs of the host's own.
+	Carried = Tools + "/bin"
 )
 
 // What a request asks for.
@@ -79,8 +87,13 @@ type Started struct {
 	Unenforced []string          `json:"unenforced,omitempty"`
 	Version    string            `json:"version"`
 	Programs   map[string]string `json:"programs,omitempty"`
+	// Label and Caveats are what the inner platform says there of its figures.
+	Label   string   `json:"label,omitempty"`
+	Caveats []string `json:"caveats,omitempty"`
 	// Opened is how long the platform's opening took there (a daemon, an image), in nanoseconds.
 	Opened int64 `json:"opened"`
+	// Trace is when the platform's driver was at work itself after the start command, by the same clock.
+	Trace []bench.Span `json:"trace,omitempty"`
 }
 
 // Scope is where in the outer guest the inner instance's cost is paid.
@@ -89,6 +102,8 @@ type Scope struct {
 	// MemoryLimit is what its cgroup there is limited to: bytes, or "max". It is
 	// "" of an instance with a kernel of its own.
 	MemoryLimit string `json:"memory_limit,omitempty"`
+	// Facts are what its driver there knows of it: of an inner nesting.
+	Facts map[string]string `json:"facts,omitempty"`
 }
 
 // Meter is a reader in the outer guest.

@@ -180,6 +180,17 @@ func unenforced(info system.Info) []string {
 	return list
 }
 
+// Reads implements [bench.Reading]: the daemons' own copies of the image.
+func (e *engine) Reads() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var dirs []string
+	for _, s := range e.services {
+		dirs = append(dirs, s.paths.data)
+	}
+	return dirs
+}
+
 // Start runs one container.
 func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
 	i := &instance{engine: e, launch: l}

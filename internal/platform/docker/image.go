@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"strings"
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
@@ -124,7 +125,11 @@ func (d *daemon) removeContainers(ctx context.Context) error {
 
 // removeContainer kills and removes the container. One that is not there is no error.
 func (d *daemon) removeContainer(ctx context.Context, id string) error {
-	_, err := d.api.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+	o := client.ContainerRemoveOptions{Force: true, RemoveVolumes: true}
+	_, err := d.api.ContainerRemove(ctx, id, o)
+	if err != nil && strings.Contains(err.Error(), "is not running") {
+		_, err = d.api.ContainerRemove(ctx, id, o) // it ended by itself right before it was to be killed
+	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("remove container %s: no answer: %w%w", id, ctx.Err(), bench.Hint(
 			"the runtime hangs; what ran in the container is killed by its control group: try the runtime by hand, or another one (docker[runtime=...])"))

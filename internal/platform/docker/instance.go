@@ -97,6 +97,8 @@ func (i *instance) start() (err error) {
 
 func (i *instance) Stream() io.ReadWriteCloser { return i.run.Stream() }
 func (i *instance) Launched() int64            { return i.run.Launched() }
+func (i *instance) Trace() []bench.Span        { return i.run.Trace() }
+func (i *instance) Relays() bool               { return true }
 func (i *instance) Command() []string          { return i.command }
 func (i *instance) Unenforced() []string       { return i.unenforced }
 

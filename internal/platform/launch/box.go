@@ -28,6 +28,7 @@ type box struct {
 
 func (i *box) Stream() io.ReadWriteCloser { return i.stream }
 func (i *box) Launched() int64            { return i.process.Launched() }
+func (i *box) Trace() []bench.Span        { return i.process.Trace() }
 func (i *box) Command() []string          { return slices.Clone(i.argv) }
 func (i *box) Addr() netip.Addr           { return i.addr }
 func (i *box) Unenforced() []string       { return slices.Clone(i.unenforced) }

@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -99,6 +98,9 @@ func (e *boxes) open(ctx context.Context) (err error) {
 // Close removes what of the hidden directories was not there.
 func (e *boxes) Close(ctx context.Context) error { return e.undo.Run(ctx) }
 
+// Reads implements [bench.Reading].
+func (e *boxes) Reads() []string { return []string{e.image} }
+
 // Start runs one box.
 func (e *boxes) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
 	i := &box{id: l.ID, words: filepath.Join(l.Dir, "words"), addr: e.labAddr}
@@ -147,15 +149,12 @@ func (e *boxes) start(ctx context.Context, i *box, l bench.Launch) error {
 	i.argv = append([]string{e.Program}, args...)
 	cmd := exec.Command(e.path, args...)
 	cmd.Env = []string{"PATH=" + SearchPath(""), bench.ProcessMark + "=" + l.ID}
-	err = Apart(netns, func() error {
+	err = Apart(netns, func() (err error) {
 		if err := e.surround(at); err != nil {
 			return err
 		}
-		return i.group.Around(func(born syscall.SysProcAttr) (err error) {
-			cmd.SysProcAttr = &born
-			i.process, err = Start(cmd, i.words)
-			return err
-		})
+		i.process, err = StartIn(ctx, i.group, e.env.AgentPath, cmd, i.words)
+		return err
 	})
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"tare/internal/bench"
 	"tare/internal/clock"
 )
 
@@ -19,6 +20,7 @@ type Process struct {
 	cmd      *exec.Cmd
 	stream   stream
 	launched int64
+	spawned  int64
 	done     chan struct{}
 	err      error // of Wait, once done is closed
 }
@@ -53,6 +55,7 @@ func Start(cmd *exec.Cmd, words string) (*Process, error) {
 		p.stream.Close()
 		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
 	}
+	p.spawned = clock.Now()
 	go func() {
 		p.err = cmd.Wait()
 		close(p.done)
@@ -65,6 +68,17 @@ func (p *Process) Stream() io.ReadWriteCloser { return p.stream }
 
 // Launched is when the program was started, in nanoseconds of CLOCK_MONOTONIC.
 func (p *Process) Launched() int64 { return p.launched }
+
+// Trace is the start of the program: from the stamp until it is executed, for
+// until then its parent waits.
+func (p *Process) Trace() []bench.Span {
+	return []bench.Span{Own("start the program", p.launched, p.spawned)}
+}
+
+// Own is a span of a driver's own work, by the host's clock.
+func Own(name string, from, to int64) bench.Span {
+	return bench.Span{Name: name, Start: from, End: to, Whose: bench.OfTare, Source: "host's clock"}
+}
 
 // PID is the program's process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }

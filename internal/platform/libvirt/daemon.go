@@ -84,8 +84,8 @@ func (d *daemon) args(args ...string) []string {
 }
 
 // start starts libvirtd inside the lab, with directories of its own in place of
-// the host's.
-func (d *daemon) start(ctx context.Context, mark, netns string) error {
+// the host's, and waits until it answers.
+func (d *daemon) start(ctx context.Context, mark, netns string, within time.Duration) error {
 	for name := range dirs {
 		if err := os.MkdirAll(d.dir(name), 0o755); err != nil {
 			return err
@@ -125,11 +125,11 @@ func (d *daemon) start(ctx context.Context, mark, netns string) error {
 		d.err = d.cmd.Wait()
 		close(d.done)
 	}()
-	return d.awaitUp(ctx)
+	return d.awaitUp(ctx, within)
 }
 
-func (d *daemon) awaitUp(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, upWithin)
+func (d *daemon) awaitUp(ctx context.Context, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	for {
 		_, err := d.virsh(ctx, "version")

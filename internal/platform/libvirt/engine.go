@@ -64,7 +64,18 @@ func (g *engine) open(ctx context.Context, keep string) (err error) {
 		return err
 	}
 	g.daemon = d
-	return d.start(ctx, mark, g.env.Lab.NetNS())
+	return d.start(ctx, mark, g.env.Lab.NetNS(), g.env.Patience(upWithin))
+}
+
+// Reads implements [bench.Reading]. Its programs go by other names than it does.
+func (g *engine) Reads() []string {
+	files := []string{g.root, g.kernel, g.initrd}
+	for _, program := range []string{"virsh", "libvirtd"} {
+		if path, err := launch.Program(program); err == nil {
+			files = append(files, path)
+		}
+	}
+	return files
 }
 
 // Start implements [bench.Engine].
@@ -159,12 +170,14 @@ func (g *engine) launch(ctx context.Context, m *machine, i *instance) error {
 	if _, err := g.daemon.virsh(ctx, "create", m.description(), "--paused"); err != nil {
 		return err
 	}
+	from := clock.Now()
 	if i.pid, err = readPID(filepath.Join(g.daemon.dir("run"), "qemu", m.id+".pid")); err != nil {
 		return err
 	}
 	if err := i.group.Add(i.pid); err != nil {
 		return err
 	}
+	i.own = []bench.Span{launch.Own("put QEMU into the control group", from, clock.Now())}
 	if _, err := g.daemon.virsh(ctx, "resume", m.id); err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ type instance struct {
 	group      *cgroup.Group
 	unenforced []string
 	launched   int64
+	own        []bench.Span
 	stream     net.Conn
 	pid        int // of QEMU; 0 before it is known
 	undo       launch.Undo
@@ -55,6 +56,9 @@ func (i *instance) Stream() io.ReadWriteCloser { return i.stream }
 
 // Launched implements [bench.Instance].
 func (i *instance) Launched() int64 { return i.launched }
+
+// Trace implements [bench.Traced].
+func (i *instance) Trace() []bench.Span { return slices.Clone(i.own) }
 
 // Addr implements [bench.Instance].
 func (i *instance) Addr() netip.Addr { return i.addr }

@@ -201,6 +201,7 @@ func bind(from, to string) error {
 
 func (i *instance) Stream() io.ReadWriteCloser { return i.stream }
 func (i *instance) Launched() int64            { return i.monitor.Launched() }
+func (i *instance) Trace() []bench.Span        { return i.monitor.Trace() }
 func (i *instance) Command() []string          { return i.command }
 func (i *instance) Unenforced() []string       { return i.unenforced }
 

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"tare/internal/bench"
 	"tare/internal/cgroup"
@@ -74,6 +73,9 @@ func (e *engine) open(ctx context.Context, p *Platform) (err error) {
 
 // Close has nothing to stop; the run removes its directory.
 func (e *engine) Close(context.Context) error { return nil }
+
+// Reads implements [bench.Reading].
+func (e *engine) Reads() []string { return []string{e.root, e.kernel, e.initrd} }
 
 // Start boots one guest.
 func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
@@ -193,12 +195,9 @@ func (e *engine) boot(ctx context.Context, i *instance) (err error) {
 	cmd := exec.Command(e.path, i.argv[1:]...)
 	cmd.Dir = i.dir
 	cmd.Env = []string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), bench.ProcessMark + "=" + i.id}
-	err = launch.Apart(e.env.Lab.NetNS(), func() error {
-		return i.group.Around(func(born syscall.SysProcAttr) (err error) {
-			cmd.SysProcAttr = &born
-			i.process, err = launch.Start(cmd, i.file(fileWords))
-			return err
-		})
+	err = launch.Apart(e.env.Lab.NetNS(), func() (err error) {
+		i.process, err = launch.StartIn(ctx, i.group, e.env.AgentPath, cmd, i.file(fileWords))
+		return err
 	})
 	if err != nil {
 		return err

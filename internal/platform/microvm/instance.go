@@ -41,6 +41,9 @@ func (i *instance) Stream() io.ReadWriteCloser { return i.stream }
 // Launched implements [bench.Instance].
 func (i *instance) Launched() int64 { return i.process.Launched() }
 
+// Trace implements [bench.Traced].
+func (i *instance) Trace() []bench.Span { return i.process.Trace() }
+
 // Command implements [bench.Instance]. Files without a path are in the launch's directory.
 func (i *instance) Command() []string { return slices.Clone(i.argv) }
 

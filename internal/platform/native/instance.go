@@ -21,12 +21,12 @@ type instance struct {
 	addr       netip.Addr
 	command    []string
 	unenforced []string
-	launched   int64
 	undo       launch.Undo
 }
 
 func (i *instance) Stream() io.ReadWriteCloser { return i.process.Stream() }
-func (i *instance) Launched() int64            { return i.launched }
+func (i *instance) Launched() int64            { return i.process.Launched() }
+func (i *instance) Trace() []bench.Span        { return i.process.Trace() }
 func (i *instance) Command() []string          { return slices.Clone(i.command) }
 func (i *instance) Addr() netip.Addr           { return i.addr }
 func (i *instance) Unenforced() []string       { return slices.Clone(i.unenforced) }

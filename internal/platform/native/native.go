@@ -83,5 +83,8 @@ type engine struct {
 	host *cgroup.FS
 }
 
+// Reads implements [bench.Reading].
+func (e *engine) Reads() []string { return []string{e.root} }
+
 // Close has nothing to stop.
 func (*engine) Close(context.Context) error { return nil }

@@ -115,7 +115,7 @@ func TestCageFails(t *testing.T) {
 		"no such file":        func(_ *engine, l *bench.Launch) { l.NetNS = "/no/such/netns" },
 		"fork/exec /no/agent": func(e *engine, _ *bench.Launch) { e.env.AgentPath = "/no/agent" },
 		"no CPUs":             func(_ *engine, l *bench.Launch) { l.CPUSet = nil },
-		"the cage is not ready": func(e *engine, _ *bench.Launch) { // an agent that dies
+		"the cage: it is not ready": func(e *engine, _ *bench.Launch) { // an agent that dies
 			e.env.AgentPath = "/bin/false"
 		},
 	} {

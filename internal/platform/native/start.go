@@ -1,8 +1,6 @@
 package native
 
 import (
-	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,15 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
 	"tare/internal/cage"
 	"tare/internal/cgroup"
-	"tare/internal/clock"
 	"tare/internal/platform/launch"
 )
 
@@ -116,41 +110,11 @@ func (i *instance) launchIn(ctx context.Context, spec cage.Spec) error {
 	if err != nil {
 		return err
 	}
-	control, theirs, err := socketPair()
-	if err != nil {
-		return err
-	}
-	defer control.Close()
 	cmd := exec.Command(spec.Agent, args...)
 	cmd.Env = []string{bench.ProcessMark + "=" + i.launch.ID, "PATH=" + launch.SearchPath("")}
-	cmd.ExtraFiles = []*os.File{theirs}
-	i.process, err = launch.Start(cmd, i.words)
-	theirs.Close()
-	if err != nil {
-		return err
+	if i.process, err = launch.StartHeld(ctx, cmd, i.words); err != nil {
+		return fmt.Errorf("the cage: %w", err)
 	}
 	i.undo.Add(i.end)
-	stop := context.AfterFunc(ctx, func() { control.Close() })
-	defer stop()
-	word, err := bufio.NewReader(control).ReadString('\n')
-	if ctx.Err() != nil {
-		return fmt.Errorf("wait for the cage: %w", context.Cause(ctx))
-	}
-	if word = strings.TrimSpace(word); word != cage.Ready {
-		return fmt.Errorf("the cage is not ready: %s", cmp.Or(word, launch.Tail(i.words), fmt.Sprint(err)))
-	}
-	i.launched = clock.Now()
-	if _, err := control.Write([]byte{1}); err != nil {
-		return fmt.Errorf("launch: %w", err)
-	}
 	return nil
-}
-
-// socketPair returns two files connected with each other.
-func socketPair() (ours, theirs *os.File, err error) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
-	if err != nil {
-		return nil, nil, fmt.Errorf("make socket pair: %w", err)
-	}
-	return os.NewFile(uintptr(fds[0]), "control"), os.NewFile(uintptr(fds[1]), "control"), nil
 }

@@ -7,8 +7,11 @@ import (
 	"tare/internal/bench"
 	"tare/internal/image"
 	"tare/internal/platform/bwrap"
+	"tare/internal/platform/containerd"
 	"tare/internal/platform/crun"
 	"tare/internal/platform/docker"
+	"tare/internal/platform/gvisor"
+	"tare/internal/platform/libvirt"
 	"tare/internal/platform/lxc"
 	"tare/internal/platform/native"
 	"tare/internal/platform/nest"
@@ -17,6 +20,7 @@ import (
 	"tare/internal/platform/podman"
 	"tare/internal/platform/qemu"
 	"tare/internal/platform/runc"
+	"tare/internal/platform/uml"
 )
 
 // slow is how much longer things may take in an emulated guest than on a host.
@@ -60,7 +64,28 @@ func TestConformancePodman(t *testing.T) { conform(t, podman.New(), "network") }
 func TestConformanceDocker(t *testing.T) { conform(t, docker.New(t.TempDir()), "network") }
 func TestConformanceKVM(t *testing.T)    { conform(t, qemu.KVM(t.TempDir()), "network") }
 
+func TestConformanceContainerd(t *testing.T) { conform(t, containerd.New(), "network") }
+func TestConformanceUML(t *testing.T)        { conform(t, uml.New(), "network") }
+
+// Its program is the host's: see [nest.Setup].
+func TestConformanceGVisor(t *testing.T) {
+	s := setup(t)
+	s.Carry = []string{"runsc"}
+	conformWith(t, gvisor.New(), s, "network")
+}
+
+// Its daemon asks QEMU for all it can do, for a minute, at each launch.
+func TestConformanceLibvirt(t *testing.T) {
+	takesLong(t, "its daemon asks QEMU for all it can do at each launch")
+	conform(t, libvirt.KVM(t.TempDir()), "network")
+}
+
 func conform(t *testing.T, inner bench.Platform, only ...string) {
 	t.Helper()
-	platformtest.Run(t, nest.New(inner, qemu.TCG(), setup(t)), platformtest.Options{Slow: slow, Only: only})
+	conformWith(t, inner, setup(t), only...)
+}
+
+func conformWith(t *testing.T, inner bench.Platform, s nest.Setup, only ...string) {
+	t.Helper()
+	platformtest.Run(t, nest.New(inner, qemu.TCG(), s), platformtest.Options{Slow: slow, Only: only})
 }

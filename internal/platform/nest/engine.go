@@ -20,9 +20,10 @@ type engine struct {
 	p      *Platform
 	env    bench.Env
 	hosts  HostImage
-	golden string // the golden image as a disk
-	tools  string // the disk with tare
-	xen    string // the hypervisor, unpacked; "" for none
+	inside HostImage // of the inner nesting's outer guests; nil for none
+	disks  []string  // of the outer guest, read-only
+	made   string    // the disk with tare, if it was made here
+	xen    string    // the hypervisor, unpacked; "" for none
 	outer  bench.Engine
 	slow   float64 // as in [bench.Env], of outer guests
 }
@@ -38,47 +39,59 @@ func (p *Platform) Open(ctx context.Context, env bench.Env) (bench.Engine, error
 }
 
 func (e *engine) open(ctx context.Context) (err error) {
-	if e.golden, err = e.env.Image.Disk(ctx); err != nil {
-		return fmt.Errorf("disk of the image: %w", err)
-	}
-	if e.golden, err = filepath.Abs(e.golden); err != nil {
-		return err
-	}
-	kernel, modules, err := e.env.Image.Kernel(ctx)
-	if err != nil {
-		return fmt.Errorf("kernel of the image: %w", err)
-	}
 	if e.hosts, err = e.p.setup.Hosts(ctx); err != nil {
 		return err
 	}
-	program, err := e.p.setup.Program()
-	if err != nil {
-		return err
-	}
-	dir, err := filepath.Abs(e.env.Dir)
-	if err != nil {
-		return err
-	}
-	tools := tools{program: program, agent: e.env.AgentPath, kernel: kernel, modules: modules}
-	env := e.env
+	env, own := e.env, ""
 	env.Image = bootImage{e.hosts, e.env.Image}
 	if e.p.setup.Hypervisor != "" {
 		env.Image = e.hosts
-		if e.xen, tools.own, err = e.hypervisor(ctx, dir); err != nil {
+		if e.xen, own, err = e.hypervisor(ctx); err != nil {
 			return err
 		}
 	}
-	if e.tools, err = tools.disk(ctx, dir); err != nil {
+	if err := e.furnish(ctx, own); err != nil {
 		return err
 	}
 	if e.outer, err = e.p.outer.Open(ctx, env); err != nil {
 		return err
 	}
 	found, err := e.p.outer.Check(ctx) // decided by now
+	e.slow = e.env.Slow
 	if found.Label != "" {
-		e.slow = emulatedSlow
+		e.slow = max(e.slow, emulatedSlow)
 	}
 	return err
+}
+
+// furnish finds or makes the outer guest's further disks; own are the modules of
+// its kernel, if that is not the golden image's.
+func (e *engine) furnish(ctx context.Context, own string) error {
+	golden, err := e.env.Image.Disk(ctx)
+	if err != nil {
+		return fmt.Errorf("disk of the image: %w", err)
+	}
+	tools, err := e.tools(ctx, own)
+	if err != nil {
+		return err
+	}
+	e.disks = []string{golden, tools}
+	if e.p.setup.Inside != nil {
+		if e.inside, err = e.p.setup.Inside(ctx); err != nil {
+			return err
+		}
+		hosts, err := e.inside.Disk(ctx)
+		if err != nil {
+			return fmt.Errorf("disk of the image of the guest inside: %w", err)
+		}
+		e.disks = append(e.disks, hosts)
+	}
+	for n := range e.disks {
+		if e.disks[n], err = filepath.Abs(e.disks[n]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // emulatedSlow is how many times longer things may take in a guest that is not
@@ -102,13 +115,15 @@ func (e *engine) Close(ctx context.Context) error {
 	if e.outer != nil {
 		errs = append(errs, e.outer.Close(ctx))
 	}
-	for _, file := range []string{e.tools, e.xen} {
+	for _, file := range []string{e.made, e.xen} {
 		if file != "" {
 			errs = append(errs, os.Remove(file))
 		}
 	}
-	if e.hosts != nil {
-		errs = append(errs, e.hosts.Close())
+	for _, image := range []HostImage{e.hosts, e.inside} {
+		if image != nil {
+			errs = append(errs, image.Close())
+		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("close %s: %w", e.p.Name(), err)
@@ -166,24 +181,18 @@ func (e *engine) start(ctx context.Context, l bench.Launch, i *instance) error {
 // the CPUs, and room beyond the inner one's memory and disk.
 func (e *engine) launches(l bench.Launch) (wire.Start, bench.Launch) {
 	name := e.p.inner.Name()
-	inner := wire.Start{Run: "nested", ID: "inner", Platform: name, Options: map[string]string{}, Shape: l.Shape, Digest: e.env.Image.Digest(), Slow: e.slow}
+	inner := wire.Start{Run: "nested", ID: "inner", Platform: name, Shape: l.Shape, Digest: e.env.Image.Digest(), Slow: e.slow}
 	for cpu := range l.Shape.CPUs {
 		inner.CPUs = append(inner.CPUs, cpu)
 	}
 	outer := l
-	outer.Options = map[string]string{}
-	for k, v := range l.Options {
-		if k, is := bench.OuterOption(k); is {
-			outer.Options[k] = v
-		} else {
-			inner.Options[k] = v
-		}
-	}
+	inner.Options, outer.Options = e.p.divide(l.Options)
+	beyond := e.p.beyond()
 	outer.Shape = bench.Shape{CPUs: l.Shape.CPUs, CPUWeight: l.Shape.CPUWeight,
-		Memory: l.Shape.Memory + roomFor(name), Disk: l.Shape.Disk + diskRoom}
+		Memory: l.Shape.Memory + beyond.Memory, Disk: l.Shape.Disk + beyond.Disk}
 	outer.Host = &bench.Hosting{
-		Disks: []string{e.golden, e.tools}, Ports: []string{wire.Control, wire.Stream},
-		Virtualization: virtualizes(name), Hypervisor: e.xen,
+		Disks: e.disks, Ports: []string{wire.Control, wire.Stream},
+		Virtualization: virtualizes(direct(name)), Hypervisor: e.xen,
 	}
 	if e.xen != "" {
 		outer.Host.Control = controlRoom
@@ -195,7 +204,7 @@ func (e *engine) launches(l bench.Launch) (wire.Start, bench.Launch) {
 const begin = "set -e\n" +
 	"mount -o ro LABEL=" + wire.ToolsLabel + " " + wire.Tools + "\n" +
 	"mount -o ro LABEL=" + wire.GoldenLabel + " " + wire.Golden + "\n" +
-	"mount --bind " + wire.Tools + "/$(test -d " + wire.Tools + "/" + ownModules + " && echo " + ownModules + " || echo modules) /lib/modules\n" +
+	"mount --bind " + wire.Tools + "/$(test -d " + wire.Tools + "/" + ownModules + "/$(uname -r) && echo " + ownModules + " || echo modules) /lib/modules\n" +
 	"exec " + wire.Tools + "/tare nested 2>&1"
 
 // serve starts the other half, which lasts as long as the instance.

@@ -12,7 +12,7 @@ import (
 
 // hypervisor unpacks the hypervisor into dir, since QEMU takes it as it is, and
 // finds the modules of the control domain's kernel.
-func (e *engine) hypervisor(ctx context.Context, dir string) (file, modules string, err error) {
+func (e *engine) hypervisor(ctx context.Context) (file, modules string, err error) {
 	fail := func(err error) (string, string, error) { return "", "", fmt.Errorf("hypervisor: %w", err) }
 	root, err := e.hosts.Root(ctx)
 	if err != nil {
@@ -29,6 +29,10 @@ func (e *engine) hypervisor(ctx context.Context, dir string) (file, modules stri
 	plain, err := gzip.NewReader(packed)
 	if err != nil {
 		return fail(fmt.Errorf("unpack %s: %w", e.p.setup.Hypervisor, err))
+	}
+	dir, err := filepath.Abs(e.env.Dir)
+	if err != nil {
+		return fail(err)
 	}
 	file = filepath.Join(dir, "hypervisor")
 	w, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)

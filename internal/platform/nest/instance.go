@@ -1,6 +1,7 @@
 package nest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -46,11 +47,36 @@ func (i *instance) Stream() io.ReadWriteCloser { return i.stream }
 // an outer guest that has long been up.
 func (i *instance) Launched() int64 { return i.launched }
 
+// Trace implements [bench.Traced]: of the inner driver, put on the host's clock.
+func (i *instance) Trace() []bench.Span {
+	spans := slices.Clone(i.started.Trace)
+	for k := range spans {
+		spans[k].Start += i.launched - i.started.Launched
+		spans[k].End += i.launched - i.started.Launched
+		spans[k].Source, spans[k].Known = "the outer guest's clock", i.uncertain
+	}
+	return spans
+}
+
 // Command implements [bench.Instance]: the inner platform's start command.
 func (i *instance) Command() []string { return slices.Clone(i.started.Command) }
 
-// Unenforced implements [bench.Instance].
-func (i *instance) Unenforced() []string { return slices.Clone(i.started.Unenforced) }
+// Unenforced implements [bench.Instance]: of the inner platform in the outer
+// guest, and what the outer one lets that guest exceed.
+func (i *instance) Unenforced() []string {
+	list := slices.Clone(i.started.Unenforced)
+	for _, what := range i.outer.Unenforced() {
+		list = append(list, "outer guest: "+what)
+	}
+	return list
+}
+
+// Cautions implements [bench.Cautioned]: what the inner platform says in the
+// outer guest, where alone it could be asked.
+func (i *instance) Cautions() (label string, caveats []string) {
+	label, _ = strings.CutPrefix(i.started.Label, nested) // of an inner nesting: this is one as well
+	return strings.TrimPrefix(label, ", "), slices.Clone(i.started.Caveats)
+}
 
 // Facts implements [bench.Described]: what is known of the way to the inner
 // launch, and the limit that holds in the outer guest.
@@ -64,8 +90,16 @@ func (i *instance) Facts() map[string]string {
 		"launch_known_to_ms": fmt.Sprintf("%.3f", float64(i.uncertain)/1e6),
 	}
 	var inner wire.Scope
-	if err := i.ask(wire.OpScope, &inner); err == nil && inner.MemoryLimit != "" {
-		f[bench.FactHostMemoryLimit] = inner.MemoryLimit
+	if err := i.ask(wire.OpScope, &inner); err != nil {
+		return f
+	}
+	for name, v := range inner.Facts { // of an inner nesting
+		if name != bench.FactHostMemoryLimit {
+			f["inner "+name] = v
+		}
+	}
+	if limit := cmp.Or(inner.MemoryLimit, inner.Facts[bench.FactHostMemoryLimit]); limit != "" {
+		f[bench.FactHostMemoryLimit] = limit
 	}
 	return f
 }

@@ -2,7 +2,7 @@
 // for the inner one.
 //
 //	host                        outer guest                inner instance
-//	nest.engine -- outer agent  agent (virtio-serial)
+//	nest.engine -- outer agent  agent
 //	     |------- tare.nest --- tare nested -- the inner platform's own driver
 //	     '------- tare.inner -- (splices) ---------------- agent
 //
@@ -12,14 +12,18 @@
 // tare, started there by the outer agent, runs the driver that a host would
 // run, in a lab of its own into which it takes the machine's network device.
 //
+// The inner platform may be a nesting itself, which is then started by that
+// driver in the outer guest: runc@xen-pv@qemu-tcg is runc@xen-pv in a guest of qemu-tcg.
+// The image its own outer guest boots from is one disk more.
+//
 // Nothing of an inner instance is on the host but bytes in the outer's disks,
 // so whatever takes back an outer instance takes back all.
 package nest
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 
 	"tare/internal/bench"
@@ -31,7 +35,10 @@ type Setup struct {
 	// lets go of it. It is not built here: without it the error wraps
 	// [bench.ErrUnavailable].
 	Hosts func(ctx context.Context) (HostImage, error)
-	// Versions are those of the programs in it, without a look at its files.
+	// Inside, where the inner platform is a nesting too, opens the image that
+	// its outer guest boots from.
+	Inside func(ctx context.Context) (HostImage, error)
+	// Versions are those of the programs in both, without a look at their files.
 	Versions func() (map[string]string, error)
 	// Hypervisor is the file in the image's root file system of the hypervisor that
 	// boots before the guest, packed by gzip; none if it is empty. The image
@@ -39,6 +46,10 @@ type Setup struct {
 	Hypervisor string
 	// Program is the path of tare on the host.
 	Program func() (string, error)
+	// Carry names programs of the inner platform's that come from the host, not the image.
+	Carry []string
+	// Tools, in a guest that has the disk with Tare, is that disk, and no other is made.
+	Tools func() (string, error)
 }
 
 // HostImage is the image of the outer guests.
@@ -53,8 +64,8 @@ type Platform struct {
 	setup        Setup
 }
 
-// New returns the nesting of inner in outer, whose instances must be virtual
-// machines that know [bench.Hosting].
+// New returns the nesting of inner, which may be a nesting itself, in outer, whose
+// instances must be virtual machines that know [bench.Hosting].
 func New(inner, outer bench.Platform, s Setup) *Platform { return &Platform{inner, outer, s} }
 
 // Inner and Outer are the names of the two.
@@ -69,19 +80,52 @@ func (p *Platform) Summary() string {
 	return fmt.Sprintf("%s in a guest of %s: %s", p.inner.Name(), p.outer.Name(), p.inner.Summary())
 }
 
-// Options implements [bench.Platform]: both platforms', the outer's with an @
-// before their names.
+// Options implements [bench.Platform]: the inner platform's, and the outer's with as many @
+// before their names as there are platforms inside of it.
 func (p *Platform) Options() []bench.Option {
 	list := p.inner.Options()
 	for _, o := range p.outer.Options() {
-		o.Name = bench.OuterName(o.Name)
+		for range p.depth() {
+			o.Name = bench.OuterName(o.Name)
+		}
 		list = append(list, o)
 	}
 	return list
 }
 
-// Check implements [bench.Platform]. The inner platform's version is that of
-// its program in the outer guests' image.
+// depth is how many platforms are inside of the outer one.
+func (p *Platform) depth() int { return len(levels(p.inner.Name())) }
+
+// levels are the names of a nesting's platforms, the innermost first.
+func levels(name string) []string { return strings.Split(name, "@") }
+
+// direct is the platform of a nesting, or of none, that the next outer guest runs itself.
+func direct(inner string) string {
+	all := levels(inner)
+	return all[len(all)-1]
+}
+
+// divide tells the options of the inner platform from those of the outer one.
+func (p *Platform) divide(options map[string]string) (inner, outer map[string]string) {
+	inner, outer = map[string]string{}, map[string]string{}
+	for k, v := range options {
+		name, is := k, true
+		for range p.depth() {
+			if is {
+				name, is = bench.OuterOption(name)
+			}
+		}
+		if is {
+			outer[name] = v
+		} else {
+			inner[k] = v
+		}
+	}
+	return inner, outer
+}
+
+// Check implements [bench.Platform]. The versions of inner platforms are those of
+// their programs in the outer guests' images, or of the host's that are carried there.
 func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	fail := func(err error) (bench.Availability, error) {
 		return bench.Availability{}, fmt.Errorf("%s: %w", p.Name(), err)
@@ -94,24 +138,77 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	if err != nil {
 		return fail(err)
 	}
-	version := programs[program(p.inner.Name())]
-	if version == "" {
-		return fail(fmt.Errorf("%s is not in the image of the outer guest: %w", p.inner.Name(), bench.ErrUnavailable))
+	a := bench.Availability{Label: label(outer.Label), Programs: map[string]string{}, Beyond: p.beyond()}
+	if len(p.setup.Carry) > 0 {
+		carried, err := p.inner.Check(ctx)
+		if err != nil {
+			return fail(err)
+		}
+		programs = maps.Clone(programs)
+		programs[program(p.inner.Name())] = carried.Version
 	}
-	a := bench.Availability{Version: version + "@" + outer.Version, Label: label(outer.Label), Programs: map[string]string{}}
 	for name, v := range outer.Programs {
 		a.Programs["outer "+name] = v
 	}
-	a.Programs[program(p.inner.Name())] = version
-	for _, l := range outer.Lacks {
-		with := map[string]string{}
-		for name, value := range l.With {
-			with[bench.OuterName(name)] = value
+	var versions []string
+	for _, name := range levels(p.inner.Name()) {
+		version := programs[program(name)]
+		if version == "" {
+			return fail(fmt.Errorf("%s is not in the image of the outer guest: %w", name, bench.ErrUnavailable))
 		}
-		a.Lacks = append(a.Lacks, bench.Lack{With: with, Err: l.Err})
+		a.Programs[program(name)] = version
+		versions = append(versions, version)
+	}
+	a.Version = strings.Join(append(versions, outer.Version), "@")
+	for _, c := range outer.Caveats {
+		a.Caveats = append(a.Caveats, p.outerCaveat(c))
+	}
+	for _, l := range outer.Lacks {
+		a.Lacks = append(a.Lacks, bench.Lack{With: p.among(l.With), Err: l.Err})
 	}
 	p.lackInside(&a, programs)
 	return a, nil
+}
+
+// outerCaveat is one of the outer platform's, among the nesting's options.
+func (p *Platform) outerCaveat(c bench.Caveat) bench.Caveat {
+	return bench.Caveat{Text: p.outer.Name() + ": " + c.Text, With: p.among(c.With)}
+}
+
+// among gives options of the outer platform the names they have among the nesting's.
+func (p *Platform) among(options map[string]string) map[string]string {
+	with := map[string]string{}
+	for k, v := range options {
+		for range p.depth() {
+			k = bench.OuterName(k)
+		}
+		with[k] = v
+	}
+	return with
+}
+
+// innermost is the platform of the instance itself.
+func (p *Platform) innermost() bench.Platform {
+	if deeper, ok := p.inner.(*Platform); ok {
+		return deeper.innermost()
+	}
+	return p.inner
+}
+
+// Probe lets an outer platform make its trial that needs one. In an outer guest
+// nobody else does; on a host this is the outer platform's own affair.
+func (p *Platform) Probe(ctx context.Context, e bench.Env) error {
+	type prober interface {
+		Probe(ctx context.Context, e bench.Env) error
+	}
+	t, ok := p.outer.(prober)
+	if !ok {
+		return nil
+	}
+	if err := t.Probe(ctx, e); err != nil {
+		return fmt.Errorf("%s: %w", p.Name(), err)
+	}
+	return nil
 }
 
 // inside are programs that options of the inner platform need in the images.
@@ -126,17 +223,17 @@ var inside = map[string]map[string]string{ // by option=value
 // guest: those that can nowhere, those whose programs are not in the images, and
 // stores of Docker's that would have to copy the golden image.
 func (p *Platform) lackInside(a *bench.Availability, programs map[string]string) {
-	if inner, ok := p.inner.(interface{ Excludes() []bench.Lack }); ok {
+	if inner, ok := p.innermost().(interface{ Excludes() []bench.Lack }); ok {
 		a.Lacks = append(a.Lacks, inner.Excludes()...)
 	}
-	for choice, needs := range inside[p.inner.Name()] {
+	for choice, needs := range inside[p.innermost().Name()] {
 		if programs[needs] == "" {
 			option, value, _ := strings.Cut(choice, "=")
 			a.Lack(option, value, fmt.Errorf("%s is not in the images of a nesting: %w%w", needs, bench.ErrUnavailable,
 				bench.Hint("use another value, or run it on a host that has it")))
 		}
 	}
-	if p.inner.Name() == "docker" {
+	if p.innermost().Name() == "docker" {
 		for _, driver := range []string{"vfs", "btrfs"} {
 			a.Lack("driver", driver, fmt.Errorf("docker's storage driver %s in an outer guest: %w%w", driver, bench.ErrUnavailable,
 				bench.Hint("it would copy the image there first: nested, only overlay2 is known")))
@@ -148,43 +245,9 @@ func (p *Platform) lackInside(a *bench.Availability, programs map[string]string)
 // platform's own figures say of themselves: "nested, emulated (tcg)".
 func label(outer string) string {
 	if outer == "" {
-		return "nested"
+		return nested
 	}
-	return "nested, " + outer
+	return nested + ", " + outer
 }
 
-// program is the one in the outer guests' image whose version is the inner
-// platform's.
-func program(inner string) string {
-	return cmp.Or(map[string]string{
-		"xen-pv": "xl", "xen-pvh": "xl", "xen-hvm": "xl",
-		"native": "linux", "lxc": "lxc-start", "docker": "dockerd", "nspawn": "systemd-nspawn", "kvm": "qemu-system-x86_64",
-	}[inner], inner)
-}
-
-// roomFor is the memory an outer guest has beyond the inner instance's: for its
-// kernel, the golden image's pages in its cache, and what serves the instance.
-func roomFor(inner string) bench.Bytes {
-	switch inner {
-	case "docker":
-		return 512 * bench.MiB
-	case "kvm":
-		return 768 * bench.MiB
-	case "xen-pv", "xen-pvh", "xen-hvm":
-		return controlRoom + 192*bench.MiB
-	}
-	return 256 * bench.MiB
-}
-
-// controlRoom is the memory of a control domain. Beside it and the domain there
-// is what the hypervisor needs itself: for page tables, its heap, and each domain's own structures.
-const controlRoom = 640 * bench.MiB
-
-// diskRoom is what the outer guest's disk under test has beyond the inner
-// instance's share: journals, logs, a daemon's store.
-const diskRoom = 256 * bench.MiB
-
-// virtualizes says whether the inner platform runs virtual machines.
-func virtualizes(inner string) bool {
-	return inner == "kvm" || inner == "xen-pvh" || inner == "xen-hvm"
-}
+const nested = "nested"

@@ -17,6 +17,7 @@ import (
 	"tare/internal/platform/docker"
 	"tare/internal/platform/native"
 	"tare/internal/platform/qemu"
+	"tare/internal/platform/xen"
 )
 
 func TestNameOptionsLabel(t *testing.T) {
@@ -44,7 +45,7 @@ func TestNameOptionsLabel(t *testing.T) {
 
 // TestLaunchIsDivided: the limits go to the inner instance, room to the outer.
 func TestLaunchIsDivided(t *testing.T) {
-	e := &engine{p: New(docker.New(""), qemu.TCG(), Setup{}), golden: "/golden", tools: "/tools", env: bench.Env{Image: digest("sha256:1")}}
+	e := &engine{p: New(docker.New(""), qemu.TCG(), Setup{}), disks: []string{"/golden", "/tools"}, env: bench.Env{Image: digest("sha256:1")}}
 	shape := bench.Shape{CPUs: 2, CPUQuota: 1.5, CPUWeight: 50, Memory: bench.GiB, Disk: bench.GiB, Pids: 7}
 	inner, outer := e.launches(bench.Launch{ID: "x", Shape: shape, CPUSet: []int{3, 5}, Dir: "/d",
 		Options: map[string]string{"net": "host", "@cache": "writeback"}})
@@ -62,6 +63,53 @@ func TestLaunchIsDivided(t *testing.T) {
 	e.p = New(qemu.KVM(""), qemu.TCG(), Setup{})
 	if _, outer := e.launches(bench.Launch{}); !outer.Host.Virtualization {
 		t.Error("a virtual machine inside, and the outer guest cannot run one")
+	}
+}
+
+// TestDeepNesting: the options of three platforms are told apart, and every
+// guest on the way gets its room.
+func TestDeepNesting(t *testing.T) {
+	p := New(New(docker.New(""), xen.PVH(), Setup{}), qemu.TCG(), Setup{})
+	if p.Name() != "docker@xen-pvh@qemu-tcg" {
+		t.Errorf("name %s", p.Name())
+	}
+	ref := bench.PlatformRef{Name: "docker", Options: map[string]string{"net": "host"}, On: &bench.PlatformRef{
+		Name: "xen-pvh", Options: map[string]string{"cache": "writeback"}, On: &bench.PlatformRef{Name: "qemu-tcg", Options: map[string]string{"cache": "none"}}}}
+	known := map[string]bool{}
+	for _, o := range p.Options() {
+		known[o.Name] = true
+	}
+	for name := range ref.DriverOptions() {
+		if !known[name] {
+			t.Errorf("option %s is not one of the nesting's: %v", name, known)
+		}
+	}
+	e := &engine{p: p, env: bench.Env{Image: digest("sha256:1")}, xen: "/xen", slow: 10}
+	inner, outer := e.launches(bench.Launch{Options: ref.DriverOptions(), Shape: bench.Shape{Memory: bench.GiB, Disk: bench.GiB}})
+	if d := cmp.Diff(map[string]string{"net": "host", "@cache": "writeback"}, inner.Options); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(map[string]string{"cache": "none"}, outer.Options); d != "" {
+		t.Error(d)
+	}
+	if inner.Platform != "docker@xen-pvh" || inner.Shape.Memory != bench.GiB || inner.Slow != 10 {
+		t.Errorf("inside: %+v", inner)
+	}
+	if want := bench.GiB + roomFor("docker") + roomFor("xen-pvh"); outer.Shape.Memory != want || outer.Shape.Disk != bench.GiB+2*diskRoom {
+		t.Errorf("the outer guest has %v and %v, want %v", outer.Shape.Memory, outer.Shape.Disk, want)
+	}
+	if !outer.Host.Virtualization || outer.Host.Control != controlRoom {
+		t.Errorf("hosting %+v", outer.Host)
+	}
+}
+
+// TestCautions: what the inner platform says is passed on, but not once more that it is nested.
+func TestCautions(t *testing.T) {
+	for said, want := range map[string]string{"": "", "nested": "", "nested, emulated (tcg)": "emulated (tcg)", "emulated (tcg)": "emulated (tcg)"} {
+		i := &instance{started: wire.Started{Label: said, Caveats: []string{"slow"}}}
+		if label, caveats := i.Cautions(); label != want || len(caveats) != 1 {
+			t.Errorf("%q is told as %q, %q", said, label, caveats)
+		}
 	}
 }
 

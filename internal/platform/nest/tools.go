@@ -2,6 +2,7 @@ package nest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,10 +23,39 @@ type tools struct {
 	program, agent  string // tare and its agent
 	kernel, modules string // the golden image's
 	own             string // the modules of the outer guest's kernel, if it runs another; else ""
+	carried         []string
+	versions        map[string]string // of the programs in the outer guests' images
 }
 
 // ownModules is the directory of those on the disk.
 const ownModules = "own-modules"
+
+// tools finds or makes the disk with Tare.
+func (e *engine) tools(ctx context.Context, own string) (string, error) {
+	if e.p.setup.Tools != nil {
+		return e.p.setup.Tools()
+	}
+	kernel, modules, err := e.env.Image.Kernel(ctx)
+	if err != nil {
+		return "", fmt.Errorf("kernel of the image: %w", err)
+	}
+	t := tools{agent: e.env.AgentPath, kernel: kernel, modules: modules, own: own}
+	if t.program, err = e.p.setup.Program(); err != nil {
+		return "", err
+	}
+	if t.versions, err = e.p.setup.Versions(); err != nil {
+		return "", err
+	}
+	for _, name := range e.p.setup.Carry {
+		path, err := launch.Program(name)
+		if err != nil {
+			return "", fmt.Errorf("%w: %w", err, bench.ErrUnavailable)
+		}
+		t.carried = append(t.carried, path)
+	}
+	e.made, err = t.disk(ctx, e.env.Dir)
+	return e.made, err
+}
 
 // disk makes a raw ext4 image of them.
 func (t tools) disk(ctx context.Context, dir string) (string, error) {
@@ -47,7 +77,21 @@ func (t tools) disk(ctx context.Context, dir string) (string, error) {
 		}
 		size += n
 	}
-	for name, from := range map[string]string{"tare": t.program, "tare-agent": t.agent, "vmlinuz": t.kernel} {
+	files := map[string]string{"tare": t.program, "tare-agent": t.agent, "vmlinuz": t.kernel}
+	for _, program := range t.carried {
+		files[filepath.Join(filepath.Base(wire.Carried), filepath.Base(program))] = program
+	}
+	if err := os.MkdirAll(filepath.Join(tree, filepath.Base(wire.Carried)), 0o755); err != nil {
+		return fail(err)
+	}
+	versions, err := json.Marshal(t.versions)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(tree, filepath.Base(wire.Versions)), versions, 0o644)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	for name, from := range files {
 		n, err := copyFile(filepath.Join(tree, name), from, 0o755)
 		if err != nil {
 			return fail(err)

@@ -32,21 +32,24 @@ func underXen(t *testing.T) nest.Setup {
 func TestConformanceXenPV(t *testing.T) { conformUnderXen(t, xen.PV(), "network") }
 
 func TestConformanceXenPVH(t *testing.T) {
-	takesLong(t)
+	takesLong(t, onlyType)
 	conformUnderXen(t, xen.PVH(), "network")
 }
 
 func TestConformanceXenHVM(t *testing.T) {
-	takesLong(t)
+	takesLong(t, onlyType)
 	conformUnderXen(t, xen.HVM(), "network")
 }
 
-// takesLong skips what shares all but a line of its domain's description with a
-// test that is always run.
-func takesLong(t *testing.T) {
+// onlyType: it shares all but a line of its domain's description with a test that
+// is always run.
+const onlyType = "differs from xen-pv in the domain's type alone"
+
+// takesLong skips what takes a minute or more and can be done without.
+func takesLong(t *testing.T, why string) {
 	t.Helper()
 	if os.Getenv("TARE_LONG") == "" {
-		t.Skip("takes a minute and differs from xen-pv in the domain's type alone: TARE_LONG=1 runs it, as scripts/conformance does")
+		t.Skipf("takes a minute and %s: TARE_LONG=1 runs it, as scripts/conformance does", why)
 	}
 }
 

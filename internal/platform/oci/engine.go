@@ -56,6 +56,9 @@ func (e *engine) open(ctx context.Context) (err error) {
 	return err
 }
 
+// Reads implements [bench.Reading].
+func (e *engine) Reads() []string { return []string{e.image} }
+
 // Start runs one container.
 func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
 	i := e.instance(l)

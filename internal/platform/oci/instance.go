@@ -191,6 +191,8 @@ func unmountWithin(daemon int, path string) error {
 
 func (i *instance) Stream() io.ReadWriteCloser { return i.process.Stream() }
 func (i *instance) Launched() int64            { return i.process.Launched() }
+func (i *instance) Trace() []bench.Span        { return i.process.Trace() }
+func (i *instance) Relays() bool               { return i.engine.Watcher != "" }
 func (i *instance) Command() []string          { return slices.Clone(i.argv) }
 func (i *instance) Unenforced() []string       { return slices.Clone(i.unenforced) }
 func (i *instance) Addr() netip.Addr           { return i.addr }

@@ -62,6 +62,7 @@ type testCase struct {
 // cases in the order they are run.
 var cases = []testCase{
 	{"greeting", testGreeting},
+	{"launch phases", testPhases},
 	{"commands", testCommands},
 	{"cpus", testCPUs},
 	{"cpu quota", testCPUQuota},

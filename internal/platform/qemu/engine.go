@@ -31,6 +31,9 @@ type engine struct {
 // Close implements [bench.Engine]. Nothing is shared but files of the run.
 func (g *engine) Close(context.Context) error { return nil }
 
+// Reads implements [bench.Reading].
+func (g *engine) Reads() []string { return []string{g.root, g.kernel, g.initrd} }
+
 // Start implements [bench.Engine].
 func (g *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
 	i := &instance{dir: l.Dir}
@@ -157,17 +160,23 @@ func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *insta
 	if err := i.undo.Register(g.env.Ledger, bench.KindProcess, l.ID, i.stop); err != nil {
 		return err
 	}
-	err = g.env.Lab.Do(func() error {
-		i.launched = clock.Now()
-		return cmd.Start()
-	})
+	if cmd, err = launch.InGroup(i.group, g.env.AgentPath, cmd); err != nil {
+		return err
+	}
+	held, err := launch.Hold(cmd, filepath.Join(l.Dir, fileMessages))
 	if err != nil {
 		return err
 	}
-	i.watch(cmd)
-	if err := i.group.Add(cmd.Process.Pid); err != nil {
+	defer held.Close()
+	if err := g.env.Lab.Do(cmd.Start); err != nil {
 		return err
 	}
+	i.watch(cmd)
+	executed := int64(0)
+	if i.launched, executed, err = held.Go(ctx); err != nil {
+		return err
+	}
+	i.own = []bench.Span{launch.Own("start the program", i.launched, executed)}
 	conn, err := i.accept(ctx, monitor)
 	if err != nil {
 		return fmt.Errorf("wait for the monitor: %w", err)
@@ -180,9 +189,11 @@ func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *insta
 		return err
 	}
 	if l.Options[optPin] == "on" {
-		return i.pin(ctx, l.CPUSet)
+		from := clock.Now()
+		err = i.pin(ctx, l.CPUSet)
+		i.own = append(i.own, launch.Own("bind the virtual CPUs", from, clock.Now()))
 	}
-	return nil
+	return err
 }
 
 // vhostDevice is how QEMU asks the kernel to move packets.

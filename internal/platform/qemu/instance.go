@@ -38,6 +38,7 @@ type instance struct {
 	group      *cgroup.Group
 	unenforced []string
 	launched   int64
+	own        []bench.Span
 	stream     net.Conn
 	monitor    *qmp
 	ports      ports
@@ -103,6 +104,9 @@ func (i *instance) Stream() io.ReadWriteCloser { return i.stream }
 
 // Launched implements [bench.Instance].
 func (i *instance) Launched() int64 { return i.launched }
+
+// Trace implements [bench.Traced].
+func (i *instance) Trace() []bench.Span { return slices.Clone(i.own) }
 
 // Command implements [bench.Instance]. Files without a path are in the launch's
 // directory; someone must listen on the two sockets.

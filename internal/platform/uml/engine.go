@@ -61,6 +61,9 @@ func (e *engine) open(ctx context.Context) (err error) {
 // Close has nothing to stop; the run removes its directory.
 func (e *engine) Close(context.Context) error { return nil }
 
+// Reads implements [bench.Reading].
+func (e *engine) Reads() []string { return []string{e.root, e.initrd} }
+
 // Start boots one guest.
 func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
 	i := &instance{id: l.ID, words: filepath.Join(l.Dir, "console.log")}
@@ -96,7 +99,7 @@ func (e *engine) start(ctx context.Context, i *instance, l bench.Launch) error {
 	if err := i.undo.Register(e.env.Ledger, bench.KindProcess, l.ID, i.end); err != nil {
 		return err
 	}
-	return e.boot(i, m)
+	return e.boot(ctx, i, m)
 }
 
 // confine makes the guest's control group.
@@ -135,25 +138,24 @@ func (e *engine) connect(i *instance, m *machine) (err error) {
 }
 
 // boot starts the kernel, as the first process of a PID namespace.
-func (e *engine) boot(i *instance, m machine) error {
+func (e *engine) boot(ctx context.Context, i *instance, m machine) error {
 	args := m.args()
 	i.argv = append([]string{program}, args...)
 	cmd := exec.Command(e.path, args...)
 	cmd.Dir = m.launch.Dir
 	// In TMPDIR is the file that is the guest's memory.
 	cmd.Env = []string{"PATH=" + launch.SearchPath(""), "TMPDIR=" + m.memory(), bench.ProcessMark + "=" + i.id}
-	return launch.Apart(e.env.Lab.NetNS(), func() error {
+	err := launch.Apart(e.env.Lab.NetNS(), func() (err error) {
 		size := fmt.Sprintf("mode=700,size=%d", m.launch.Shape.Memory+bench.MiB)
 		if err := unix.Mount("tare", m.memory(), "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, size); err != nil {
 			return fmt.Errorf("file system for the guest's memory: %w", err)
 		}
-		return i.group.Around(func(born syscall.SysProcAttr) (err error) {
-			cmd.SysProcAttr = &born
-			cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWPID
-			if i.process, err = launch.Start(cmd, i.words); err == nil {
-				i.stream = serial.NewHost(i.process.Stream(), io.Discard) // the console is another line
-			}
-			return err
-		})
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID}
+		i.process, err = launch.StartIn(ctx, i.group, e.env.AgentPath, cmd, i.words)
+		return err
 	})
+	if err == nil {
+		i.stream = serial.NewHost(i.process.Stream(), io.Discard) // the console is another line
+	}
+	return err
 }

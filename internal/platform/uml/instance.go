@@ -30,6 +30,7 @@ type instance struct {
 
 func (i *instance) Stream() io.ReadWriteCloser { return i.stream }
 func (i *instance) Launched() int64            { return i.process.Launched() }
+func (i *instance) Trace() []bench.Span        { return i.process.Trace() }
 func (i *instance) Command() []string          { return slices.Clone(i.argv) }
 func (i *instance) Addr() netip.Addr           { return i.addr }
 func (i *instance) Unenforced() []string       { return slices.Clone(i.unenforced) }

@@ -13,8 +13,11 @@ import (
 	"tare/internal/bench"
 )
 
-// PortName is the virtio-serial port the agent serves on.
+// PortName is the port the agent serves on.
 const PortName = "tare"
+
+// PortXen is what a guest is told whose ports are pipes to Xen's control domain (package xenpipe).
+const PortXen = "xen"
 
 // Boot returns the guest's kernel and the initial RAM file system with the
 // agent, which is made at first use in the run's directory, as absolute paths.
@@ -38,7 +41,7 @@ type Guest struct {
 	Addr    netip.Prefix
 	Gateway netip.Addr
 	Root    string // the device of the root's disk, if it is not /dev/vda
-	Port    string // the serial line to serve on, if it is not the virtio-serial port
+	Port    string // the serial line to serve on, or PortXen, if it is not the virtio-serial port
 	Scratch string // the device of the scratch disk, such as /dev/vdb
 	Bus     string // of the disks, if its drivers are not loaded anyhow: one of the constants
 	Layer   string // the device of a disk for what is written to the root, if the root's is read-only

@@ -24,7 +24,7 @@ var moreModules = map[string][]string{
 	BusSCSI: {"virtio_scsi", "sd_mod"},
 	BusIDE:  {"ahci", "ata_piix", "sd_mod"},
 	BusNVMe: {"nvme"},
-	BusXen:  {"xen_blkfront", "xen_netfront"},
+	BusXen:  {"xen_blkfront", "xen_netfront", "xen_evtchn", "xen_gntalloc"},
 }
 
 // moduleSet is what a kernel's modules directory says about its modules.

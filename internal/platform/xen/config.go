@@ -23,21 +23,32 @@ type machine struct {
 	lease     bench.Lease
 	bridge    string
 	vifScript string
+	more      []string // further disks, read-only; paths of block devices
+	script    string   // that plugs these
+	host      bool     // another platform will run in it
 }
 
 // config writes the domain as xl.cfg(5).
 func (m machine) config() (string, error) {
 	guest := vm.Guest{Addr: m.lease.Addr, Gateway: m.lease.Gateway,
-		Root: "/dev/xvda", Scratch: "/dev/xvdb", Bus: vm.BusXen, Port: "/dev/hvc0"}
+		Root: "/dev/xvda", Scratch: "/dev/xvdb", Bus: vm.BusXen, Port: vm.PortXen}
+	args := "console=hvc0 quiet panic=-1 "
+	if m.host {
+		args += "apparmor=0 " // LXC would insist on its profiles, which are not in a host's image
+	}
+	disks := []string{disk("xvda", "access=rw", m.root), disk("xvdb", "access=rw", m.scratch)}
+	for i, device := range m.more {
+		disks = append(disks, disk("xvd"+string(rune('c'+i)), "access=ro,script="+m.script, device))
+	}
 	mib := strconv.FormatInt(int64(m.shape.Memory/bench.MiB), 10)
 	lines := []setting{
 		{"name", quoted(m.id)}, {"type", quoted(m.kind)},
 		{"kernel", quoted(m.kernel)}, {"ramdisk", quoted(m.initrd)},
-		{"cmdline", quoted("console=hvc0 quiet panic=-1 " + guest.Args())},
+		{"cmdline", quoted(args + guest.Args())},
 		{"vcpus", strconv.Itoa(m.shape.CPUs)}, {"maxvcpus", strconv.Itoa(m.shape.CPUs)},
 		{"cpus", m.affinity()},
 		{"memory", mib}, {"maxmem", mib},
-		{"disk", list(disk("xvda", m.root), disk("xvdb", m.scratch))},
+		{"disk", list(disks...)},
 		{"vif", list(quoted("type=vif,mac=" + m.lease.MAC + ",bridge=" + m.bridge + ",script=" + m.vifScript))},
 		{"on_poweroff", quoted("destroy")}, {"on_reboot", quoted("destroy")}, {"on_crash", quoted("destroy")},
 		{"vga", quoted("none")}, {"vnc", "0"}, {"nographic", "1"}, {"usb", "0"},
@@ -77,8 +88,8 @@ func (m machine) affinity() string {
 // schedulers, whose default is 256.
 func weight(v2 int) int { return min(max((v2*256+50)/100, 1), 65535) }
 
-func disk(device, target string) string {
-	return quoted("format=raw,access=rw,backendtype=phy,vdev=" + device + ",target=" + target)
+func disk(device, how, target string) string {
+	return quoted("format=raw," + how + ",backendtype=phy,vdev=" + device + ",target=" + target)
 }
 
 func quoted(s string) string { return `"` + s + `"` }

@@ -27,7 +27,7 @@ func TestConfig(t *testing.T) {
 type = "pvh"
 kernel = "/k/vmlinuz"
 ramdisk = "/r/initramfs.cpio"
-cmdline = "console=hvc0 quiet panic=-1 tare.ip=10.231.0.2/16 tare.gw=10.231.0.1 tare.bus=xen tare.root=/dev/xvda tare.port=/dev/hvc0 tare.scratch=/dev/xvdb"
+cmdline = "console=hvc0 quiet panic=-1 tare.ip=10.231.0.2/16 tare.gw=10.231.0.1 tare.bus=xen tare.root=/dev/xvda tare.port=xen tare.scratch=/dev/xvdb"
 vcpus = 2
 maxvcpus = 2
 cpus = "1,3"
@@ -51,6 +51,24 @@ cpu_weight = 128
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// A domain that is a host has further disks, plugged by a script of ours.
+func TestConfigOfAHost(t *testing.T) {
+	m := given()
+	m.host, m.more, m.script = true, []string{"/dev/vda", "/dev/loop2"}, "/r/disk"
+	got, err := m.config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`cmdline = "console=hvc0 quiet panic=-1 apparmor=0 tare.ip=`,
+		`"format=raw,access=ro,script=/r/disk,backendtype=phy,vdev=xvdc,target=/dev/vda", "format=raw,access=ro,script=/r/disk,backendtype=phy,vdev=xvdd,target=/dev/loop2" ]`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package xen
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,12 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/agent"
-	"tare/internal/serial"
 )
 
-// openConsole opens the terminal of a domain's console as the stream to the
-// agent. What the guest's kernel says before is kept in the file words.
-func openConsole(tty, words string) (*serial.Host, error) {
+// console copies what a domain says on its console to a file.
+type console struct {
+	tty  *os.File
+	done chan error // of the copying
+}
+
+// openConsole opens the terminal of a domain's console; what is said there is
+// kept in the file words. ended is called when the domain has gone.
+func openConsole(tty, words string, ended func()) (*console, error) {
 	// Made raw by another file: asking this one for its descriptor would let a
 	// read go on after Close.
 	if err := makeRaw(tty); err != nil {
@@ -29,8 +33,17 @@ func openConsole(tty, words string) (*serial.Host, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("console: %w", err), f.Close())
 	}
-	c := &console{tty: f, log: log}
-	return serial.NewHost(c, log), nil
+	c := &console{f, make(chan error, 1)}
+	go func() {
+		_, err := io.Copy(log, f)
+		// A terminal whose domain is gone gives EIO, one closed by us ErrClosed.
+		if errors.Is(err, unix.EIO) || errors.Is(err, os.ErrClosed) {
+			err = nil
+		}
+		c.done <- errors.Join(err, log.Close())
+		ended()
+	}()
+	return c, nil
 }
 
 func makeRaw(tty string) error {
@@ -42,29 +55,10 @@ func makeRaw(tty string) error {
 	return errors.Join(err, f.Close())
 }
 
-// console is the terminal with the file of what came before the stream.
-type console struct{ tty, log *os.File }
-
-// Read reads what the guest wrote. A terminal whose domain is gone gives EIO.
-func (c *console) Read(p []byte) (int, error) {
-	n, err := c.tty.Read(p)
-	if errors.Is(err, unix.EIO) {
-		err = io.EOF
+// Close ends the copying and returns what became of it; of no console, nothing did.
+func (c *console) Close() error {
+	if c == nil {
+		return nil
 	}
-	return n, err
+	return errors.Join(c.tty.Close(), <-c.done)
 }
-
-// magic is what the guest's kernel takes on its console for the beginning of a
-// command to itself (drivers/tty/hvc/hvc_console.c); sent twice it is passed on once.
-const magic = 0x0f
-
-// Write sends p to the guest.
-func (c *console) Write(p []byte) (int, error) {
-	if _, err := c.tty.Write(bytes.ReplaceAll(p, []byte{magic}, []byte{magic, magic})); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
-// Close closes both.
-func (c *console) Close() error { return errors.Join(c.tty.Close(), c.log.Close()) }

@@ -1,7 +1,6 @@
 package xen
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -32,43 +31,46 @@ func terminal(t *testing.T) (master, slave *os.File) {
 	return master, slave
 }
 
-// TestConsole: what a guest says before its agent begins the stream is kept, the
-// stream is passed on as it is, and the console ends with the domain.
+// TestConsole: what a guest says is kept, and the end of the domain is told.
 func TestConsole(t *testing.T) {
 	daemon, tty := terminal(t) // xenconsoled keeps both ends open
 	words := filepath.Join(t.TempDir(), "words")
-	c, err := openConsole(tty.Name(), words)
+	ended := make(chan bool)
+	c, err := openConsole(tty.Name(), words, func() { close(ended) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := "booting\n\xf7\x02hello\r\n\xf7\x00"
-	if _, err := io.WriteString(daemon, said); err != nil {
+	if _, err := io.WriteString(daemon, "booting\r\n\x0f\xf7"); err != nil {
 		t.Fatal(err)
 	}
-	got := make([]byte, len("hello\r\n\xf7"))
-	if _, err := io.ReadFull(c, got); err != nil || string(got) != "hello\r\n\xf7" {
-		t.Errorf("read %q, %v", got, err)
+	tty.Close()
+	for text := []byte(nil); len(text) < 11; text, err = os.ReadFile(words) {
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	if text, err := os.ReadFile(words); string(text) != "booting\n" {
+	daemon.Close()
+	<-ended
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(words); string(text) != "booting\r\n\x0f\xf7" {
 		t.Errorf("kept %q, %v", text, err)
 	}
-	if n, err := c.Write([]byte("a\r\x0fb")); n != 4 || err != nil {
-		t.Fatalf("sent %d of 4: %v", n, err)
-	}
-	if _, err := io.ReadFull(daemon, got[:5]); err != nil || string(got[:5]) != "a\r\x0f\x0fb" {
-		t.Errorf("the guest's console got %q, %v", got[:5], err)
-	}
-	ended := make(chan error)
-	go func() {
-		_, err := c.Read(got)
-		ended <- err
-	}()
-	tty.Close()
-	daemon.Close()
-	if err := <-ended; !errors.Is(err, io.EOF) {
-		t.Errorf("after the domain's end: %v", err)
+}
+
+// TestConsoleClosed: a console that is closed while its domain lives ends too.
+func TestConsoleClosed(t *testing.T) {
+	daemon, tty := terminal(t)
+	defer daemon.Close()
+	defer tty.Close()
+	ended := make(chan bool)
+	c, err := openConsole(tty.Name(), filepath.Join(t.TempDir(), "words"), func() { close(ended) })
+	if err != nil {
+		t.Fatal(err)
 	}
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
+	<-ended
 }

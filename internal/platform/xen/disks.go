@@ -101,8 +101,8 @@ func (g *engine) snapshot(ctx context.Context, i *instance, name, cow string) (s
 	return "/dev/" + strings.TrimSpace(string(device)), nil
 }
 
-// rootDevice makes a block device of the golden image's disk, if it is none.
-func (g *engine) rootDevice(ctx context.Context, disk string) (string, error) {
+// blockDevice makes a read-only block device of a disk's file, if it is none.
+func (g *engine) blockDevice(ctx context.Context, undo *launch.Undo, disk string) (string, error) {
 	info, err := os.Stat(disk)
 	if err != nil {
 		return "", err
@@ -110,7 +110,7 @@ func (g *engine) rootDevice(ctx context.Context, disk string) (string, error) {
 	if info.Mode()&os.ModeDevice != 0 {
 		return disk, nil
 	}
-	return g.loop(ctx, &g.undo, disk, "--read-only")
+	return g.loop(ctx, undo, disk, "--read-only")
 }
 
 // removeFiles removes those that are there.

@@ -16,6 +16,7 @@ import (
 	"tare/internal/clock"
 	"tare/internal/platform/launch"
 	"tare/internal/platform/vm"
+	"tare/internal/xenpipe"
 )
 
 // engine starts the domains of one run.
@@ -61,7 +62,7 @@ func (g *engine) open(ctx context.Context) (err error) {
 	if disk, err = filepath.Abs(disk); err != nil {
 		return err
 	}
-	if g.root, err = g.rootDevice(ctx, disk); err != nil {
+	if g.root, err = g.blockDevice(ctx, &g.undo, disk); err != nil {
 		return err
 	}
 	g.vifScript, err = writeVIFScript(g.env)
@@ -76,9 +77,12 @@ func (g *engine) Close(ctx context.Context) error {
 	return nil
 }
 
+// Reads implements [bench.Reading].
+func (g *engine) Reads() []string { return []string{g.root, g.kernel, g.initrd} }
+
 // Start implements [bench.Engine].
 func (g *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
-	i := &instance{id: l.ID, dir: l.Dir}
+	i := &instance{id: l.ID, dir: l.Dir, pipes: map[string]*xenpipe.Pipe{}}
 	err := vm.CheckShape(l)
 	if err == nil {
 		err = g.start(ctx, l, i)
@@ -107,6 +111,11 @@ func (g *engine) start(ctx context.Context, l bench.Launch, i *instance) error {
 		return err
 	}
 	var err error
+	if l.Host != nil {
+		if err := g.hosting(ctx, *l.Host, i, &m); err != nil {
+			return err
+		}
+	}
 	if m.lease, err = g.env.Lab.Allocate(); err != nil {
 		return fmt.Errorf("address: %w", err)
 	}
@@ -126,7 +135,29 @@ func (g *engine) start(ctx context.Context, l bench.Launch, i *instance) error {
 	if err := i.undo.Register(g.env.Ledger, bench.KindDomain, l.ID, i.destroy); err != nil {
 		return err
 	}
-	return g.create(ctx, i, config)
+	return g.create(ctx, i, config, l.Host)
+}
+
+// hosting makes ready what a domain has that another platform will run in.
+func (g *engine) hosting(ctx context.Context, h bench.Hosting, i *instance, m *machine) error {
+	if h.Virtualization || h.Hypervisor != "" {
+		return fmt.Errorf("a domain that runs virtual machines itself: %w%w", bench.ErrUnavailable,
+			bench.Hint("Xen's nested virtualization is not used: run the virtual machine by the domain's side"))
+	}
+	m.host = true
+	var err error
+	if m.script, err = writeDiskScript(i.dir); err != nil {
+		return err
+	}
+	i.undo.Add(func(context.Context) error { return removeFiles(m.script) })
+	for _, file := range h.Disks {
+		device, err := g.blockDevice(ctx, &i.undo, file)
+		if err != nil {
+			return fmt.Errorf("disk %s: %w", file, err)
+		}
+		m.more = append(m.more, device)
+	}
+	return nil
 }
 
 // confine makes the control group of what xl leaves running beside the domain,
@@ -144,8 +175,8 @@ func (g *engine) confine(l bench.Launch, i *instance) error {
 	return nil
 }
 
-// create creates the domain and opens its console.
-func (g *engine) create(ctx context.Context, i *instance, config string) error {
+// create creates the domain and opens its console and its pipes.
+func (g *engine) create(ctx context.Context, i *instance, config string, h *bench.Hosting) error {
 	messages, err := os.Create(filepath.Join(i.dir, fileMessages))
 	if err != nil {
 		return err
@@ -170,18 +201,32 @@ func (g *engine) create(ctx context.Context, i *instance, config string) error {
 	if err != nil {
 		return err
 	}
+	i.own = []bench.Span{launch.Own("start the program", i.launched, clock.Now())}
 	if err := cmd.Wait(); err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		return fmt.Errorf("xl create: %w", err)
 	}
+	created := clock.Now()
+	defer func() { i.own = append(i.own, launch.Own("find the console", created, clock.Now())) }()
 	out, err := launch.Output(ctx, "xl", "domid", i.id)
 	if err != nil {
 		return err
 	}
 	if i.number, err = strconv.Atoi(strings.TrimSpace(string(out))); err != nil {
 		return fmt.Errorf("xl domid %s: %q is not a number", i.id, out)
+	}
+	names := []string{vm.PortName}
+	if h != nil {
+		names = append(names, h.Ports...)
+	}
+	for _, name := range names {
+		pipe, err := xenpipe.Dial(i.number, name)
+		if err != nil {
+			return err
+		}
+		i.pipes[name] = pipe
 	}
 	return g.connect(ctx, i)
 }
@@ -197,7 +242,7 @@ func (g *engine) connect(ctx context.Context, i *instance) error {
 		// Exits with 1 while the node is not there.
 		out, err := launch.Output(ctx, "xenstore-read", fmt.Sprintf("/local/domain/%d/console/tty", i.number))
 		if tty := strings.TrimSpace(string(out)); err == nil && tty != "" {
-			i.stream, err = openConsole(tty, filepath.Join(i.dir, fileConsole))
+			i.console, err = openConsole(tty, filepath.Join(i.dir, fileConsole), i.ended)
 			return err
 		}
 		select {
@@ -227,6 +272,27 @@ func writeVIFScript(e bench.Env) (string, error) {
 		return "", err
 	}
 	return path, os.WriteFile(path, fmt.Appendf(nil, vifScript, e.Lab.NetNS(), e.Lab.Bridge()), 0o755)
+}
+
+// diskScript is what xl runs for each further disk of a domain that is a host, in place
+// of its own, which looks through the store for whoever else uses the device, each under one
+// lock: with five disks on a slow host longer than xl waits. That one is left to
+// the disks that any domain has, so that a launch costs what users pay.
+const diskScript = `#!/bin/sh
+[ "$1" = add ] || exit 0
+device=$(xenstore-read "$XENBUS_PATH/params") &&
+xenstore-write "$XENBUS_PATH/physical-device" "$(stat -L -c %t:%T "$device")" "$XENBUS_PATH/physical-device-path" "$device" \
+	"$XENBUS_PATH/hotplug-status" connected && exit 0
+xenstore-write "$XENBUS_PATH/hotplug-status" error
+exit 1
+`
+
+func writeDiskScript(dir string) (string, error) {
+	path, err := filepath.Abs(filepath.Join(dir, "disk"))
+	if err != nil {
+		return "", err
+	}
+	return path, os.WriteFile(path, []byte(diskScript), 0o755)
 }
 
 // device is the name of the domain's network device in the control domain.

@@ -2,6 +2,7 @@ package xen
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/netip"
@@ -12,7 +13,8 @@ import (
 	"tare/internal/bench"
 	"tare/internal/cgroup"
 	"tare/internal/platform/launch"
-	"tare/internal/serial"
+	"tare/internal/platform/vm"
+	"tare/internal/xenpipe"
 )
 
 // instance is one domain.
@@ -25,16 +27,36 @@ type instance struct {
 	group      *cgroup.Group // of what xl leaves running
 	unenforced []string
 	launched   int64
-	stream     *serial.Host
+	own        []bench.Span
+	pipes      map[string]*xenpipe.Pipe // by name; complete when create returns
+	console    *console
 	undo       launch.Undo
 	last       string // the log, once its files are gone
 }
 
 // Stream implements [bench.Instance]. It ends when the domain does.
-func (i *instance) Stream() io.ReadWriteCloser { return i.stream }
+func (i *instance) Stream() io.ReadWriteCloser { return i.pipes[vm.PortName] }
+
+// Port implements [bench.Ported].
+func (i *instance) Port(name string) (io.ReadWriteCloser, error) {
+	if p := i.pipes[name]; p != nil {
+		return p, nil
+	}
+	return nil, fmt.Errorf("port %q: the domain was started without: %w", name, bench.ErrInvalid)
+}
+
+// ended tells everyone who reads that the domain has.
+func (i *instance) ended() {
+	for _, p := range i.pipes {
+		p.End()
+	}
+}
 
 // Launched implements [bench.Instance].
 func (i *instance) Launched() int64 { return i.launched }
+
+// Trace implements [bench.Traced]: what is done besides waiting for xl create.
+func (i *instance) Trace() []bench.Span { return slices.Clone(i.own) }
 
 // Command implements [bench.Instance]. Its file is in the launch's directory.
 func (i *instance) Command() []string { return slices.Clone(i.argv) }
@@ -102,16 +124,18 @@ func (i *instance) Close(ctx context.Context) error {
 
 // destroy ends the domain. Nothing the guest holds is worth keeping.
 func (i *instance) destroy(ctx context.Context) error {
-	if i.stream != nil {
-		i.stream.Close()
+	// First the pages it granted: Xen keeps a domain while one is mapped.
+	for _, p := range i.pipes {
+		p.Close()
 	}
-	if !i.created {
-		return nil
+	var err error
+	if i.created {
+		// Without it the domain has ended, or never began.
+		if _, gone := launch.Output(ctx, "xl", "domid", i.id); gone == nil {
+			_, err = launch.Output(ctx, "xl", "destroy", i.id)
+		}
 	}
-	if _, err := launch.Output(ctx, "xl", "domid", i.id); err != nil {
-		return nil // it has ended, or never began
-	}
-	if _, err := launch.Output(ctx, "xl", "destroy", i.id); err != nil {
+	if err = errors.Join(err, i.console.Close()); err != nil {
 		return fmt.Errorf("destroy domain: %w", err)
 	}
 	return nil

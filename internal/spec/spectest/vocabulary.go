@@ -22,9 +22,9 @@ func Vocabulary() spec.Vocabulary {
 			{Name: "docker", Options: []bench.Option{
 				{Name: "net", Values: []string{"bridge", "host"}, Default: "bridge"},
 				{Name: "storage", Values: []string{"layer", "volume"}, Default: "layer"},
-			}, On: []string{"kvm", "qemu-tcg"}},
+			}, On: []string{"kvm", "qemu-tcg", "kvm@qemu-tcg"}},
 			{Name: "lxc"},
-			{Name: "kvm"},
+			{Name: "kvm", On: []string{"qemu-tcg"}},
 			{Name: "qemu-tcg", Options: []bench.Option{{Name: "cache", Values: []string{"none", "writeback"}, Default: "none"}}},
 		},
 		Workloads: []bench.Workload{

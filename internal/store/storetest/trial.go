@@ -69,6 +69,9 @@ func (g *generator) trial(t bench.Trial, s *bench.Scene, fails bool) (*bench.Out
 	}
 	o.Values = g.values(c, s.Platform.Name, ready)
 	o.Actors[0].Values = o.Values
+	if c.kind == bench.Startup {
+		o.Actors[0].StartUp = startUp(s.Platform.Name, o.Window[0], ready, o.Values[1].Value)
+	}
 	for i, m := range c.metrics {
 		if m.Combine == bench.Merge {
 			share(o, m, o.Values[i].Value, o.Values[0].Value*s.Timing.Measure.Seconds()/float64(c.instances))

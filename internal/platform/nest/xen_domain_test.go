@@ -1,10 +1,13 @@
 package nest_test
 
 import (
+	"bytes"
+	"crypto/rand"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"tare/internal/agent"
 	"tare/internal/bench"
@@ -13,13 +16,35 @@ import (
 	"tare/internal/platform/xen"
 )
 
-// TestXenMeters compares what the hypervisor tells the meter with what it tells xl.
-func TestXenMeters(t *testing.T) {
+// TestXenDomain asks of one domain what the conformance suite does not.
+func TestXenDomain(t *testing.T) {
 	in := startOne(t, nest.New(xen.PV(), qemu.TCG(), underXen(t)), bench.Shape{CPUs: 1, Memory: 256 * bench.MiB, Disk: 128 * bench.MiB})
 	inner, err := agent.Dial(t.Context(), in.Stream())
 	if err != nil {
 		t.Fatalf("%v\n%s", err, in.Log())
 	}
+	t.Run("megabyte", func(t *testing.T) { testMegabyte(t, inner) })
+	t.Run("meters", func(t *testing.T) { testXenMeters(t, in, inner) })
+}
+
+// testMegabyte sends a megabyte to a program in the domain and has it back: more
+// than a console takes in the minute that the program is given.
+func testMegabyte(t *testing.T, inner *agent.Client) {
+	sent := make([]byte, 1<<20)
+	rand.Read(sent)
+	began := time.Now()
+	out, err := inner.Exec(t.Context(), bench.Command{Argv: []string{"cat"}, Stdin: sent, Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(out.Stdout, sent) {
+		t.Errorf("%d bytes came back of %d, or others", len(out.Stdout), len(sent))
+	}
+	t.Logf("there and back in %v", time.Since(began).Round(time.Millisecond))
+}
+
+// testXenMeters compares what the hypervisor tells the meter with what it tells xl.
+func testXenMeters(t *testing.T, in bench.Instance, inner *agent.Client) {
 	readers, err := in.(bench.Metered).Readers(t.Context())
 	if err != nil {
 		t.Fatal(err)

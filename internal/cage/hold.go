@@ -1,0 +1,82 @@
+package cage
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+)
+
+// Held is a platform's program that waits in its control group to be started: to
+// move a process there takes the kernel up to tens of milliseconds, in which
+// nothing on the host can fork, and that is not to be charged to the launch.
+type Held struct {
+	Procs []string `json:"procs"` // the cgroup.procs files to join
+	Path  string   `json:"path"`  // of the program
+	Argv  []string `json:"argv"`
+}
+
+// Args are the arguments that make the agent's binary hold the program.
+func (h Held) Args() ([]string, error) {
+	text, err := json.Marshal(h)
+	if err != nil {
+		return nil, fmt.Errorf("hold: %w", err)
+	}
+	return []string{"hold", string(text)}, nil
+}
+
+// ParseHeld reads the argument written by Args.
+func ParseHeld(arg string) (Held, error) {
+	var h Held
+	dec := json.NewDecoder(strings.NewReader(arg))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&h); err != nil {
+		return Held{}, fmt.Errorf("hold: argument %q: %w", arg, err)
+	}
+	if dec.More() {
+		return Held{}, fmt.Errorf("hold: argument %q: more than one value", arg)
+	}
+	if !filepath.IsAbs(h.Path) || len(h.Argv) == 0 {
+		return Held{}, fmt.Errorf("hold: argument %q: want an absolute path and arguments", arg)
+	}
+	return h, nil
+}
+
+// Hold joins the groups, says so on file descriptor 3, waits there for the word
+// and becomes the program, with the environment it was given. It returns only if
+// that fails, and has then told the driver.
+func Hold(arg string) error {
+	runtime.LockOSThread()
+	control := os.NewFile(Control, "control")
+	err := hold(arg, control)
+	if err != nil {
+		fmt.Fprintln(control, err)
+	}
+	return err
+}
+
+func hold(arg string, control *os.File) error {
+	h, err := ParseHeld(arg)
+	if err != nil {
+		return err
+	}
+	for _, f := range h.Procs {
+		if err := os.WriteFile(f, []byte("0"), 0); err != nil {
+			return fmt.Errorf("hold: join cgroup: %w", err)
+		}
+	}
+	if err := closeOnExec(); err != nil {
+		return fmt.Errorf("hold: close files: %w", err)
+	}
+	if _, err := fmt.Fprintln(control, Ready); err != nil {
+		return errors.New("hold: the driver is gone")
+	}
+	if err := awaitLaunch(); err != nil {
+		return fmt.Errorf("hold: wait for the launch: %w", err)
+	}
+	return fmt.Errorf("execute %s: %w", h.Path, syscall.Exec(h.Path, h.Argv, os.Environ()))
+}

@@ -1,0 +1,105 @@
+package overhead
+
+import (
+	"slices"
+
+	"tare/internal/bench"
+	"tare/internal/stats"
+)
+
+// StartUp is how the launches of one platform went: medians in milliseconds.
+type StartUp struct {
+	Platform string        `json:"platform"`
+	Label    string        `json:"label,omitempty"`
+	Phases   []LaunchPhase `json:"phases"` // those the platform has, in their order
+	// Total is the median of whole launches, to the end of the first command. The
+	// medians of the phases need not sum to it.
+	Total float64 `json:"total_ms"`
+	// Own is the median of Tare's own share of a launch, an upper bound, and
+	// OwnWorst the largest; OwnParts are the medians of what it is made of, by name.
+	Own      float64            `json:"own_ms"`
+	OwnWorst float64            `json:"own_worst_ms"`
+	OwnParts map[string]float64 `json:"own_parts_ms"`
+	N        int                `json:"n"` // launches
+}
+
+// LaunchPhase is one phase of a platform's launches.
+type LaunchPhase struct {
+	Name   string      `json:"name"`
+	Median float64     `json:"median_ms"`
+	Whose  bench.Whose `json:"whose"`
+	Source string      `json:"source"`
+	// Known is the largest bound of what its ends are known to, in milliseconds.
+	Known float64 `json:"known_ms"`
+}
+
+// startUps has a row for each scene whose launches were traced.
+func (s *study) startUps(scenes []*bench.Scene) []StartUp {
+	var rows []StartUp
+	for _, sc := range scenes {
+		var traced []*bench.StartUp
+		for _, o := range s.done(sc.ID) {
+			for _, a := range o.Actors {
+				if a.Role == bench.Subject && a.StartUp != nil && len(a.StartUp.Phases) > 0 {
+					traced = append(traced, a.StartUp)
+				}
+			}
+		}
+		if len(traced) > 0 {
+			name := sc.Platform.String()
+			rows = append(rows, startUpOf(name, s.labels[name], traced))
+		}
+	}
+	return rows
+}
+
+func startUpOf(platform, label string, traced []*bench.StartUp) StartUp {
+	row := StartUp{Platform: platform, Label: label, N: len(traced), OwnParts: map[string]float64{}}
+	median := func(of func(*bench.StartUp) int64) float64 {
+		var ms []float64
+		for _, u := range traced {
+			ms = append(ms, inMilliseconds(of(u)))
+		}
+		return stats.Median(ms)
+	}
+	for _, name := range bench.LaunchPhases {
+		p := LaunchPhase{Name: name}
+		found := false
+		for _, u := range traced {
+			for _, span := range u.Phases {
+				if span.Name == name {
+					found, p.Whose, p.Source = true, span.Whose, span.Source
+					p.Known = max(p.Known, inMilliseconds(span.Known))
+				}
+			}
+		}
+		if found {
+			p.Median = median(func(u *bench.StartUp) int64 { return u.Phase(name) })
+			row.Phases = append(row.Phases, p)
+		}
+	}
+	row.Total = median(func(u *bench.StartUp) int64 { return u.Phases[len(u.Phases)-1].End - u.Phases[0].Start })
+	row.Own = median((*bench.StartUp).OwnTime)
+	var parts []string
+	for _, u := range traced {
+		row.OwnWorst = max(row.OwnWorst, inMilliseconds(u.OwnTime()))
+		for _, o := range u.Own {
+			if !slices.Contains(parts, o.Name) {
+				parts = append(parts, o.Name)
+			}
+		}
+	}
+	for _, name := range parts {
+		row.OwnParts[name] = median(func(u *bench.StartUp) (sum int64) {
+			for _, o := range u.Own {
+				if o.Name == name {
+					sum += o.End - o.Start
+				}
+			}
+			return sum
+		})
+	}
+	return row
+}
+
+func inMilliseconds(ns int64) float64 { return float64(ns) / 1e6 }
