@@ -46,7 +46,18 @@ var allowed = map[string][]string{
 	"report":     {"audit", "bench", "compare", "overhead"},
 	"selftest":   {"bench", "host", "overhead", "stats", "stop"},
 	"outercage":  {"bench", "cgroup"},
-	"run":        {"agent", "bench", "cgroup", "clock", "meter", "outercage", "pagecache", "proc", "trace"},
+	"run":        {"agent", "bench", "cgroup", "clock", "meter", "outercage", "pagecache", "proc", "stats", "trace"},
+
+	"power":         {"bench", "power/"},
+	"power/source":  {"bench"},
+	"power/snmp":    {"bench", "power/source"},
+	"power/ipmi":    {"bench", "power/source"},
+	"power/redfish": {"bench", "power/source"},
+	"power/rapl":    {"bench", "power/source"},
+	"power/sensor":  {"bench", "power/source"},
+	"power/model":   {"bench", "power/source", "proc"},
+
+	"power/powertest": {"clock"},
 
 	"meter/domain": {"bench"},
 	"meter/idle":   {"bench"},
@@ -90,6 +101,8 @@ var outside = map[string][]string{
 	"selftest":         {"gonum.org/"},
 	"spec":             {"github.com/goccy/go-yaml"},
 	"meter/idle":       {"github.com/cilium/ebpf"},
+	"power/snmp":       {"github.com/gosnmp/gosnmp"},
+	"power/ipmi":       {"github.com/bougou/go-ipmi/"},
 	"lab":              {"github.com/vishvananda/"},
 	"ledger":           {"github.com/vishvananda/netlink"},
 	"platform/launch":  {"github.com/vishvananda/"},

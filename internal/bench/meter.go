@@ -61,6 +61,8 @@ const (
 	ColMemUsed  = "mem_used_bytes"  // memory in use, page cache excluded
 	ColMemCache = "mem_cache_bytes" // page cache
 	ColMemRSS   = "mem_rss_bytes"   // resident set of processes
+	// ColMemCharged is all memory charged to a control group: page cache and that of the kernel included.
+	ColMemCharged = "mem_charged_bytes"
 	// ColSwapUsed is memory swapped out now. Where it grows, memory went to the disk meanwhile.
 	ColSwapUsed = "mem_swap_bytes"
 

@@ -48,6 +48,8 @@ type Outcome struct {
 	Actors []ActorOutcome `json:"actors"`
 	// Watch is how the host fared while something in the scene meant harm.
 	Watch *Watch `json:"watch,omitempty"`
+	// Crowd is what a ramp found.
+	Crowd *Crowd `json:"crowd,omitempty"`
 	// Refused are the readings that cannot be true.
 	Refused []Refusal `json:"refused,omitempty"`
 	// Warnings travel with every number of the trial.

@@ -71,6 +71,8 @@ const (
 	Alike   SceneKind = "alike"   // several alike, the load split equally
 	Beside  SceneKind = "beside"  // a victim beside a neighbour
 	Startup SceneKind = "startup" // no workload: the launch is the measurement
+	Resting SceneKind = "rest"    // no instance: the machine at rest
+	Ramped  SceneKind = "ramp"    // idle instances are added until a limit
 )
 
 // Scene is what one trial sets up.
@@ -89,6 +91,8 @@ type Scene struct {
 	Actors  []Actor           `json:"actors"`
 	// Relative, if set, sets the scene against another on the same platform.
 	Relative *Relative `json:"relative,omitempty"`
+	// Ramp, of a scene of that kind, is how its actors come up: in order, until a limit.
+	Ramp *Ramp `json:"ramp,omitempty"`
 	// Pool is how many of the host's CPUs the actors were placed on, where that was asked for.
 	Pool int `json:"pool,omitempty"`
 	// Conditions of the host, such as "thp": "never".
@@ -165,6 +169,9 @@ type Plan struct {
 	Metrics map[string][]Metric `json:"metrics"`
 	// Estimate is the expected duration in seconds.
 	Estimate float64 `json:"estimate_s"`
+	// Rest is how long the machine's power at rest is measured before and after
+	// the trials of each block; 0 if no meter is read.
+	Rest time.Duration `json:"rest,omitempty"`
 }
 
 // Scene returns the scene with the id, or nil.

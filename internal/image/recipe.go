@@ -29,6 +29,8 @@ type Recipe struct {
 	// Dirs are made, and Files written, mode 0755 and 0644.
 	Dirs  []string          `json:"dirs"`
 	Files map[string]string `json:"files"`
+	// Links are made, with what each leads to.
+	Links map[string]string `json:"links,omitempty"`
 	// Kernel is the package that depends on the guest kernel to take, "" for none.
 	Kernel string `json:"kernel"`
 	// Script fetches Kernel inside the build.
@@ -51,6 +53,13 @@ var kernelScript string
 
 // Golden is the recipe of the one image that every platform runs.
 func Golden() Recipe {
+	r := bare()
+	boots(&r)
+	return r
+}
+
+// bare is the recipe of an image in which nothing boots.
+func bare() Recipe {
 	arch := runtime.GOARCH // Go and dpkg share the words amd64 and arm64
 	triplet := map[string]string{"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}[arch]
 	return Recipe{

@@ -70,6 +70,7 @@ func AnalyzeWith(r *store.Run, options Options) (*Result, error) {
 	s.cases(observed)
 	s.relative()
 	s.watches()
+	s.power(observed.powers, observed)
 	s.result.Sweeps = sweeps(s.result.Cases, s.plan)
 	s.overTheTable()
 	s.warnOfOtherWork()
@@ -260,6 +261,10 @@ func (s *study) failures() {
 
 func (s *study) layout() {
 	for i := range s.plan.Scenes {
+		if sc := &s.plan.Scenes[i]; sc.Ramp != nil {
+			s.result.Layout = append(s.result.Layout, crowdPlace(sc))
+			continue
+		}
 		for _, a := range s.plan.Scenes[i].Actors {
 			s.result.Layout = append(s.result.Layout, Placement{Scene: s.plan.Scenes[i].ID, Actor: a.Name, Role: a.Role, CPUSet: a.CPUSet})
 		}

@@ -17,7 +17,7 @@ func (s *study) procedure() []ProcedureRow {
 				continue
 			}
 			into := work
-			if sc.Kind == bench.Startup {
+			if sc.Kind == bench.Startup || sc.Kind == bench.Ramped {
 				into = start
 			}
 			for _, o := range s.done(sc.ID) {

@@ -68,6 +68,8 @@ type Result struct {
 	Stops []Stop       `json:"stops,omitempty"`
 	// Clocks has a row per platform that was sampled inside.
 	Clocks []ClockRow `json:"clocks,omitempty"`
+	// Power has an entry for each meter of what the machine drew.
+	Power []Power `json:"power,omitempty"`
 	// SelfTest is what the program found when it tested itself on the run's
 	// host; nil if it did not. Whoever reports fills it in.
 	SelfTest *SelfTest `json:"self_test,omitempty"`
@@ -124,11 +126,15 @@ type Case struct {
 	Rows   []Row  `json:"rows"`
 	// Usage is where the resources went, a row per platform.
 	Usage []Usage `json:"usage,omitempty"`
+	// Crowd has a row per platform with a finished ramp, in a case of that kind.
+	Crowd []CrowdRow `json:"crowd,omitempty"`
 	// StartUp is how the launches of a start-up case went, a row per platform.
 	StartUp []StartUp `json:"start_up,omitempty"`
 	// Latency has a row per histogram and platform, where the program tells
 	// how long every request took.
 	Latency []Latency `json:"latency,omitempty"`
+	// Energy has a row per power meter and platform.
+	Energy []Energy `json:"energy,omitempty"`
 }
 
 // Row is one metric of one platform in one case.

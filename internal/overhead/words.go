@@ -106,6 +106,9 @@ func trim(v float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", v), 
 
 // answer is a case in one sentence, by its headline metric.
 func answer(c *Case, p *bench.Plan) string {
+	if len(c.Rows) == 0 && len(c.Energy) > 0 {
+		return powerAnswer(c)
+	}
 	if len(c.Rows) == 0 {
 		return "Nothing was planned to be measured."
 	}

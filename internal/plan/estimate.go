@@ -60,6 +60,10 @@ func (m *maker) trialCost(s bench.Scene) time.Duration {
 	if s.Kind == bench.Startup {
 		return total
 	}
+	if s.Ramp != nil {
+		steps := (s.Ramp.To + s.Ramp.Step - 1) / s.Ramp.Step
+		return total + (s.Timing.Warmup+s.Timing.Measure)*time.Duration(steps)
+	}
 	return total + m.undisturbed(s)
 }
 
@@ -73,6 +77,7 @@ func (m *maker) estimate(e *spec.Experiment) {
 			opened[a.Platform.Driver()] = true
 		}
 	}
+	total += float64(len(m.plan.Rests())) * (m.plan.Rest + bench.RestSettle).Seconds()
 	m.plan.Estimate = total + openCost.Seconds()*float64(len(opened))
 	if limit := e.MaxTime.Seconds(); limit > 0 && m.plan.Estimate > limit {
 		needed, least := "about %s are needed", LeastEstimate(m.plan)

@@ -42,6 +42,7 @@ type page struct {
 	Matrix   *relativeView
 	Hosts    []watchView
 	Balanced string
+	Power    []powerView
 }
 
 // againView is a command that measures a platform's rows again.
@@ -58,6 +59,8 @@ type caseView struct {
 	Stack    template.HTML
 	Audits   []auditView
 	Latency  []latencyView
+	Energy   []energyGroup
+	Ramp     *crowdView
 	// Launches, Waterfalls and Sources are of a start-up case.
 	Launches   []launchView
 	Waterfalls []template.HTML
@@ -98,10 +101,10 @@ func HTML(w io.Writer, r *overhead.Result) error {
 		return fmt.Errorf("report template: %w", err)
 	}
 	p := page{Result: r, Style: template.CSS(styleText), Panels: panelsOf(r.Series), Sweeps: sweepViews(r.Sweeps), Facts: r.HostFacts,
-		Minutes: fmt.Sprintf("%.1f", r.Seconds/60), Extent: blocksOf(r), UpTo: upTo(r), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts), Balance: balancesOf(r), Balanced: balanceAnswer(r), Matrix: relativeOf(r), Hosts: watchesOf(r)}
+		Minutes: fmt.Sprintf("%.1f", r.Seconds/60), Extent: blocksOf(r), UpTo: upTo(r), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts), Balance: balancesOf(r), Balanced: balanceAnswer(r), Matrix: relativeOf(r), Hosts: watchesOf(r), Power: powersOf(r.Power)}
 	for i, c := range r.Cases {
-		v := caseView{Case: c, ID: caseID(i, c.Name), Stop: stopOf(r, c.Name), Notes: notesOf(c.Rows), Usage: usageOf(c), Stack: stackOf(c), Audits: auditsOf(c.Rows), Latency: latenciesOf(c),
-			Launches: launchesOf(c), Waterfalls: waterfallsOf(c), Sources: sourcesOf(c)}
+		v := caseView{Case: c, ID: caseID(i, c.Name), Stop: stopOf(r, c.Name), Notes: append(notesOf(c.Rows), crowdNotes(c.Crowd)...), Ramp: crowdOf(c), Usage: usageOf(c), Stack: stackOf(c), Audits: auditsOf(c.Rows), Latency: latenciesOf(c),
+			Launches: launchesOf(c), Waterfalls: waterfallsOf(c), Sources: sourcesOf(c), Energy: energiesOf(c, r.Power)}
 		for _, m := range metricsOf(c, r.Margin) {
 			if m.Headline {
 				v.Headline = append(v.Headline, m)

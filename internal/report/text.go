@@ -53,14 +53,17 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 		if all {
 			auditText(out, c.Rows, audited)
 		}
+		crowdText(out, c, all)
 		launchesText(out, c, all)
 		latencyText(out, c, all)
 		usageText(out, c, all)
+		energyText(out, c, r.Power)
 	}
 	sweepsText(out, r.Sweeps)
 	if further > 0 {
 		fmt.Fprintf(out, "\n%s: --all, or --format html\n", plural(further, "further metric"))
 	}
+	powerText(out, r.Power, all)
 	balanceText(out, r, all)
 	if all {
 		clocksText(out, r.Clocks)

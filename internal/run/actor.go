@@ -39,6 +39,13 @@ type actor struct {
 	outcome  bench.ActorOutcome
 }
 
+// rests says whether the actor is idle and all its cost is in the host's own
+// counters, so that nothing needs to be asked inside: a crowd would pay for the asking.
+func (a *actor) rests() bool {
+	s := a.outcome.Scope
+	return a.Role == bench.Idle && s != nil && !s.OwnKernel && s.Inner == nil
+}
+
 // launch starts every actor, those that serve or surround the subjects first,
 // and waits until its agent has greeted.
 func (x *trial) launch(ctx context.Context) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"tare/internal/bench"
 )
@@ -130,8 +131,8 @@ func (x *trial) rememberLogs() {
 // close ends every actor, the last started first, whatever state it is in and
 // whether or not the run has been cancelled.
 func (x *trial) close() error {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), closeDeadline,
-		fmt.Errorf("not closed after %v", closeDeadline))
+	limit := closeDeadline + time.Duration(len(x.actors)-1)*closeEach
+	ctx, cancel := context.WithTimeoutCause(context.Background(), limit, fmt.Errorf("not closed after %v", limit))
 	defer cancel()
 	x.stopSampler()
 	var errs []error
@@ -140,6 +141,12 @@ func (x *trial) close() error {
 	}
 	for i := len(x.actors) - 1; i >= 0; i-- {
 		errs = append(errs, x.actors[i].close(ctx))
+	}
+	if x.restore != nil {
+		if err := x.restore(); err != nil {
+			errs = append(errs, fmt.Errorf("put the host's conditions back: %w", err))
+		}
+		x.restore = nil
 	}
 	return errors.Join(errs...)
 }

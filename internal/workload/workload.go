@@ -18,11 +18,13 @@ func All() []bench.Workload {
 		sysbenchCPU{},
 		stream{},
 		fio{},
+		copyUp{},
 		netperf{},
 		command{},
 		stress{},
 		bomb{},
 		flood{},
+		idle{},
 	}
 }
 

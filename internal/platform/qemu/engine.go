@@ -26,6 +26,7 @@ type engine struct {
 	kernel  string
 	initrd  string
 	root    string
+	tsc     func() (kHz int, err error) // of the host
 }
 
 // Close implements [bench.Engine]. Nothing is shared but files of the run.
@@ -69,6 +70,11 @@ func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (mach
 	if err := g.host.allows(l.Options, l.Shape.Memory); err != nil {
 		return machine{}, err
 	}
+	if l.Options[optInit] == initSystemd {
+		if err := vm.Boots(ctx, g.env.Image); err != nil {
+			return machine{}, err
+		}
+	}
 	i.undo.Add(i.removeFiles)
 	if err := vm.Scratch(ctx, l.Dir, l.Options[optDisk], l.Shape.Disk); err != nil {
 		return machine{}, err
@@ -80,7 +86,13 @@ func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (mach
 	if l.Host != nil {
 		m.host = *l.Host
 	}
-	err := g.plug(l, i, &m)
+	var err error
+	if l.Options[optMachine] == machineMicro && !g.accel.clock {
+		if m.tsc, err = g.tsc(); err != nil {
+			return m, fmt.Errorf("machine=%s: %w", machineMicro, err)
+		}
+	}
+	err = g.plug(l, i, &m)
 	return m, err
 }
 

@@ -21,17 +21,17 @@ const (
 	optPages   = "pages"
 	optKSM     = "ksm"
 	optPin     = "pin"
+	optInit    = "init"
 )
 
-// options are the variant switches. Both platforms have the same but for the
-// machines that run. Disks are the scratch disk, the one under test: the root
+// options are the variant switches, the same on both platforms. Disks are the scratch disk, the one under test: the root
 // is always a virtio disk, so that variants of a disk boot alike.
-func options(machines ...string) []bench.Option {
+func options() []bench.Option {
 	option := func(name, doc string, values ...string) bench.Option {
 		return bench.Option{Name: name, Values: values, Default: values[0], Doc: doc}
 	}
 	return []bench.Option{
-		option(optMachine, "the machine: q35 is a PC with PCI Express, pc the older one; microvm (kvm only) leaves out their legacy", machines...),
+		option(optMachine, "the machine: q35 is a PC with PCI Express, pc the older one; microvm leaves out their legacy", "q35", "pc", machineMicro),
 		option(optBus, "how the scratch disk is attached", busVirtio, vm.BusSCSI, vm.BusIDE, vm.BusNVMe),
 		option(optDisk, "the format of the scratch disk's file", vm.Raw, vm.Qcow2),
 		option(optCache, "the scratch disk and the host's page cache: none and directsync go around it; writethrough and directsync make every "+
@@ -43,6 +43,8 @@ func options(machines ...string) []bench.Option {
 		option(optPages, "the guest's memory: pages of the usual size, or huge ones set aside on the host", "normal", pagesHuge),
 		option(optKSM, "let the host merge equal pages of guests; auto is QEMU's own default, on needs a host that does", "auto", "on", "off"),
 		option(optPin, "bind each virtual CPU to one CPU of the instance, in order", "off", "on"),
+		option(optInit, "what boots: agent is a minimal guest, in which nothing but the agent runs; systemd a full one, whose last service is the agent",
+			"agent", initSystemd),
 	}
 }
 
@@ -54,6 +56,8 @@ const (
 	netTap    = "tap"
 	netUser   = "user"
 	pagesHuge = "huge"
+
+	initSystemd = "systemd"
 
 	machineMicro = "microvm"
 )
