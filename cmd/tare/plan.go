@@ -187,7 +187,7 @@ func (a *app) plan(ctx context.Context, r *request, trial func(*spec.Experiment)
 }
 
 func planHost(f *host.Facts) plan.Host {
-	return plan.Host{CPUs: f.Usable, Memory: f.Memory, LLC: f.LLC, DiskFree: f.DiskFree, Controls: host.Controls("/")}
+	return plan.Host{CPUs: f.Usable, Memory: f.Memory, LLC: f.LLC, DiskFree: f.DiskFree, Pids: host.MaxTasks("/"), Controls: host.Controls("/")}
 }
 
 // checkFiles is an error for a file a workload wants copied that is not there:

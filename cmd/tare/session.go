@@ -15,6 +15,7 @@ import (
 	"tare/internal/image"
 	"tare/internal/lab"
 	"tare/internal/ledger"
+	"tare/internal/outercage"
 	"tare/internal/run"
 	"tare/internal/store"
 	"tare/internal/workload"
@@ -167,6 +168,11 @@ func (a *app) measure(ctx context.Context, s *session, r *store.Run, finished ma
 		Interval: time.Second, Notify: g.notify, Enough: enough(r), Power: m.power,
 		Conditions: func(wanted map[string]string) (func() error, error) { return host.Set("/", s.ledger, wanted) },
 	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	runner.Guard = &outercage.Guard{Run: s.id, Ledger: s.ledger, Watchdog: []string{self, watchdogWord}, Rules: outercage.DefaultRules()}
 	if m.beside != nil {
 		runner.Beside = func(ctx context.Context, scene *bench.Scene) ([]bench.Process, func(), error) {
 			return m.beside(s, ctx, scene)

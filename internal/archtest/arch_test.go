@@ -45,7 +45,8 @@ var allowed = map[string][]string{
 	"compare":    {"audit", "bench", "overhead", "stats", "store"},
 	"report":     {"audit", "bench", "compare", "overhead"},
 	"selftest":   {"bench", "host", "overhead", "stats", "stop"},
-	"run":        {"agent", "bench", "cgroup", "clock", "meter", "pagecache", "proc", "stats", "trace"},
+	"outercage":  {"bench", "cgroup"},
+	"run":        {"agent", "bench", "cgroup", "clock", "meter", "outercage", "pagecache", "proc", "stats", "trace"},
 
 	"power":         {"bench", "power/"},
 	"power/source":  {"bench"},

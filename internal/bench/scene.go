@@ -29,6 +29,26 @@ type Actor struct {
 	Serves string `json:"serves,omitempty"`
 	// Injection is a slowdown put there on purpose, to see whether it is found.
 	Injection *Injection `json:"injection,omitempty"`
+	// Cage holds what means harm; nil for everything else.
+	Cage *Cage `json:"cage,omitempty"`
+}
+
+// Cage are the limits of the outer cage: a control group of Tare's own around
+// the instance, whatever the platform itself enforces. Their sum over a scene
+// leaves the host a share.
+type Cage struct {
+	Pids   int   `json:"pids"`   // tasks of the host
+	Memory Bytes `json:"memory"` // swap included
+	// Time is how long the cage stands once the harm has begun; then everything in it is killed.
+	Time time.Duration `json:"time"`
+}
+
+// Relative says that a scene is to be set against another on the same
+// platform, and where the result stands in the table.
+type Relative struct {
+	To     string `json:"to"` // the other's case
+	Row    string `json:"row"`
+	Column string `json:"column"`
 }
 
 // Injection is a known slowdown of a subject. Shares are of 1: 0.05 is 5 %.
@@ -69,6 +89,8 @@ type Scene struct {
 	// Factors are the crossed factors' levels of this scene besides the platform.
 	Factors map[string]string `json:"factors,omitempty"`
 	Actors  []Actor           `json:"actors"`
+	// Relative, if set, sets the scene against another on the same platform.
+	Relative *Relative `json:"relative,omitempty"`
 	// Ramp, of a scene of that kind, is how its actors come up: in order, until a limit.
 	Ramp *Ramp `json:"ramp,omitempty"`
 	// Pool is how many of the host's CPUs the actors were placed on, where that was asked for.

@@ -72,6 +72,8 @@ func bare() Recipe {
 			// hpcc asks for any BLAS, and the choice changes HPL ninefold: pinned.
 			"hpcc", "openmpi-bin", "libopenblas0-pthread",
 			"iproute2", "iputils-ping", "procps", "time",
+			// What neighbours without manners run.
+			"bonnie++", "hping3",
 		},
 		Exclude: []string{
 			"/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*",
@@ -111,6 +113,9 @@ func bare() Recipe {
 			{"ping", "/usr/bin/ping", nil, "iputils-ping"},
 			{"ps", "/usr/bin/ps", nil, "procps"},
 			{"time", "/usr/bin/time", nil, "time"},
+			{"bonnie++", "/usr/sbin/bonnie++", nil, "bonnie++"},
+			{"hping3", "/usr/sbin/hping3", nil, "hping3"},
+			{"perl", "/usr/bin/perl", nil, "perl-base"},
 		},
 	}
 }

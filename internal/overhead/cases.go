@@ -133,8 +133,11 @@ func (s *study) row(sc *bench.Scene, m bench.Metric) Row {
 			row.Missing++
 		case o.Status == bench.Failed:
 			row.Failed++
+		case o.Status == bench.DidNotFinish:
+			row.DNF++
 		}
 	}
+	row.Fairness = s.fairness(sc, m.Name)
 	row.Warnings = s.rowWarnings(sc, &row)
 	return row
 }
@@ -158,6 +161,9 @@ func (s *study) rowWarnings(sc *bench.Scene, row *Row) []string {
 	launches := len(s.scenes[sc.ID])
 	if row.Failed > 0 {
 		add("%d of %d launches failed", row.Failed, launches)
+	}
+	if row.DNF > 0 {
+		add("%d of %d launches did not finish beside the neighbour", row.DNF, launches)
 	}
 	if row.Missing > 0 {
 		add("%d of %d launches are missing", row.Missing, launches)

@@ -165,8 +165,11 @@ func answer(c *Case, p *bench.Plan) string {
 }
 
 func unfinished(r *Row) string {
-	if r.Failed > 0 {
+	switch {
+	case r.Failed > 0:
 		return fmt.Sprintf("no launch finished, %d failed", r.Failed)
+	case r.DNF > 0:
+		return fmt.Sprintf("did not finish beside the neighbour in any of %d launches", r.DNF)
 	}
 	return "no launch finished"
 }

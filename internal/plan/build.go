@@ -56,6 +56,9 @@ func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 			if a.Platform != nil {
 				b.Platform = *a.Platform
 			}
+			if m.caged(a) {
+				b.Cage = m.cage(a, b.Platform)
+			}
 			if a.Serves != "" {
 				b.Serves = numbered(a.Serves, i)
 			}
@@ -73,6 +76,13 @@ func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 	}
 	m.findings.add(name, m.overcommitted(out.Actors))
 	out.Estimate = m.trialCost(out).Seconds()
+	if out.Kind != bench.Startup {
+		work := m.undisturbed(out)
+		if m.Available[on.Driver()].Label != "" {
+			work *= slowly
+		}
+		lock(&out, work)
+	}
 	return out, nil
 }
 

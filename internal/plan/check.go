@@ -82,7 +82,7 @@ func (m *maker) checkScene(s spec.Scene) (errs spec.Errors) {
 			errs = append(errs, a.Places.Blame(err, "workload"))
 		}
 	}
-	return errs
+	return append(errs, m.checkCages(s)...)
 }
 
 func (m *maker) checkShape(a spec.Actor) (errs spec.Errors) {

@@ -60,21 +60,11 @@ func (m *maker) trialCost(s bench.Scene) time.Duration {
 	if s.Kind == bench.Startup {
 		return total
 	}
-	work := s.Timing.Warmup + s.Timing.Measure
 	if s.Ramp != nil {
 		steps := (s.Ramp.To + s.Ramp.Step - 1) / s.Ramp.Step
-		return total + work*time.Duration(steps)
+		return total + (s.Timing.Warmup+s.Timing.Measure)*time.Duration(steps)
 	}
-	for _, a := range s.Actors {
-		if a.Role != bench.Subject {
-			continue
-		}
-		w := m.Words.Workload(a.Workload)
-		if e, ok := w.(Estimator); ok {
-			work = max(work, e.Estimate(a.Params, m.setting(s.Timing, a.Shape, w)))
-		}
-	}
-	return total + work
+	return total + m.undisturbed(s)
 }
 
 // estimate fills in the plan's duration and warns where it is above the limit.

@@ -32,6 +32,7 @@ type Host struct {
 	Memory   bench.Bytes
 	LLC      bench.Bytes // last-level cache
 	DiskFree bench.Bytes // under the directory for scratch space; 0 is unknown
+	Pids     int         // most tasks the kernel takes; 0 is unknown
 	// Controls are what of each condition of the host can be set.
 	Controls map[string]bench.Control
 }
@@ -108,6 +109,7 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 		if err != nil {
 			return err
 		}
+		built.Relative = relative(&s, e)
 		if err := inject(&built, e); err != nil {
 			return err
 		}

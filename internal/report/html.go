@@ -37,7 +37,10 @@ type page struct {
 	Extent  string // blocks planned, or their bounds
 	Again   []againView
 	// Balance sets the parts against the whole host, Balanced says it in a sentence.
-	Balance  []balanceView
+	Balance []balanceView
+	// Matrix sets scenes against others on the same platform; nil if none is.
+	Matrix   *relativeView
+	Hosts    []watchView
 	Balanced string
 	Power    []powerView
 }
@@ -89,15 +92,16 @@ var phaseNames = []string{"setup", "launch", "prepare", "warmup", "measure", "co
 func HTML(w io.Writer, r *overhead.Result) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"plural": plural, "percent": percent, "labelled": labelled, "number": number, "long": long, "breakable": breakable, "claim": claimWords, "together": bench.Together,
-		"times100": func(f float64) float64 { return 100 * f },
-		"join":     strings.Join, "phases": func() []string { return phaseNames },
+		"times100":   func(f float64) float64 { return 100 * f },
+		"watchTitle": func() string { return watchTitle }, "watchNote": func() string { return watchNote },
+		"join": strings.Join, "phases": func() []string { return phaseNames },
 		"launchPhases": func() []string { return bench.LaunchPhases }, "launchKey": keyOf,
 	}).Parse(pageText)
 	if err != nil {
 		return fmt.Errorf("report template: %w", err)
 	}
 	p := page{Result: r, Style: template.CSS(styleText), Panels: panelsOf(r.Series), Sweeps: sweepViews(r.Sweeps), Facts: r.HostFacts,
-		Minutes: fmt.Sprintf("%.1f", r.Seconds/60), Extent: blocksOf(r), UpTo: upTo(r), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts), Balance: balancesOf(r), Balanced: balanceAnswer(r), Power: powersOf(r.Power)}
+		Minutes: fmt.Sprintf("%.1f", r.Seconds/60), Extent: blocksOf(r), UpTo: upTo(r), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts), Balance: balancesOf(r), Balanced: balanceAnswer(r), Matrix: relativeOf(r), Hosts: watchesOf(r), Power: powersOf(r.Power)}
 	for i, c := range r.Cases {
 		v := caseView{Case: c, ID: caseID(i, c.Name), Stop: stopOf(r, c.Name), Notes: append(notesOf(c.Rows), crowdNotes(c.Crowd)...), Ramp: crowdOf(c), Usage: usageOf(c), Stack: stackOf(c), Audits: auditsOf(c.Rows), Latency: latenciesOf(c),
 			Launches: launchesOf(c), Waterfalls: waterfallsOf(c), Sources: sourcesOf(c), Energy: energiesOf(c, r.Power)}

@@ -163,6 +163,9 @@ func (a *actor) close(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("close %s on %s: %w", a.Name, a.Platform, err))
 		}
 	}
+	if a.cage != nil {
+		errs = append(errs, a.cage.Close(ctx))
+	}
 	if err := os.RemoveAll(a.dir); err != nil {
 		errs = append(errs, fmt.Errorf("remove directory of %s: %w", a.Name, err))
 	}

@@ -10,11 +10,13 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"tare/internal/bench"
 	"tare/internal/clock"
+	"tare/internal/outercage"
 	"tare/internal/trace"
 )
 
@@ -63,6 +65,9 @@ type Runner struct {
 	// with the rest, by a source of its own (meter.OpenBeside). stop, if not nil,
 	// ends them.
 	Beside func(ctx context.Context, s *bench.Scene) (processes []bench.Process, stop func(), err error)
+	// Guard keeps what means harm from the host; a scene with an outer cage
+	// cannot run without it.
+	Guard *outercage.Guard
 	// Enough says at the end of a block whether a scene needs no further ones;
 	// the trials it has left are not run then. It must depend on nothing but
 	// the outcomes stored so far, so that a resumed run hears the same. Nil: never.
@@ -213,6 +218,7 @@ type trial struct {
 	scene    *bench.Scene
 	actors   []*actor
 	sampler  *sampler
+	beside   beside       // the neighbours at work
 	stop     func()       // ends what runs beside; nil if nothing does
 	restore  func() error // puts the host's conditions back; nil if none was set
 	outcome  bench.Outcome
@@ -263,8 +269,11 @@ func (x *trial) execute(ctx context.Context) {
 		Trial: x.trial.ID, Block: x.trial.Block, Scene: x.scene.ID,
 		Started: time.Now().UTC().Format(time.RFC3339Nano), Origin: clock.Now(),
 	}
-	err := x.steps(ctx)
+	steps, cancel := context.WithCancelCause(ctx)
+	x.beside.halt = cancel
+	err := x.steps(steps)
 	failed := x.phase
+	cancel(nil)
 	if err != nil {
 		x.rememberLogs()
 		if ctx.Err() == nil {
@@ -283,8 +292,11 @@ func (x *trial) execute(ctx context.Context) {
 	x.outcome.Status = bench.Done
 	if err != nil {
 		x.outcome.Status, x.outcome.Phase = bench.Failed, failed
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			x.outcome.Status = bench.Aborted
+		case x.beside.began && errors.As(err, new(*unfinished)):
+			x.outcome.Status = bench.DidNotFinish
 		}
 		x.outcome.Error, x.outcome.Hint = err.Error(), bench.HintOf(err)
 		x.outcome.Values = nil
@@ -357,17 +369,33 @@ func (x *trial) steps(ctx context.Context) error {
 	if err := x.prepare(ctx); err != nil {
 		return err
 	}
+	defer func() {
+		if err := x.release(); err != nil { // where the measurement did not come to its end
+			x.warn("%v", err)
+		}
+	}()
+	if slices.ContainsFunc(x.actors, func(a *actor) bool { return a.cage != nil }) {
+		if err := x.unleash(ctx); err != nil { // a subject in a cage is watched, too
+			return err
+		}
+	}
 	x.enter("warmup")
 	if err := x.warmup(ctx); err != nil {
-		return err
+		return x.subjectFailed(ctx, err)
 	}
 	if err := x.measure(ctx); err != nil {
+		return x.subjectFailed(ctx, err)
+	}
+	if err := x.release(); err != nil {
 		return err
 	}
 	x.enter("collect")
 	x.probeAfter(ctx)
 	x.stopSampler()
-	return x.collect()
+	if err := x.collect(); err != nil {
+		return x.subjectFailed(ctx, err)
+	}
+	return nil
 }
 
 // cooldown waits Z before the next trial.

@@ -148,6 +148,8 @@ type Scene struct {
 	Conditions map[string]string
 	Factors    []Factor
 	Actors     []Actor // the subjects first
+	// Relative, if set, sets the scene against another on the same platform.
+	Relative *Relative
 	// Pool is how many of the host's CPUs the scene is placed on; 0 is all.
 	Pool   int
 	Places Places
@@ -178,7 +180,9 @@ type Actor struct {
 	// Count is how many there are; 1 for an actor that serves another.
 	Count     int
 	Placement Placement
-	Places    Places
+	// Cage is the outer cage; nil where none was written. Zero limits are the planner's to choose.
+	Cage   *bench.Cage
+	Places Places
 }
 
 // Placement is which of the host's CPUs an actor's instances run on.

@@ -158,6 +158,7 @@ func (d *decoder) scenes(root, list *node, e *Experiment, base Scene, shape benc
 			e.Scenes = append(e.Scenes, d.scene(v, e, base, shape))
 		}
 	}
+	d.checkRelatives(e.Scenes)
 }
 
 // variant is a scene with one level of each of its factors put in.

@@ -11,10 +11,10 @@ import (
 // subjectKeys are the short form's: they speak of the subject and what stands
 // beside it, and are written out as actors here. sceneKeys go with either form.
 var (
-	sceneKeys   = []string{"name", "title", "host", "platforms", "shape", "timing", "vary", "startup", "cache", "optional", "pool", "conditions", "actors", "ramp"}
+	sceneKeys   = []string{"name", "title", "host", "platforms", "shape", "timing", "vary", "startup", "cache", "optional", "pool", "conditions", "actors", "ramp", "relative"}
 	subjectKeys = []string{"workload", "params", "alike", "load", "placement", "beside", "idle", "peer"}
 	peerKeys    = []string{"platform", "shape", "host"}
-	besideKeys  = []string{"workload", "params", "platform", "shape", "count", "load", "placement", "host"}
+	besideKeys  = []string{"workload", "params", "platform", "shape", "count", "load", "placement", "host", "cage"}
 )
 
 const maxCount = 1000 // instances of one actor
@@ -80,6 +80,10 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 		peerNode = f["peer"]
 	}
 	s.Actors = append(s.Actors, d.peers(peerNode, s, peer)...)
+	for i := range s.Actors {
+		d.tame(&s.Actors[i])
+	}
+	d.relative(f["relative"], &s)
 	return s
 }
 

@@ -45,7 +45,7 @@ func (r *Run) parseOutcome(line []byte, o *bench.Outcome) error {
 		return err
 	}
 	switch o.Status {
-	case bench.Done, bench.Failed, bench.Aborted:
+	case bench.Done, bench.Failed, bench.DidNotFinish, bench.Aborted:
 	default:
 		return fmt.Errorf("unknown status %q", o.Status)
 	}

@@ -22,6 +22,8 @@ func All() []bench.Workload {
 		netperf{},
 		command{},
 		stress{},
+		bomb{},
+		flood{},
 		idle{},
 	}
 }

@@ -39,7 +39,7 @@ type instance struct {
 func (i *instance) words() string { return filepath.Join(i.launch.Dir, "docker.log") }
 
 // group is the container's parent cgroup.
-func (i *instance) group() string { return i.engine.env.Run + "/" + i.launch.ID }
+func (i *instance) group() string { return i.launch.Group(i.engine.env.Run) }
 
 func (i *instance) scratch() string { return filepath.Join(i.launch.Dir, "scratch") }
 

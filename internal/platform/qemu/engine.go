@@ -120,7 +120,7 @@ func (g *engine) plug(l bench.Launch, i *instance, m *machine) error {
 
 // confine makes the control group of the launch.
 func (g *engine) confine(l bench.Launch, i *instance) error {
-	i.group = g.cgroups.Group(g.env.Run + "/" + l.ID)
+	i.group = g.cgroups.Group(l.Group(g.env.Run))
 	err := i.undo.Register(g.env.Ledger, bench.KindCgroup, i.group.Name(),
 		func(context.Context) error { return i.group.Remove() })
 	if err != nil {
