@@ -127,6 +127,40 @@ build_runsc() {
 		-ldflags '-s -w -X gvisor.dev/gvisor/runsc/version.version=release-20260224.0' "gvisor.dev/gvisor/runsc@$RUNSC"
 }
 
+# fetch_incus unpacks Incus from the backports of Debian 12, which has none itself, beside the
+# Go programs. It is not installed: its package would grant ids to root, make groups and
+# hook lxcfs into every container of LXC's.
+fetch_incus() {
+	have incusd || have /usr/libexec/incus/incusd && return
+	say "fetching Incus"
+	unpack_incus >/dev/null 2>&1 || { sleep 5 && unpack_incus >/dev/null 2>&1; } ||
+		say "that failed: platform incus is not tested (Debian 13: apt-get install incus-base)"
+}
+
+unpack_incus() {
+	suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
+	mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
+		sed -n 's,^\(URIs: *\|deb .*\)\(http[^ ]*/debian\)/*\( .*\|\)$,\2,p' | head -n 1)
+	[ "$suite" = bookworm ] && [ -n "$mirror" ] || return 1
+	dir=$PWD/.toolchain/incus
+	rm -rf "$dir" && mkdir -p "$dir/lists/partial" "$dir/parts" "$dir/debs" "$PWD/.toolchain/bin"
+	for s in $suite $suite-backports; do
+		echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $s main"
+	done >"$dir/list"
+	set -- -qq -o Dir::Etc::sourcelist="$dir/list" -o Dir::Etc::sourceparts="$dir/parts" -o Dir::State::lists="$dir/lists" \
+		-o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o APT::Sandbox::User=root
+	apt-get "$@" update
+	(cd "$dir/debs" && apt-get "$@" download incus-base/"$suite-backports" incus-client/"$suite-backports" \
+		libcowsql0 libraft0 libuv1) || return 1
+	for deb in "$dir"/debs/*.deb; do dpkg-deb -x "$deb" "$dir" || return 1; done
+	libs=$(dirname "$(find "$dir/usr/lib" -name 'libraft.so.0')")
+	printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec %s "$@"\n' "$libs" "$dir/usr/libexec/incus/incusd" >"$PWD/.toolchain/bin/incusd"
+	chmod +x "$PWD/.toolchain/bin/incusd"
+	cp "$dir/usr/bin/incus" "$PWD/.toolchain/bin/incus"
+	rm -rf "$dir/debs" "$dir/lists"
+	incusd --version
+}
+
 setup() {
 	[ "$(id -u)" = 0 ] || die "this must run as root: it makes containers, virtual machines and network namespaces" "sudo $0"
 	PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"tare/internal/host"
 	"tare/internal/meter"
 	"tare/internal/meter/idle"
+	"tare/internal/power"
 )
 
 // diagnosis is the JSON of tare doctor.
@@ -65,7 +67,7 @@ that matter to a measurement. Changes nothing.`,
 			if err != nil {
 				return err
 			}
-			d := diagnosis{Host: facts, Meters: meters(), Programs: host.FindPrograms(c.Context(), host.Needed())}
+			d := diagnosis{Host: facts, Meters: meters(c.Context()), Programs: host.FindPrograms(c.Context(), host.Needed())}
 			for _, p := range a.checkAll(c.Context(), checkDeadline) {
 				s := platformState{Name: p.Name(), Available: p.err == nil,
 					Version: p.Version, Label: p.Label, Programs: p.Availability.Programs}
@@ -213,7 +215,7 @@ func nestingsLike(all []platformState, p platformState) string {
 
 // meters tries every meter that needs no instance; those of instances read the
 // same kernel files, which exist wherever instances do.
-func meters() []meterState {
+func meters(ctx context.Context) []meterState {
 	var states []meterState
 	add := func(name, level string, err error) {
 		s := meterState{Name: name, Level: level, Available: err == nil}
@@ -241,5 +243,15 @@ func meters() []meterState {
 	add("helpers", string(bench.Layer), err)
 	_, err = agentPath()
 	add("agent", string(bench.Guest), err)
+	for _, k := range power.Kinds() {
+		if !k.Local {
+			continue
+		}
+		r, err := power.Open(ctx, k.Name+":")
+		if err == nil {
+			err = r.Close()
+		}
+		add(k.Name, string(bench.Power), err)
+	}
 	return states
 }

@@ -13,6 +13,7 @@ import (
 	"tare/internal/experiment"
 	"tare/internal/host"
 	"tare/internal/plan"
+	"tare/internal/power"
 	"tare/internal/spec"
 	"tare/internal/workload"
 )
@@ -20,17 +21,19 @@ import (
 func (a *app) listCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use:       "list platforms|workloads|experiments",
+		Use:       "list platforms|workloads|experiments|meters",
 		Short:     "List what there is to measure with",
 		Example:   "  tare list platforms\n  tare list workloads --json",
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
-		ValidArgs: []string{"platforms", "workloads", "experiments"},
+		ValidArgs: []string{"platforms", "workloads", "experiments", "meters"},
 		RunE: func(c *cobra.Command, args []string) error {
 			switch args[0] {
 			case "platforms":
 				return a.listPlatforms(asJSON)
 			case "workloads":
 				return a.listWorkloads(asJSON)
+			case "meters":
+				return a.listMeters(asJSON)
 			}
 			return a.listExperiments(c.Context(), asJSON)
 		},
@@ -148,6 +151,31 @@ func (a *app) listExperiments(ctx context.Context, asJSON bool) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Name, platforms, took, r.Title)
 	}
 	return w.Flush()
+}
+
+// listMeters lists the kinds of power meters, as --power takes them.
+func (a *app) listMeters(asJSON bool) error {
+	type row struct {
+		Name    string `json:"name"`
+		Example string `json:"example"`
+		Doc     string `json:"doc"`
+	}
+	var rows []row
+	for _, k := range power.Kinds() {
+		rows = append(rows, row{k.Name, k.Example, k.Doc})
+	}
+	if asJSON {
+		return writeJSON(a.stdout, rows)
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", r.Name, r.Example, r.Doc)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.stdout, "\nEvery kind takes every=TIME (between two readings), most step=WATTS and update=TIME (what the meter shows). Secrets: env:NAME or file:PATH.")
+	return nil
 }
 
 // planner plans built-in experiments as they would be run here.

@@ -74,7 +74,7 @@ guest, layer and host at the same time, and says how sure it is.
 	root.AddCommand(
 		a.doctorCommand(), a.listCommand(), a.imageCommand(), a.planCommand(), a.runCommand(),
 		a.resumeCommand(), a.reportCommand(), a.compareCommand(), a.gateCommand(),
-		a.selftestCommand(), a.nestedCommand(), a.cleanCommand(), a.versionCommand(),
+		a.selftestCommand(), a.nestedCommand(), a.watchdogCommand(), a.cleanCommand(), a.versionCommand(),
 	)
 	usageStatus(root)
 	return root

@@ -28,6 +28,7 @@ type request struct {
 	platforms []string
 	seed      uint64
 	seeded    bool
+	meters    []string // power meters, by name
 }
 
 func (r *request) flags(c *cobra.Command) {
@@ -170,6 +171,7 @@ func (a *app) plan(ctx context.Context, r *request, trial func(*spec.Experiment)
 		Seed:  r.seed,
 		Host:  planHost(facts),
 		Words: words,
+		Power: len(r.meters) > 0,
 	}
 	in.Available, in.Skips = offer(found)
 	if r.seeded {
@@ -185,7 +187,7 @@ func (a *app) plan(ctx context.Context, r *request, trial func(*spec.Experiment)
 }
 
 func planHost(f *host.Facts) plan.Host {
-	return plan.Host{CPUs: f.Usable, Memory: f.Memory, LLC: f.LLC, DiskFree: f.DiskFree}
+	return plan.Host{CPUs: f.Usable, Memory: f.Memory, LLC: f.LLC, DiskFree: f.DiskFree, Pids: host.MaxTasks("/"), Controls: host.Controls("/")}
 }
 
 // checkFiles is an error for a file a workload wants copied that is not there:

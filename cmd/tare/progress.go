@@ -116,7 +116,9 @@ func (g *progress) notify(e run.Event) {
 	case bench.Aborted: // why the run ends is said at its end
 		result = "stopped in " + string(e.Outcome.Phase)
 	default:
-		g.failed++
+		if e.Outcome.Status != bench.DidNotFinish { // which is a result
+			g.failed++
+		}
 		result = fmt.Sprintf("%s in %s: %s", e.Outcome.Status, e.Outcome.Phase, firstLine(e.Outcome.Error))
 	}
 	line := fmt.Sprintf("%*d/%s  %-26s %s", len(fmt.Sprint(len(g.plan.Trials))), g.done, g.total(), e.Scene.ID, result)

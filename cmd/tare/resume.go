@@ -63,6 +63,10 @@ func (a *app) resume(ctx context.Context, dir string, m manner) error {
 		fmt.Fprintln(a.stderr, "every trial that is needed has an outcome already")
 		return a.finish(r, m)
 	}
+	if m.power, err = reopenPower(ctx, h.Power); err != nil {
+		return err
+	}
+	defer m.power.close()
 	if err := a.checkCertificate(m); err != nil {
 		return err
 	}
@@ -95,6 +99,7 @@ func (a *app) resume(ctx context.Context, dir string, m manner) error {
 	if r.Plan().Until != nil {
 		atMost = "at most "
 	}
-	fmt.Fprintf(a.stderr, "run %s: %d of %s%d trials are finished\n", h.Run, len(finished), atMost, len(finished)+open)
+	n := finishedTrials(r.Plan(), finished)
+	fmt.Fprintf(a.stderr, "run %s: %d of %s%d trials are finished\n", h.Run, n, atMost, n+open)
 	return a.carryOut(ctx, r, found, img, led, finished, m)
 }

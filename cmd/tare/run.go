@@ -31,6 +31,7 @@ func (a *app) runCommand() *cobra.Command {
 	var r request
 	var out string
 	var m manner
+	var meters []string
 	c := &cobra.Command{
 		Use:   "run SPEC|NAME",
 		Short: "Run an experiment and report what isolation costs",
@@ -42,13 +43,15 @@ Exit status: 0 every headline effect is decided; 2 not all of them, or the run w
 stopped; 3 the specification is invalid or a comparison unfair; 4 a trial failed.`,
 		Example: `  tare run quick
   tare run quick --platforms native,docker --set blocks=10
-  tare run my.yaml -o results/mine --seed 7 --max-time 1h`,
+  tare run my.yaml -o results/mine --seed 7 --max-time 1h
+  tare run energy --power 'snmp://pdu/raritan?outlet=3'`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			r.name, r.seeded = args[0], c.Flags().Changed("seed")
 			if err := m.check(); err != nil {
 				return err
 			}
+			r.meters = meters
 			if err := r.check(a, c); err != nil {
 				return err
 			}
@@ -57,6 +60,7 @@ stopped; 3 the specification is invalid or a comparison unfair; 4 a trial failed
 	}
 	r.flags(c)
 	c.Flags().StringVarP(&out, "output", "o", "", "directory of the results (default results/ID)")
+	c.Flags().StringArrayVar(&meters, "power", nil, "read this power meter, such as rapl: or 'snmp://pdu/raritan?outlet=3' (repeatable; tare list meters)")
 	m.flags(c)
 	return c
 }
@@ -74,6 +78,8 @@ type manner struct {
 	end func(*store.Run) error
 	// beside starts what is to run beside a trial; nil for nothing. See run.Runner.
 	beside func(*session, context.Context, *bench.Scene) ([]bench.Process, func(), error)
+	// power are the meters that are read.
+	power powerMeters
 }
 
 func (m *manner) flags(c *cobra.Command) {
@@ -115,6 +121,12 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	if errors.Is(err, bench.ErrInvalid) {
 		return err
 	}
+	meters, err := openPower(ctx, r.meters)
+	if err != nil {
+		return err
+	}
+	defer meters.close()
+	m.power = meters
 	if err := a.checkCertificate(m); err != nil {
 		return err
 	}
@@ -147,7 +159,9 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	if l, err := host.ReadLoad(ctx, "/", loadSample); err == nil && l.Caveat() != "" {
 		p.Warnings = append(p.Warnings, "when the run began, "+l.Caveat())
 	}
-	run, err := store.Create(out, a.header(id, r, p, img), p.spec, p.Plan, p.facts)
+	h := a.header(id, r, p, img)
+	h.Power = meters.sources()
+	run, err := store.Create(out, h, p.spec, p.Plan, p.facts)
 	if err != nil {
 		return err
 	}

@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/host"
 	"tare/internal/image"
 	"tare/internal/lab"
 	"tare/internal/ledger"
+	"tare/internal/outercage"
 	"tare/internal/run"
 	"tare/internal/store"
 	"tare/internal/workload"
@@ -158,13 +160,19 @@ func (a *app) measure(ctx context.Context, s *session, r *store.Run, finished ma
 	for _, w := range workload.All() {
 		ws[w.Name()] = w
 	}
-	g := newProgress(a.stderr, r.Plan(), len(finished), m.verbose)
+	g := newProgress(a.stderr, r.Plan(), finishedTrials(r.Plan(), finished), m.verbose)
 	defer g.close()
 	runner := &run.Runner{
 		ID: s.id, AgentPath: s.agent, Plan: r.Plan(), Engines: s.engines, Workloads: ws, Lab: s.lab, Sink: r,
 		Dir: s.dir, LLC: r.Host().LLC, Observer: r.Header().ObserverCPUs,
-		Interval: time.Second, Notify: g.notify, Enough: enough(r),
+		Interval: time.Second, Notify: g.notify, Enough: enough(r), Power: m.power,
+		Conditions: func(wanted map[string]string) (func() error, error) { return host.Set("/", s.ledger, wanted) },
 	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	runner.Guard = &outercage.Guard{Run: s.id, Ledger: s.ledger, Watchdog: []string{self, watchdogWord}, Rules: outercage.DefaultRules()}
 	if m.beside != nil {
 		runner.Beside = func(ctx context.Context, scene *bench.Scene) ([]bench.Process, func(), error) {
 			return m.beside(s, ctx, scene)

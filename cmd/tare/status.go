@@ -150,12 +150,27 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// undecided counts the headline effects the results do not decide.
+// undecided counts the headline effects the results do not decide. Of cases
+// that are set against others on the same platform these are the ones asked
+// for. What did not finish beside a neighbour is decided.
 func undecided(r *overhead.Result) int {
 	n := 0
+	within := r.Relative.Cases()
+	if r.Relative != nil {
+		for _, row := range r.Relative.Rows {
+			for _, cell := range row.Cells {
+				if cell != nil && row.Metric.Headline && cell.DNF == 0 && open(cell.Effect.Verdict) {
+					n++
+				}
+			}
+		}
+	}
 	for _, c := range r.Cases {
+		if within[c.Name] {
+			continue
+		}
 		for _, row := range c.Rows {
-			if row.Metric.Headline && row.Effect != nil && open(row.Effect.Verdict) {
+			if row.Metric.Headline && row.Effect != nil && row.DNF == 0 && open(row.Effect.Verdict) {
 				n++
 			}
 		}

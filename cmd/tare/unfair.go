@@ -17,8 +17,12 @@ func allowUnfairFlag(c *cobra.Command, allow *bool) {
 // comparisons are invalid; nil if none is, or if they were allowed.
 func unfairStatus(r *overhead.Result) error {
 	n := 0
+	within := r.Relative.Cases()
 	for _, c := range r.Cases {
 		for _, row := range c.Rows {
+			if within[c.Name] {
+				continue // it was asked how each platform compares with itself
+			}
 			if row.Metric.Headline && row.Effect != nil && row.Effect.Verdict == overhead.Unfair {
 				n++
 			}

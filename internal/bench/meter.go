@@ -63,6 +63,8 @@ const (
 	ColMemRSS   = "mem_rss_bytes"   // resident set of processes
 	// ColMemShared is memory that processes share and no file backs: tmpfs, memfd, System V. Kernels count it as page cache.
 	ColMemShared = "mem_shared_bytes"
+	// ColMemCharged is all memory charged to a control group: page cache and that of the kernel included.
+	ColMemCharged = "mem_charged_bytes"
 	// ColSwapUsed is memory swapped out now. Where it grows, memory went to the disk meanwhile.
 	ColSwapUsed = "mem_swap_bytes"
 

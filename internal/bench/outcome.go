@@ -6,9 +6,15 @@ type Status string
 const (
 	Done   Status = "done"
 	Failed Status = "failed" // it started and did not finish: data, counted in the report
+	// DidNotFinish: a subject crashed or was not through in time beside a
+	// neighbour. It is what was asked, and no failure of the run.
+	DidNotFinish Status = "dnf"
 	// Aborted: stopped from outside (Ctrl-C, a time limit of the run); resume runs it again.
 	Aborted Status = "aborted"
 )
+
+// Final reports whether a trial with the status is never run again.
+func (s Status) Final() bool { return s == Done || s == Failed || s == DidNotFinish }
 
 // Phase is a stretch of a trial, in nanoseconds of the host's CLOCK_MONOTONIC.
 type Phase struct {
@@ -40,10 +46,30 @@ type Outcome struct {
 	// Values of the scene: the subjects' combined by each metric's rule.
 	Values []Value        `json:"values,omitempty"`
 	Actors []ActorOutcome `json:"actors"`
+	// Watch is how the host fared while something in the scene meant harm.
+	Watch *Watch `json:"watch,omitempty"`
+	// Crowd is what a ramp found.
+	Crowd *Crowd `json:"crowd,omitempty"`
 	// Refused are the readings that cannot be true.
 	Refused []Refusal `json:"refused,omitempty"`
 	// Warnings travel with every number of the trial.
 	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Watch is how usable the host was, by a process outside of every cage that
+// started another one ten times a second: fork, exec, exit and wait. Times in milliseconds.
+type Watch struct {
+	Starts    []float64 `json:"starts_ms"`         // of every process started, in order
+	P50       float64   `json:"p50_ms"`            // the smallest start not below half of them
+	P99       float64   `json:"p99_ms"`            // and not below 99 of 100
+	Max       float64   `json:"max_ms"`            // the longest, or how long the last had not ended
+	Available Bytes     `json:"available"`         // least memory available to new programs
+	OOMInside int       `json:"oom_inside"`        // processes killed for want of memory in the cages
+	OOM       int       `json:"oom_outside"`       // and elsewhere on the host
+	Peak      int       `json:"pids_peak"`         // most tasks in the cages at once, as sampled
+	Died      []string  `json:"died,omitempty"`    // processes of the run outside the cages that are gone
+	Ended     string    `json:"ended,omitempty"`   // why the scene was ended for the host's sake
+	Overdue   bool      `json:"overdue,omitempty"` // the cages' time was over before the subjects were through
 }
 
 // ActorOutcome is one actor's share of a trial.
@@ -78,6 +104,8 @@ type ActorOutcome struct {
 	Values           []Value   `json:"values,omitempty"`
 	// Histograms are of a subject's requests, where its program tells them.
 	Histograms []Histogram `json:"histograms,omitempty"`
-	Output     *Output     `json:"output,omitempty"` // of Main; its text is in output/TRIAL/
-	Log        string      `json:"log,omitempty"`    // the platform's last words, after a failure
+	// Ended says when and how a neighbour's program ended before the measurement did.
+	Ended  string  `json:"ended,omitempty"`
+	Output *Output `json:"output,omitempty"` // of Main; its text is in output/TRIAL/
+	Log    string  `json:"log,omitempty"`    // the platform's last words, after a failure
 }

@@ -228,12 +228,24 @@ type Launch struct {
 	// Dir is an existing empty directory for the instance on the disk under
 	// test; the caller removes it after Close.
 	Dir string
+	// Cage, if not empty, names the outer cage, a control group of the run in
+	// which the instance's own is made; see [Launch.Group].
+	Cage string
 	// NetNS, if not empty, is a network namespace to run in instead of the
 	// lab's (a peer's). Only native knows it.
 	NetNS string
 	// Host asks for an instance that another platform's instance will run in.
 	// Only virtual machines know it.
 	Host *Hosting
+}
+
+// Group is the control group of the instance, relative to [CgroupRoot]: every
+// process that does its work belongs there or below.
+func (l Launch) Group(run string) string {
+	if l.Cage != "" {
+		return run + "/" + l.Cage + "/" + l.ID
+	}
+	return run + "/" + l.ID
 }
 
 // Hosting is what the outer instance of a nesting has beyond an ordinary one.

@@ -1,5 +1,7 @@
 package bench
 
+import "time"
+
 // Role is what an actor is there for.
 type Role string
 
@@ -27,6 +29,26 @@ type Actor struct {
 	Serves string `json:"serves,omitempty"`
 	// Injection is a slowdown put there on purpose, to see whether it is found.
 	Injection *Injection `json:"injection,omitempty"`
+	// Cage holds what means harm; nil for everything else.
+	Cage *Cage `json:"cage,omitempty"`
+}
+
+// Cage are the limits of the outer cage: a control group of Tare's own around
+// the instance, whatever the platform itself enforces. Their sum over a scene
+// leaves the host a share.
+type Cage struct {
+	Pids   int   `json:"pids"`   // tasks of the host
+	Memory Bytes `json:"memory"` // swap included
+	// Time is how long the cage stands once the harm has begun; then everything in it is killed.
+	Time time.Duration `json:"time"`
+}
+
+// Relative says that a scene is to be set against another on the same
+// platform, and where the result stands in the table.
+type Relative struct {
+	To     string `json:"to"` // the other's case
+	Row    string `json:"row"`
+	Column string `json:"column"`
 }
 
 // Injection is a known slowdown of a subject. Shares are of 1: 0.05 is 5 %.
@@ -51,6 +73,8 @@ const (
 	Startup SceneKind = "startup" // no workload: the launch is the measurement
 	// Migration: the subject moves, perhaps while its workload runs, and that is the measurement.
 	Migration SceneKind = "migration"
+	Resting   SceneKind = "rest" // no instance: the machine at rest
+	Ramped    SceneKind = "ramp" // idle instances are added until a limit
 )
 
 // Sampled says whether trials of the kind have a window in which meters are read.
@@ -70,6 +94,10 @@ type Scene struct {
 	// Factors are the crossed factors' levels of this scene besides the platform.
 	Factors map[string]string `json:"factors,omitempty"`
 	Actors  []Actor           `json:"actors"`
+	// Relative, if set, sets the scene against another on the same platform.
+	Relative *Relative `json:"relative,omitempty"`
+	// Ramp, of a scene of that kind, is how its actors come up: in order, until a limit.
+	Ramp *Ramp `json:"ramp,omitempty"`
 	// Pool is how many of the host's CPUs the actors were placed on, where that was asked for.
 	Pool int `json:"pool,omitempty"`
 	// Conditions of the host, such as "thp": "never".
@@ -146,6 +174,9 @@ type Plan struct {
 	Metrics map[string][]Metric `json:"metrics"`
 	// Estimate is the expected duration in seconds.
 	Estimate float64 `json:"estimate_s"`
+	// Rest is how long the machine's power at rest is measured before and after
+	// the trials of each block; 0 if no meter is read.
+	Rest time.Duration `json:"rest,omitempty"`
 }
 
 // Scene returns the scene with the id, or nil.

@@ -123,6 +123,16 @@ type Histogrammer interface {
 	Histograms(p Params, s Setting, out Output) ([]Histogram, error)
 }
 
+// An Adversary is a workload that means harm: it takes all it can get. Its
+// actors run inside an outer cage only ([Cage]).
+type Adversary interface {
+	// Attacks says whether the part does the harm; the others suffer it first.
+	Attacks(part string) bool
+}
+
+// IsAdversary reports whether a workload is one.
+func IsAdversary(w Workload) bool { _, is := w.(Adversary); return is }
+
 // SubjectPart is the name of the part that is measured, in every workload.
 const SubjectPart = "main"
 

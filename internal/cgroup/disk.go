@@ -63,20 +63,40 @@ func diskOf(root, number string) (Disk, error) {
 
 // DiskLimits names the shape's limits on the disk, for drivers that can enforce none.
 func DiskLimits(s bench.Shape) []string {
+	names := Throttles(s)
+	if s.DiskWeight > 0 {
+		names = append(names, diskWeight)
+	}
+	return names
+}
+
+// Throttles names those that hold one group alone in version 1, not what is
+// below it (Documentation/admin-guide/cgroup-v1/blkio-controller.rst).
+func Throttles(s bench.Shape) []string {
 	var names []string
-	for _, l := range []struct {
-		set  bool
-		name string
-	}{{s.DiskIOPS > 0, DiskRate}, {s.DiskBandwidth > 0, diskBandwidth}, {s.DiskWeight > 0, diskWeight}} {
-		if l.set {
-			names = append(names, l.name)
-		}
+	if s.DiskIOPS > 0 {
+		names = append(names, DiskRate)
+	}
+	if s.DiskBandwidth > 0 {
+		names = append(names, DiskBandwidth)
 	}
 	return names
 }
 
 // A Control is a control file of a group with the value that is written to it.
 type Control struct{ File, Value string }
+
+// Throttle are the controls of the shape's [Throttles].
+func (d Disk) Throttle(s bench.Shape, v2 bool) []Control {
+	var list []Control
+	if s.DiskIOPS > 0 {
+		list = append(list, d.Rates(s.DiskIOPS, v2)...)
+	}
+	if s.DiskBandwidth > 0 {
+		list = append(list, d.bandwidth(s.DiskBandwidth, v2)...)
+	}
+	return list
+}
 
 // Rates are the controls that hold reads and writes to so many per second each.
 func (d Disk) Rates(iops int, v2 bool) []Control {

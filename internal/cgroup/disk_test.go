@@ -71,7 +71,7 @@ func TestWeightNeedsAScheduler(t *testing.T) {
 
 func TestBandwidthOfADisk(t *testing.T) {
 	got := Limits{DiskBandwidth: 5 * bench.MiB, Disk: Disk{Number: "254:0"}}.knobs()
-	want := []knob{{diskBandwidth, "blkio",
+	want := []knob{{DiskBandwidth, "blkio",
 		[]setting{{"blkio.throttle.read_bps_device", "254:0 5242880"}, {"blkio.throttle.write_bps_device", "254:0 5242880"}},
 		[]setting{{"io.max", "254:0 rbps=5242880 wbps=5242880"}}}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(knob{}, setting{})); diff != "" {

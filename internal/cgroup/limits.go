@@ -40,7 +40,7 @@ func LimitsOf(s bench.Shape, cpus []int) Limits {
 func LimitsAbove(s bench.Shape, cpus []int, disk Disk) Limits {
 	return Limits{
 		CPUSet: cpus, Weight: s.CPUWeight, MemorySoft: s.MemorySoft,
-		DiskBandwidth: s.DiskBandwidth, DiskWeight: s.DiskWeight, Disk: disk,
+		DiskWeight: s.DiskWeight, Disk: disk,
 	}
 }
 
@@ -79,10 +79,9 @@ const (
 	swap       = "swap limit" // matters only on a host that has swap
 	memorySoft = "soft memory limit"
 	pids       = "pids limit"
-	// DiskRate is what a limit on the disk's operations is called when it is
-	// unenforced, also by drivers that set it themselves.
+	// Also for drivers that set these themselves.
 	DiskRate      = "disk rate limit"
-	diskBandwidth = "disk bandwidth limit"
+	DiskBandwidth = "disk bandwidth limit"
 	diskWeight    = "disk weight"
 )
 
@@ -127,7 +126,7 @@ func (l Limits) knobs() []knob {
 		list = append(list, l.Disk.knob(DiskRate, l.Disk.Rates(l.DiskIOPS, false), l.Disk.Rates(l.DiskIOPS, true)))
 	}
 	if l.DiskBandwidth > 0 {
-		list = append(list, l.Disk.knob(diskBandwidth, l.Disk.bandwidth(l.DiskBandwidth, false), l.Disk.bandwidth(l.DiskBandwidth, true)))
+		list = append(list, l.Disk.knob(DiskBandwidth, l.Disk.bandwidth(l.DiskBandwidth, false), l.Disk.bandwidth(l.DiskBandwidth, true)))
 	}
 	if l.DiskWeight > 0 {
 		list = append(list, l.Disk.weight(l.DiskWeight))

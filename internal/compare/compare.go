@@ -216,7 +216,7 @@ func (c *Comparison) row(k *overhead.Case, ra, rb *overhead.Row, checks []audit.
 
 // valuesOf are a row's launches, or their ratios to the baseline.
 func valuesOf(r *overhead.Row, relative bool) Values {
-	v := Values{Values: []float64{}, Failed: r.Failed, Missing: r.Missing}
+	v := Values{Values: []float64{}, Failed: r.Failed + r.DNF, Missing: r.Missing}
 	points := r.Points
 	if relative {
 		points = nil

@@ -14,13 +14,14 @@ func TestParseDevices(t *testing.T) {
 		"tare.root=/dev/ubda tare.scratch=/dev/ubdb tare.port=/dev/ttyS0": {root: "/dev/ubda", scratch: "/dev/ubdb", port: "/dev/ttyS0"},
 		"tare.bus=ide tare.scratch=/dev/sda":                              {root: "/dev/vda", scratch: "/dev/sda", bus: "ide"},
 		"tare.bus=xen tare.port=xen":                                      {root: "/dev/vda", bus: "xen", port: "xen"},
+		"tare.init=systemd quiet":                                         {root: "/dev/vda", init: "systemd"},
 		"tare.bus=mmio tare.layer=/dev/vdc tare.end=restart":              {root: "/dev/vda", bus: "mmio", layer: "/dev/vdc"},
 	} {
 		if got, err := parseDevices(cmdline); got != want || err != nil {
 			t.Errorf("%q: %+v, %v; want %+v", cmdline, got, err, want)
 		}
 	}
-	for _, word := range []string{"tare.root=", "tare.root=vda", "tare.scratch=/etc/passwd", "tare.port=/dev/../x", "tare.port", "tare.layer=vdc"} {
+	for _, word := range []string{"tare.root=", "tare.root=vda", "tare.scratch=/etc/passwd", "tare.port=/dev/../x", "tare.port", "tare.layer=vdc", "tare.init=upstart", "tare.init="} {
 		if d, err := parseDevices("quiet " + word); err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("%q: %+v, %v", word, d, err)
 		}

@@ -1,6 +1,7 @@
 // Package guest is the first process of a virtual machine that boots from Tare's
 // initial RAM file system: it finds the disks and the network, makes the golden
-// image its root and serves as the agent on a virtio serial port.
+// image its root and serves as the agent on a virtio serial port, or leaves its place to
+// the image's init system, with the agent as its last service.
 package guest
 
 import (
@@ -88,6 +89,9 @@ func run(began int64) error {
 			return err
 		}
 	}
+	if devices.init == "systemd" {
+		return handOver()
+	}
 	port, err := openPort(devices.port)
 	if err != nil {
 		return err
@@ -163,6 +167,11 @@ func enterImage(d devices) error {
 	} {
 		if err := os.Symlink(l.to, newRoot+"/dev/"+l.name); err != nil && !errors.Is(err, os.ErrExist) {
 			return fmt.Errorf("link /dev/%s: %w", l.name, err)
+		}
+	}
+	if d.init != "" {
+		if err := keepAgent(); err != nil {
+			return err
 		}
 	}
 	if err := os.Chdir(newRoot); err != nil {

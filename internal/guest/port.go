@@ -79,26 +79,31 @@ func OpenPort(name string) (io.ReadWriteCloser, error) {
 
 // openVirtio opens the virtio serial port of that name once the host has its end open.
 func openVirtio(name string) (*os.File, error) {
-	end := time.Now().Add(deviceWait)
-	for ; time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+	device, err := findPort(name)
+	if err != nil {
+		return nil, err
+	}
+	port, err := os.OpenFile(device, os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open the port %s to the host: %w", name, err)
+	}
+	return port, awaitHost(port, time.Now().Add(deviceWait))
+}
+
+// findPort waits for the virtio serial port of that name and returns its device.
+func findPort(name string) (device string, err error) {
+	for end := time.Now().Add(deviceWait); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		names, err := filepath.Glob("/sys/class/virtio-ports/*/name")
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		for _, file := range names {
-			text, err := os.ReadFile(file)
-			if err != nil || strings.TrimSpace(string(text)) != name {
-				continue
+			if text, err := os.ReadFile(file); err == nil && strings.TrimSpace(string(text)) == name {
+				return "/dev/" + filepath.Base(filepath.Dir(file)), nil
 			}
-			device := "/dev/" + filepath.Base(filepath.Dir(file))
-			port, err := os.OpenFile(device, os.O_RDWR, 0)
-			if err != nil {
-				return nil, fmt.Errorf("open the port %s to the host: %w", name, err)
-			}
-			return port, awaitHost(port, end)
 		}
 	}
-	return nil, fmt.Errorf("no virtio port named %q in %v", name, deviceWait)
+	return "", fmt.Errorf("no virtio port named %q in %v", name, deviceWait)
 }
 
 // awaitHost waits until the host has opened its end: a read would meet the end

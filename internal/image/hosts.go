@@ -10,10 +10,10 @@ const RoleHosts = "hosts"
 // none of what is measured, and no kernel: an outer guest runs the golden
 // image's.
 func Hosts() Recipe {
-	r := Golden()
+	r := bare()
 	r.Role = RoleHosts
 	r.Packages = []string{
-		"docker.io", "docker-cli", "containerd", "runc", "crun", "podman", "lxc",
+		"docker.io", "docker-cli", "containerd", "runc", "crun", "podman", "uidmap", "lxc",
 		"qemu-system-x86", "qemu-utils", "seabios", "ipxe-qemu",
 		"user-mode-linux", "libvirt-daemon", "libvirt-daemon-driver-qemu", "libvirt-clients",
 		"kmod", "iproute2", "iptables", "nftables", "procps", "e2fsprogs", "xz-utils", "bubblewrap", "systemd-container",

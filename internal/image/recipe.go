@@ -29,6 +29,8 @@ type Recipe struct {
 	// Dirs are made, and Files written, mode 0755 and 0644.
 	Dirs  []string          `json:"dirs"`
 	Files map[string]string `json:"files"`
+	// Links are made, with what each leads to.
+	Links map[string]string `json:"links,omitempty"`
 	// Kernel is the package that depends on the guest kernel to take, "" for none.
 	Kernel string `json:"kernel"`
 	// Script fetches Kernel inside the build.
@@ -51,6 +53,13 @@ var kernelScript string
 
 // Golden is the recipe of the one image that every platform runs.
 func Golden() Recipe {
+	r := bare()
+	boots(&r)
+	return r
+}
+
+// bare is the recipe of an image in which nothing boots.
+func bare() Recipe {
 	arch := runtime.GOARCH // Go and dpkg share the words amd64 and arm64
 	triplet := map[string]string{"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}[arch]
 	return Recipe{
@@ -63,6 +72,8 @@ func Golden() Recipe {
 			// hpcc asks for any BLAS, and the choice changes HPL ninefold: pinned.
 			"hpcc", "openmpi-bin", "libopenblas0-pthread",
 			"iproute2", "iputils-ping", "procps", "time",
+			// What neighbours without manners run.
+			"bonnie++", "hping3",
 		},
 		Exclude: []string{
 			"/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*",
@@ -102,6 +113,9 @@ func Golden() Recipe {
 			{"ping", "/usr/bin/ping", nil, "iputils-ping"},
 			{"ps", "/usr/bin/ps", nil, "procps"},
 			{"time", "/usr/bin/time", nil, "time"},
+			{"bonnie++", "/usr/sbin/bonnie++", nil, "bonnie++"},
+			{"hping3", "/usr/sbin/hping3", nil, "hping3"},
+			{"perl", "/usr/bin/perl", nil, "perl-base"},
 		},
 	}
 }

@@ -127,8 +127,11 @@ func TestBuildOpenListRemove(t *testing.T) {
 	}
 	root, err := i.Root(ctx)
 	must(t, err)
-	if _, err := os.Stat(filepath.Join(root, "etc/machine-id")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the tree has this host's machine-id: %v", err)
+	if id, err := os.ReadFile(filepath.Join(root, "etc/machine-id")); err != nil || len(id) > 0 {
+		t.Errorf("etc/machine-id is %q, %v: want one that is filled at boot", id, err)
+	}
+	if to, err := os.Readlink(filepath.Join(root, "etc/systemd/system/timers.target")); err != nil || to != "/dev/null" {
+		t.Errorf("timers.target leads to %q, %v", to, err)
 	}
 	if host, err := os.ReadFile(filepath.Join(root, "etc/hostname")); err != nil || string(host) != "tare\n" {
 		t.Errorf("etc/hostname is %q, %v", host, err)

@@ -31,9 +31,8 @@ func tidy(root string, r Recipe) error {
 		}
 	}
 	for name, text := range r.Files {
-		path := filepath.Join(root, name)
-		// Not written through: it may be a link to somewhere on the host.
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		path, err := makeRoom(root, name)
+		if err != nil {
 			return fmt.Errorf("tidy: %w", err)
 		}
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
@@ -43,7 +42,29 @@ func tidy(root string, r Recipe) error {
 			return fmt.Errorf("tidy: %w", err)
 		}
 	}
+	for name, to := range r.Links {
+		path, err := makeRoom(root, name)
+		if err == nil {
+			err = os.Symlink(to, path)
+		}
+		if err != nil {
+			return fmt.Errorf("tidy: %w", err)
+		}
+	}
 	return nil
+}
+
+// makeRoom makes room for a file: it is not written through, since it may be a link
+// to somewhere on the host. Its directory is made.
+func makeRoom(root, name string) (path string, err error) {
+	path = filepath.Join(root, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	return path, nil
 }
 
 // clampTimes makes no file below dir younger than epoch (seconds), as

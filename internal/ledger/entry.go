@@ -139,6 +139,8 @@ func checkThing(stateDir, kind, name string) error {
 		if !plainName.MatchString(name) {
 			return errForm
 		}
+	case bench.KindSetting:
+		return checkSetting(stateDir, name)
 	case bench.KindCgroup:
 		if !filepath.IsLocal(name) || filepath.Clean(name) != name || name == "." {
 			return errForm

@@ -62,6 +62,11 @@ func remove(ctx context.Context, stateDir, boot string, e Entry) error {
 			return nil
 		}
 		return removeMapped(ctx, e.Name)
+	case bench.KindSetting:
+		if earlier {
+			return nil
+		}
+		return putBack(e.Name)
 	case bench.KindNetNS:
 		return removeNetNS(e.Name)
 	case bench.KindDir:

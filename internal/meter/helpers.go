@@ -132,13 +132,9 @@ func (h *Helpers) Read(v []float64) error {
 func (h *Helpers) readTask(g *part, t *helper, v []float64, rss int) error {
 	if !t.gone {
 		if b, err := t.statm.Read(); err == nil && len(b) > 0 {
-			f := bytes.Fields(b)
-			if len(f) < 2 {
-				return fmt.Errorf("helper meter: statm of pid %d: %q", t.pid, b)
-			}
-			pages, ok := proc.Single(f[1])
-			if !ok {
-				return fmt.Errorf("helper meter: statm of pid %d: %q is not a number", t.pid, f[1])
+			pages, err := parseStatm(b)
+			if err != nil {
+				return fmt.Errorf("helper meter: pid %d: %w", t.pid, err)
 			}
 			v[rss] += pages * h.page
 			v[g.memory] += pages * h.page

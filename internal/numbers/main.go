@@ -33,7 +33,7 @@ type part struct {
 
 func parts() []part {
 	return []part{
-		{"observe", observe}, {"procedure", procedure}, {"startup", startup}, {"share", share}, {"byhand", byHand}, {"report", report},
+		{"observe", observe}, {"crowd", crowd}, {"procedure", procedure}, {"startup", startup}, {"share", share}, {"byhand", byHand}, {"report", report},
 	}
 }
 

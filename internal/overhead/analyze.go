@@ -68,6 +68,9 @@ func AnalyzeWith(r *store.Run, options Options) (*Result, error) {
 	s.clocks()
 	s.result.Procedure = s.procedure()
 	s.cases(observed)
+	s.relative()
+	s.watches()
+	s.power(observed.powers, observed)
 	s.result.Sweeps = sweeps(s.result.Cases, s.plan)
 	s.overTheTable()
 	s.warnOfOtherWork()
@@ -170,6 +173,8 @@ func (s *study) counts() Counts {
 			c.Done++
 		case o.Status == bench.Failed:
 			c.Failed++
+		case o.Status == bench.DidNotFinish:
+			c.DNF++
 		default:
 			c.Aborted++
 		}
@@ -179,7 +184,7 @@ func (s *study) counts() Counts {
 		needed += len(trials)
 	}
 	c.NotNeeded = c.Planned - needed
-	c.Missing = needed - c.Done - c.Failed
+	c.Missing = needed - c.Done - c.Failed - c.DNF
 	return c
 }
 
@@ -236,7 +241,7 @@ func (s *study) platforms() {
 func (s *study) failures() {
 	for _, t := range s.plan.Trials {
 		o := s.last[t.ID]
-		if o == nil || o.Status != bench.Failed {
+		if o == nil || o.Status != bench.Failed && o.Status != bench.DidNotFinish {
 			continue
 		}
 		f := Failure{Trial: t.ID, Scene: t.Scene, Platform: s.plan.Scene(t.Scene).Platform.String(),
@@ -246,12 +251,20 @@ func (s *study) failures() {
 				f.Log = a.Log
 			}
 		}
-		s.result.Failures = append(s.result.Failures, f)
+		if o.Status == bench.DidNotFinish {
+			s.result.Unfinished = append(s.result.Unfinished, f)
+		} else {
+			s.result.Failures = append(s.result.Failures, f)
+		}
 	}
 }
 
 func (s *study) layout() {
 	for i := range s.plan.Scenes {
+		if sc := &s.plan.Scenes[i]; sc.Ramp != nil {
+			s.result.Layout = append(s.result.Layout, crowdPlace(sc))
+			continue
+		}
 		for _, a := range s.plan.Scenes[i].Actors {
 			s.result.Layout = append(s.result.Layout, Placement{Scene: s.plan.Scenes[i].ID, Actor: a.Name, Role: a.Role, CPUSet: a.CPUSet})
 		}

@@ -61,14 +61,17 @@ func (s *study) side(sc *bench.Scene, resource string, observed *observed) audit
 	side := audit.Side{Platform: sc.Platform.String(), Resource: resource, Startup: !sc.Kind.Sampled(),
 		Image: h.Image, Programs: h.Programs, Host: s.run.Host()}
 	for _, a := range sc.Actors {
-		if a.Role == bench.Subject {
+		if a.Role == bench.Subject && (sc.Ramp == nil || len(side.Subjects) == 0) { // a crowd is all alike
 			side.Subjects = append(side.Subjects, a)
 		}
 	}
 	for _, o := range s.done(sc.ID) {
 		l := audit.Launch{Trial: o.Trial, Block: o.Block}
 		l.Actors = slices.DeleteFunc(slices.Clone(o.Actors), func(a bench.ActorOutcome) bool { return a.Role != bench.Subject })
-		if share := observed.trials[o.Trial]; share != nil {
+		if o.Crowd != nil && len(l.Actors) > 0 {
+			l.Actors = l.Actors[:1] // the only one whose facts were taken
+			l.Load = crowdLoad(o.Crowd)
+		} else if share := observed.trials[o.Trial]; share != nil {
 			l.Load, l.Steal = share.load(), share.known(fStealCPU)
 			l.SwappedOut = share.tracks[hostProc].growth(bench.ColSwapUsed)
 		}

@@ -32,7 +32,13 @@ func (s *study) cases(observed *observed) {
 		c.Resource = resourceOf(c)
 		s.rows(c, scenes[k], observed)
 		c.StartUp = s.startUps(scenes[k])
-		if c.Kind.Sampled() {
+		if c.Kind == bench.Ramped {
+			for _, sc := range scenes[k] {
+				if row := s.crowd(sc); row != nil {
+					c.Crowd = append(c.Crowd, *row)
+				}
+			}
+		} else if c.Kind.Sampled() {
 			for _, sc := range scenes[k] {
 				c.Usage = append(c.Usage, observed.usage(sc, s.labels[sc.Platform.String()]))
 			}
@@ -59,6 +65,9 @@ var resources = map[string]string{
 func resourceOf(c *Case) string {
 	if !c.Kind.Sampled() {
 		return string(c.Kind)
+	}
+	if c.Kind == bench.Ramped {
+		return "density"
 	}
 	if r, ok := resources[c.Workload]; ok {
 		return r
@@ -96,6 +105,7 @@ func (s *study) rows(c *Case, scenes []*bench.Scene, observed *observed) {
 		}
 	}
 	s.latencies(c, scenes, base, audits)
+	s.energies(c, scenes, base, audits, observed.powers)
 }
 
 func (s *study) points(sc *bench.Scene, metric string) []Point {
@@ -123,8 +133,11 @@ func (s *study) row(sc *bench.Scene, m bench.Metric) Row {
 			row.Missing++
 		case o.Status == bench.Failed:
 			row.Failed++
+		case o.Status == bench.DidNotFinish:
+			row.DNF++
 		}
 	}
+	row.Fairness = s.fairness(sc, m.Name)
 	row.Warnings = s.rowWarnings(sc, &row)
 	return row
 }
@@ -149,6 +162,9 @@ func (s *study) rowWarnings(sc *bench.Scene, row *Row) []string {
 	if row.Failed > 0 {
 		add("%d of %d launches failed", row.Failed, launches)
 	}
+	if row.DNF > 0 {
+		add("%d of %d launches did not finish beside the neighbour", row.DNF, launches)
+	}
 	if row.Missing > 0 {
 		add("%d of %d launches are missing", row.Missing, launches)
 	}
@@ -164,8 +180,12 @@ func (s *study) rowWarnings(sc *bench.Scene, row *Row) []string {
 			for _, c := range a.Caveats {
 				add("%s", c)
 			}
+			name := a.Actor
+			if sc.Ramp != nil {
+				name = "every instance"
+			}
 			if len(a.Unenforced) > 0 {
-				add("%s: not enforced: %s", a.Actor, strings.Join(a.Unenforced, "; "))
+				add("%s: not enforced: %s", name, strings.Join(a.Unenforced, "; "))
 			}
 		}
 	}

@@ -32,6 +32,9 @@ func (c crafted) write(t *testing.T) *store.Run {
 	t.Helper()
 	p := &bench.Plan{Experiment: "e", Seed: 42, Blocks: c.blocks, Baseline: c.platform[0], Margin: 0.03, Until: c.until,
 		Metrics: map[string][]bench.Metric{"cpu": {c.metric}}}
+	if len(c.header.Power) > 0 {
+		p.Rest = time.Second
+	}
 	for _, name := range c.platform {
 		p.Scenes = append(p.Scenes, bench.Scene{ID: "cpu/" + name, Case: "cpu", Kind: bench.One, Platform: bench.PlatformRef{Name: name},
 			Timing: bench.Timing{Cooldown: time.Second},
@@ -70,6 +73,12 @@ func (c crafted) write(t *testing.T) *store.Run {
 			samples = c.samples(trial.ID)
 		}
 		if err := w.Append(context.Background(), o, samples, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, rest := range p.Rests() {
+		o := &bench.Outcome{Trial: rest.ID, Block: rest.Block, Scene: rest.Scene, Status: bench.Done, Window: [2]int64{10e9, 20e9}}
+		if err := w.Append(context.Background(), o, c.samples(rest.ID), nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -17,7 +17,7 @@ func (s *study) procedure() []ProcedureRow {
 				continue
 			}
 			into := work
-			if !sc.Kind.Sampled() {
+			if !sc.Kind.Sampled() || sc.Kind == bench.Ramped {
 				into = start
 			}
 			for _, o := range s.done(sc.ID) {

@@ -29,30 +29,36 @@ const (
 // Result is everything a report shows of a run. It is the JSON of
 // "tare report --format json".
 type Result struct {
-	Format     string         `json:"format"` // "tare-result/1"
-	Run        string         `json:"run"`
-	Experiment string         `json:"experiment"`
-	Title      string         `json:"title"`
-	Question   string         `json:"question,omitempty"`
-	Started    string         `json:"started"` // RFC 3339
-	Seconds    float64        `json:"seconds"` // wall time spent
-	Seed       uint64         `json:"seed"`
-	Baseline   string         `json:"baseline"`
-	Margin     float64        `json:"margin"`
-	Blocks     int            `json:"blocks"`   // planned
-	Complete   bool           `json:"complete"` // every planned trial has an outcome or is not needed
-	Trials     Counts         `json:"trials"`
-	Cases      []Case         `json:"cases"`
-	Platforms  []Platform     `json:"platforms"`
-	Skipped    []bench.Skip   `json:"skipped,omitempty"`
-	Failures   []Failure      `json:"failures,omitempty"`
-	Series     *Series        `json:"series,omitempty"` // one trial's, all levels aligned
-	Observer   Observer       `json:"observer"`
-	Procedure  []ProcedureRow `json:"procedure,omitempty"`
-	Image      string         `json:"image"` // digest
-	Warnings   []string       `json:"warnings,omitempty"`
-	Layout     []Placement    `json:"layout"`
-	HostFacts  []Fact         `json:"host"` // in the order to show
+	Format     string       `json:"format"` // "tare-result/1"
+	Run        string       `json:"run"`
+	Experiment string       `json:"experiment"`
+	Title      string       `json:"title"`
+	Question   string       `json:"question,omitempty"`
+	Started    string       `json:"started"` // RFC 3339
+	Seconds    float64      `json:"seconds"` // wall time spent
+	Seed       uint64       `json:"seed"`
+	Baseline   string       `json:"baseline"`
+	Margin     float64      `json:"margin"`
+	Blocks     int          `json:"blocks"`   // planned
+	Complete   bool         `json:"complete"` // every planned trial has an outcome or is not needed
+	Trials     Counts       `json:"trials"`
+	Cases      []Case       `json:"cases"`
+	Platforms  []Platform   `json:"platforms"`
+	Skipped    []bench.Skip `json:"skipped,omitempty"`
+	Failures   []Failure    `json:"failures,omitempty"`
+	// Unfinished are the launches that did not finish beside their neighbour: a finding, no failure of the run.
+	Unfinished []Failure `json:"unfinished,omitempty"`
+	// Relative is the table of scenes set against others on the same platform.
+	Relative *Matrix `json:"relative,omitempty"`
+	// Watches are how usable the host was beside what meant harm.
+	Watches   []HostWatch    `json:"watches,omitempty"`
+	Series    *Series        `json:"series,omitempty"` // one trial's, all levels aligned
+	Observer  Observer       `json:"observer"`
+	Procedure []ProcedureRow `json:"procedure,omitempty"`
+	Image     string         `json:"image"` // digest
+	Warnings  []string       `json:"warnings,omitempty"`
+	Layout    []Placement    `json:"layout"`
+	HostFacts []Fact         `json:"host"` // in the order to show
 	// Method says in a sentence how the intervals were made.
 	Method string `json:"method"`
 	// Sweeps are the curves of metrics over factors with numbers for levels.
@@ -62,6 +68,8 @@ type Result struct {
 	Stops []Stop       `json:"stops,omitempty"`
 	// Clocks has a row per platform that was sampled inside.
 	Clocks []ClockRow `json:"clocks,omitempty"`
+	// Power has an entry for each meter of what the machine drew.
+	Power []Power `json:"power,omitempty"`
 	// SelfTest is what the program found when it tested itself on the run's
 	// host; nil if it did not. Whoever reports fills it in.
 	SelfTest *SelfTest `json:"self_test,omitempty"`
@@ -88,7 +96,8 @@ type Counts struct {
 	Planned int `json:"planned"`
 	Done    int `json:"done"`
 	Failed  int `json:"failed"`
-	Missing int `json:"missing"` // without a final outcome, the aborted among them
+	DNF     int `json:"dnf,omitempty"` // did not finish beside a neighbour
+	Missing int `json:"missing"`       // without a final outcome, the aborted among them
 	Aborted int `json:"aborted,omitempty"`
 	// NotNeeded were planned for blocks beyond the end of their case.
 	NotNeeded int `json:"not_needed,omitempty"`
@@ -117,11 +126,15 @@ type Case struct {
 	Rows   []Row  `json:"rows"`
 	// Usage is where the resources went, a row per platform.
 	Usage []Usage `json:"usage,omitempty"`
+	// Crowd has a row per platform with a finished ramp, in a case of that kind.
+	Crowd []CrowdRow `json:"crowd,omitempty"`
 	// StartUp is how the launches of a start-up case went, a row per platform.
 	StartUp []StartUp `json:"start_up,omitempty"`
 	// Latency has a row per histogram and platform, where the program tells
 	// how long every request took.
 	Latency []Latency `json:"latency,omitempty"`
+	// Energy has a row per power meter and platform.
+	Energy []Energy `json:"energy,omitempty"`
 }
 
 // Row is one metric of one platform in one case.
@@ -134,9 +147,13 @@ type Row struct {
 	Points []Point `json:"points"`
 	Median float64 `json:"median"`
 	N      int     `json:"n"`
-	// Failed counts launches of this scene that did not finish, Missing those without an outcome.
+	// Failed counts launches of this scene that failed, Missing those without an outcome.
 	Failed  int `json:"failed,omitempty"`
 	Missing int `json:"missing,omitempty"`
+	// DNF counts launches that did not finish beside their neighbour.
+	DNF int `json:"dnf,omitempty"`
+	// Fairness is Jain's index over alike subjects, the median of the launches; 0 with one subject.
+	Fairness float64 `json:"fairness,omitempty"`
 	// Effect compares with the baseline; nil for the baseline itself.
 	Effect *Effect `json:"effect,omitempty"`
 	// Reproduce is a command that measures this row again.

@@ -14,6 +14,7 @@ type observed struct {
 	trials map[string]*share   // the same by trial
 	counts map[string]int      // samples by trial
 	levels map[bench.Level]*watched
+	powers *powers
 }
 
 // watched is what observing one level cost.
@@ -25,7 +26,8 @@ type watched struct {
 
 // samples reads the samples of every finished trial once.
 func (s *study) samples() *observed {
-	o := &observed{shares: map[string][]*share{}, trials: map[string]*share{}, counts: map[string]int{}, levels: map[bench.Level]*watched{}}
+	o := &observed{shares: map[string][]*share{}, trials: map[string]*share{}, counts: map[string]int{}, levels: map[bench.Level]*watched{},
+		powers: &powers{drawn: map[string]map[string]meanPower{}, rests: map[string]map[int]RestPower{}, busy: map[string]float64{}}}
 	read := map[string]map[source]*track{} // by trial
 	for _, t := range s.plan.Trials {
 		out := s.last[t.ID]
@@ -34,9 +36,14 @@ func (s *study) samples() *observed {
 		}
 		tracks := map[source]*track{}
 		spans := map[bench.Level][2]int64{}
+		readings := map[string][]powerReading{} // by meter
 		err := s.run.Samples(t.ID, func(x *bench.Sample) error {
 			o.counts[t.ID]++
 			o.watch(x, spans)
+			if x.Level == bench.Power {
+				readings[x.Meter] = append(readings[x.Meter], newPowerReading(x))
+				return nil
+			}
 			if x.At >= out.Window[0] && x.At <= out.Window[1] {
 				key := source{x.Level, x.Actor, x.Meter}
 				if tracks[key] == nil {
@@ -54,11 +61,15 @@ func (s *study) samples() *observed {
 			s.warn("the resource usage of trial %s is left out: %v", t.ID, err)
 			continue
 		}
+		if sources := s.run.Header().Power; len(sources) > 0 {
+			o.powers.drawn[t.ID] = drawPower(sources, readings, out.Window)
+		}
 		for level, span := range spans {
 			o.levels[level].seconds += float64(span[1]-span[0]) / 1e9
 		}
 		read[t.ID] = tracks
 	}
+	s.rest(o.powers)
 	idle := idleDaemons(read)
 	for _, t := range s.plan.Trials {
 		if tracks := read[t.ID]; tracks != nil {

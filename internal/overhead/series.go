@@ -17,7 +17,7 @@ func (s *study) representative(o *observed) string {
 	best, bestRank := "", -1
 	for _, t := range s.plan.Trials {
 		sc := s.plan.Scene(t.Scene)
-		if s.last[t.ID] == nil || s.last[t.ID].Status != bench.Done || !sc.Kind.Sampled() || o.counts[t.ID] == 0 {
+		if s.last[t.ID] == nil || s.last[t.ID].Status != bench.Done || !sc.Kind.Sampled() || sc.Kind == bench.Ramped || o.counts[t.ID] == 0 {
 			continue
 		}
 		rank := 0

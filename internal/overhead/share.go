@@ -150,6 +150,10 @@ func (s *share) instance(a *bench.ActorOutcome, counted map[string]bool) instanc
 		u.lackCPU, u.lackLayer, u.lackMem, u.lackLMem = true, true, true, true
 		return u
 	}
+	if quiet := (source{bench.Layer, a.Actor, "quiet"}); s.tracks[quiet] != nil {
+		s.resting(quiet, &u)
+		return u
+	}
 	helpers := s.helpers(a, &u, counted)
 	if countsItself(a.Scope) {
 		s.ownKernel(a, &u, helpers)
@@ -161,6 +165,17 @@ func (s *share) instance(a *bench.ActorOutcome, counted map[string]bool) instanc
 		u.layer += u.parts[p]
 	}
 	return u
+}
+
+// resting fills what an idle instance used from the meter of a crowd, which
+// does not tell apart what serves it. The cache it is charged with counts as its memory.
+func (s *share) resting(src source, u *instance) {
+	var busy, charged, rss bool
+	u.guest, busy = s.rate(src, bench.ColCPUBusy)
+	u.guestMem, charged = s.level(src, bench.ColMemCharged)
+	u.layerMem, rss = s.level(src, bench.ColMemRSS)
+	u.lackCPU, u.lackMem, u.lackLMem = !busy, !charged, !rss
+	u.held = u.guestMem + u.layerMem
 }
 
 // countsItself says whether an instance's own kernel tells what it used. One in

@@ -44,6 +44,9 @@ func (s *share) disk(o *bench.Outcome) {
 		counted := map[daemon]bool{}
 		for i := range o.Actors {
 			a := &o.Actors[i]
+			if s.tracks[source{bench.Layer, a.Actor, "quiet"}] != nil {
+				continue // it rests: what little it asks of the disks is with the rest
+			}
 			guest, known := s.diskOf(a, f.column)
 			layer, layerKnown := s.helpersDisk(a, f.of, guest, counted)
 			// What a guest's own disks serve is the monitor's traffic too; that of

@@ -106,6 +106,9 @@ func trim(v float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", v), 
 
 // answer is a case in one sentence, by its headline metric.
 func answer(c *Case, p *bench.Plan) string {
+	if len(c.Rows) == 0 && len(c.Energy) > 0 {
+		return powerAnswer(c)
+	}
 	if len(c.Rows) == 0 {
 		return "Nothing was planned to be measured."
 	}
@@ -162,8 +165,11 @@ func answer(c *Case, p *bench.Plan) string {
 }
 
 func unfinished(r *Row) string {
-	if r.Failed > 0 {
+	switch {
+	case r.Failed > 0:
 		return fmt.Sprintf("no launch finished, %d failed", r.Failed)
+	case r.DNF > 0:
+		return fmt.Sprintf("did not finish beside the neighbour in any of %d launches", r.DNF)
 	}
 	return "no launch finished"
 }

@@ -37,7 +37,7 @@ func levels(s spec.Scene, is, and string) string {
 func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 	name := caseOf(s)
 	out := bench.Scene{
-		ID: name + "/" + on.String(), Kind: kindOf(s), Case: name, Title: titleOf(s), Platform: on, Timing: s.Timing, Pool: s.Pool, Cache: s.Cache,
+		ID: name + "/" + on.String(), Kind: kindOf(s), Case: name, Title: titleOf(s), Platform: on, Timing: s.Timing, Conditions: s.Conditions, Pool: s.Pool, Cache: s.Cache, Ramp: s.Ramp,
 	}
 	for _, f := range s.Factors {
 		if out.Factors == nil {
@@ -56,6 +56,9 @@ func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 			if a.Platform != nil {
 				b.Platform = *a.Platform
 			}
+			if m.caged(a) {
+				b.Cage = m.cage(a, b.Platform)
+			}
 			if a.Serves != "" {
 				b.Serves = numbered(a.Serves, i)
 			}
@@ -67,9 +70,19 @@ func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 			where = append(where, a.Placement)
 		}
 	}
-	m.findings.add(name, place(out.Actors, where, pool(m.Host.CPUs, s.Pool), m.Host.CPUs[0]))
+	company := place(out.Actors, where, pool(m.Host.CPUs, s.Pool), m.Host.CPUs[0])
+	if s.Ramp == nil { // a crowd that shares CPUs is what was asked for
+		m.findings.add(name, company)
+	}
 	m.findings.add(name, m.overcommitted(out.Actors))
 	out.Estimate = m.trialCost(out).Seconds()
+	if out.Kind.Sampled() {
+		work := m.undisturbed(out)
+		if m.Available[on.Driver()].Label != "" {
+			work *= slowly
+		}
+		lock(&out, work)
+	}
 	return out, nil
 }
 
@@ -121,6 +134,8 @@ func kindOf(s spec.Scene) bench.SceneKind {
 		return bench.Startup
 	case s.Migrate != "":
 		return bench.Migration
+	case s.Ramp != nil:
+		return bench.Ramped
 	case kind == bench.One && subjects > 1:
 		return bench.Alike
 	}

@@ -15,6 +15,10 @@ func (m *maker) check(e *spec.Experiment) ([]spec.Scene, error) {
 	var errs spec.Errors
 	for _, s := range e.Scenes {
 		m.findings.see(s.Name, caseOf(s))
+		if why := m.cannotSet(s); why != "" {
+			m.findings.add(caseOf(s), []string{"left out: " + why})
+			continue
+		}
 		found := m.checkScene(s)
 		switch {
 		case len(found) == 0:
@@ -32,6 +36,25 @@ func (m *maker) check(e *spec.Experiment) ([]spec.Scene, error) {
 		return nil, spec.Errors{e.Places.At("scenes").Errorf("this host can run none of the scenes: %s", strings.Join(m.findings.warnings(), "; "))}
 	}
 	return can, nil
+}
+
+// cannotSet says which of the scene's conditions this host does not let be set.
+// Like a platform it does not have, that is no mistake of the specification.
+func (m *maker) cannotSet(s spec.Scene) string {
+	for _, name := range bench.ConditionNames {
+		value, wanted := s.Conditions[name]
+		if !wanted {
+			continue
+		}
+		control, known := m.Host.Controls[name]
+		if !known {
+			control.Why = name + ": nothing is known of this host's control over it"
+		}
+		if why := control.Refuses(name, value); why != "" {
+			return why
+		}
+	}
+	return ""
 }
 
 // checkScene looks at what only this host can tell: shapes larger than the
@@ -62,7 +85,7 @@ func (m *maker) checkScene(s spec.Scene) (errs spec.Errors) {
 			errs = append(errs, a.Places.Blame(err, "workload"))
 		}
 	}
-	return errs
+	return append(errs, m.checkCages(s)...)
 }
 
 // subjects is how many instances of a scene are measured.

@@ -65,17 +65,11 @@ func (m *maker) trialCost(s bench.Scene) time.Duration {
 	if s.Kind == bench.Migration { // whatever runs is ended when the move is over
 		return total + s.Timing.Warmup + migrationCost
 	}
-	work := s.Timing.Warmup + s.Timing.Measure
-	for _, a := range s.Actors {
-		if a.Role != bench.Subject {
-			continue
-		}
-		w := m.Words.Workload(a.Workload)
-		if e, ok := w.(Estimator); ok {
-			work = max(work, e.Estimate(a.Params, m.setting(s.Timing, a.Shape, w)))
-		}
+	if s.Ramp != nil {
+		steps := (s.Ramp.To + s.Ramp.Step - 1) / s.Ramp.Step
+		return total + (s.Timing.Warmup+s.Timing.Measure)*time.Duration(steps)
 	}
-	return total + work
+	return total + m.undisturbed(s)
 }
 
 // estimate fills in the plan's duration and warns where it is above the limit.
@@ -88,6 +82,7 @@ func (m *maker) estimate(e *spec.Experiment) {
 			opened[a.Platform.Driver()] = true
 		}
 	}
+	total += float64(len(m.plan.Rests())) * (m.plan.Rest + bench.RestSettle).Seconds()
 	m.plan.Estimate = total + openCost.Seconds()*float64(len(opened))
 	if limit := e.MaxTime.Seconds(); limit > 0 && m.plan.Estimate > limit {
 		needed, least := "about %s are needed", LeastEstimate(m.plan)

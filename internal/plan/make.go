@@ -23,6 +23,8 @@ type Inputs struct {
 	// Skips say why the other platforms cannot.
 	Skips []bench.Skip
 	Words spec.Vocabulary
+	// Power: something measures what the machine draws, so it rests around each block.
+	Power bool
 }
 
 // Host is what a plan must know of the machine.
@@ -31,6 +33,9 @@ type Host struct {
 	Memory   bench.Bytes
 	LLC      bench.Bytes // last-level cache
 	DiskFree bench.Bytes // under the directory for scratch space; 0 is unknown
+	Pids     int         // most tasks the kernel takes; 0 is unknown
+	// Controls are what of each condition of the host can be set.
+	Controls map[string]bench.Control
 }
 
 // maxTrials bounds a plan.
@@ -53,6 +58,9 @@ func Make(e *spec.Experiment, in Inputs) (*bench.Plan, error) {
 		Seed: in.Seed, Blocks: e.Blocks, Baseline: e.Baseline.String(), Margin: e.Margin,
 		Metrics:  map[string][]bench.Metric{},
 		Warnings: slices.Clone(e.Warnings), Studies: e.Studies,
+	}
+	if in.Power {
+		m.plan.Rest = e.Rest
 	}
 	if e.Until != nil {
 		u := *e.Until
@@ -105,6 +113,7 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 		if err != nil {
 			return err
 		}
+		built.Relative = relative(&s, e)
 		if err := inject(&built, e); err != nil {
 			return err
 		}
@@ -114,9 +123,12 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 	name := caseOf(s)
 	metrics := bench.StartupMetrics
 	switch {
+	case s.Startup:
 	case s.Migrate != "":
 		metrics = bench.MigrationMetrics
-	case !s.Startup:
+	case s.Ramp != nil:
+		metrics = bench.RampMetrics
+	default:
 		a := s.Actors[0]
 		var err error
 		if metrics, err = m.Words.Workload(a.Workload).Metrics(a.Params); err != nil {
@@ -127,6 +139,9 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 		metrics = slices.Concat(metrics, bench.StoredMetrics)
 	}
 	m.plan.Metrics[name] = metrics
+	if len(metrics) == 0 && !m.Power {
+		m.findings.add(name, []string{"its program measures nothing, and no power meter is read (--power)"})
+	}
 	return nil
 }
 

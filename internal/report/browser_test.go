@@ -42,7 +42,7 @@ func TestPageInABrowser(t *testing.T) {
 		}
 		return path
 	}
-	page := renderHTML(t, synthetic(t))
+	page := renderHTML(t, withPower(synthetic(t)))
 	path := file("report.html", page)
 
 	// Frames have the width asked for; a window has a least width of its own.

@@ -32,5 +32,6 @@ func synthetic(t *testing.T) *overhead.Result {
 		{Platform: "kvm", Reason: longReason, Hint: "use a host with virtualization of its own, or qemu-tcg, which is emulated"},
 		{Platform: "firecracker", Reason: "/dev/kvm is missing"},
 	}
+	r.Relative, r.Watches = besides()
 	return r
 }

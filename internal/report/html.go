@@ -37,8 +37,12 @@ type page struct {
 	Extent  string // blocks planned, or their bounds
 	Again   []againView
 	// Balance sets the parts against the whole host, Balanced says it in a sentence.
-	Balance  []balanceView
+	Balance []balanceView
+	// Matrix sets scenes against others on the same platform; nil if none is.
+	Matrix   *relativeView
+	Hosts    []watchView
 	Balanced string
+	Power    []powerView
 }
 
 // againView is a command that measures a platform's rows again.
@@ -55,6 +59,8 @@ type caseView struct {
 	Stack    template.HTML
 	Audits   []auditView
 	Latency  []latencyView
+	Energy   []energyGroup
+	Ramp     *crowdView
 	// Launches, Waterfalls and Sources are of a start-up case.
 	Launches   []launchView
 	Waterfalls []template.HTML
@@ -86,18 +92,19 @@ var phaseNames = []string{"setup", "launch", "prepare", "warmup", "measure", "co
 func HTML(w io.Writer, r *overhead.Result) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"plural": plural, "percent": percent, "labelled": labelled, "number": number, "long": long, "breakable": breakable, "claim": claimWords, "together": bench.Together,
-		"times100": func(f float64) float64 { return 100 * f },
-		"join":     strings.Join, "phases": func() []string { return phaseNames },
+		"times100":   func(f float64) float64 { return 100 * f },
+		"watchTitle": func() string { return watchTitle }, "watchNote": func() string { return watchNote },
+		"join": strings.Join, "phases": func() []string { return phaseNames },
 		"launchPhases": func() []string { return bench.LaunchPhases }, "launchKey": keyOf,
 	}).Parse(pageText)
 	if err != nil {
 		return fmt.Errorf("report template: %w", err)
 	}
 	p := page{Result: r, Style: template.CSS(styleText), Panels: panelsOf(r.Series), Sweeps: sweepViews(r.Sweeps), Facts: r.HostFacts,
-		Minutes: fmt.Sprintf("%.1f", r.Seconds/60), Extent: blocksOf(r), UpTo: upTo(r), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts), Balance: balancesOf(r), Balanced: balanceAnswer(r)}
+		Minutes: fmt.Sprintf("%.1f", r.Seconds/60), Extent: blocksOf(r), UpTo: upTo(r), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts), Balance: balancesOf(r), Balanced: balanceAnswer(r), Matrix: relativeOf(r), Hosts: watchesOf(r), Power: powersOf(r.Power)}
 	for i, c := range r.Cases {
-		v := caseView{Case: c, ID: caseID(i, c.Name), Stop: stopOf(r, c.Name), Notes: notesOf(c.Rows), Usage: usageOf(c), Stack: stackOf(c), Audits: auditsOf(c.Rows), Latency: latenciesOf(c),
-			Launches: launchesOf(c), Waterfalls: waterfallsOf(c), Sources: sourcesOf(c)}
+		v := caseView{Case: c, ID: caseID(i, c.Name), Stop: stopOf(r, c.Name), Notes: append(notesOf(c.Rows), crowdNotes(c.Crowd)...), Ramp: crowdOf(c), Usage: usageOf(c), Stack: stackOf(c), Audits: auditsOf(c.Rows), Latency: latenciesOf(c),
+			Launches: launchesOf(c), Waterfalls: waterfallsOf(c), Sources: sourcesOf(c), Energy: energiesOf(c, r.Power)}
 		for _, m := range metricsOf(c, r.Margin) {
 			if m.Headline {
 				v.Headline = append(v.Headline, m)

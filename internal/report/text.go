@@ -26,6 +26,8 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 	if !r.Complete {
 		fmt.Fprintf(out, "NOT COMPLETE: %s%d of %d trials have no outcome yet\n", upTo(r), r.Trials.Missing, r.Trials.Planned)
 	}
+	relativeText(out, r, all)
+	watchText(out, r)
 	further := 0
 	audited := map[string]bool{} // by platform and text, what was said
 	for _, c := range r.Cases {
@@ -41,6 +43,7 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 			paragraph(out, "  ", "  ", s)
 		}
 		effectsText(out, rows)
+		fairnessText(out, rows)
 		if all {
 			testsText(out, rows)
 		}
@@ -50,14 +53,17 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 		if all {
 			auditText(out, c.Rows, audited)
 		}
+		crowdText(out, c, all)
 		launchesText(out, c, all)
 		latencyText(out, c, all)
 		usageText(out, c, all)
+		energyText(out, c, r.Power)
 	}
 	sweepsText(out, r.Sweeps)
 	if further > 0 {
 		fmt.Fprintf(out, "\n%s: --all, or --format html\n", plural(further, "further metric"))
 	}
+	powerText(out, r.Power, all)
 	balanceText(out, r, all)
 	if all {
 		clocksText(out, r.Clocks)
@@ -89,6 +95,19 @@ func effectsText(out io.Writer, rows []overhead.Row) {
 		t.row("  "+labelled(row.Platform, row.Label), value(row), fmt.Sprint(row.N), mid, bounds, effectWords(row))
 	}
 	t.write(out)
+}
+
+// fairnessText says how equal alike subjects fared.
+func fairnessText(out io.Writer, rows []overhead.Row) {
+	var said []string
+	for _, row := range rows {
+		if row.Fairness > 0 && row.Metric.Headline {
+			said = append(said, labelled(row.Platform, row.Label)+" "+decimals(row.Fairness, 3))
+		}
+	}
+	if len(said) > 0 {
+		paragraph(out, "  ", "    ", "fairness between the alike, Jain's index (1: equal): "+strings.Join(said, ", "))
+	}
 }
 
 func usageText(out io.Writer, c overhead.Case, all bool) {
@@ -159,15 +178,12 @@ func clockBounds(c overhead.ClockRow) (known, drift string) {
 
 // closing says what the tables do not.
 func closing(out io.Writer, r *overhead.Result) {
-	if len(r.Failures) > 0 {
-		fmt.Fprintf(out, "\n%s did not finish:\n", plural(len(r.Failures), "trial"))
-		for _, f := range r.Failures {
-			paragraph(out, "  ", "    ", fmt.Sprintf("%s %s, in %s: %s", f.Trial, f.Scene, f.Phase, f.Error))
-			if f.Hint != "" {
-				paragraph(out, "    ", "    ", "hint: "+f.Hint)
-			}
-		}
+	failuresText(out, "did not finish beside the neighbour", r.Unfinished)
+	what := "did not finish"
+	if len(r.Unfinished) > 0 {
+		what = "failed for other reasons"
 	}
+	failuresText(out, what, r.Failures)
 	if len(r.Skipped) > 0 {
 		fmt.Fprintln(out)
 	}
@@ -186,6 +202,20 @@ func closing(out io.Writer, r *overhead.Result) {
 	if r.SelfTest != nil {
 		fmt.Fprintln(out)
 		paragraph(out, "self-test of this program on this host: ", "  ", selfTestWords(r.SelfTest))
+	}
+}
+
+// failuresText lists trials with their reasons.
+func failuresText(out io.Writer, what string, failures []overhead.Failure) {
+	if len(failures) == 0 {
+		return
+	}
+	fmt.Fprintf(out, "\n%s %s:\n", plural(len(failures), "trial"), what)
+	for _, f := range failures {
+		paragraph(out, "  ", "    ", fmt.Sprintf("%s %s, in %s: %s", f.Trial, f.Scene, f.Phase, f.Error))
+		if f.Hint != "" {
+			paragraph(out, "    ", "    ", "hint: "+f.Hint)
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/bench"
+	"tare/internal/outercage"
 	"tare/internal/pagecache"
 	"tare/internal/trace"
 )
@@ -29,6 +30,7 @@ type actor struct {
 	addr     netip.Addr // as the others see it
 	instance bench.Instance
 	client   *agent.Client
+	cage     *outercage.Cage // around it; nil for what means no harm
 	part     bench.Part
 	main     *agent.Process
 	clock    comparison
@@ -38,9 +40,19 @@ type actor struct {
 	stored   []bench.Value // of the disk; see [bench.StoredMetrics]
 }
 
+// rests says whether the actor is idle and all its cost is in the host's own
+// counters, so that nothing needs to be asked inside: a crowd would pay for the asking.
+func (a *actor) rests() bool {
+	s := a.outcome.Scope
+	return a.Role == bench.Idle && s != nil && !s.OwnKernel && s.Inner == nil
+}
+
 // launch starts every actor, those that serve or surround the subjects first,
 // and waits until its agent has greeted.
 func (x *trial) launch(ctx context.Context) error {
+	if err := x.cages(); err != nil {
+		return err
+	}
 	for _, role := range []bench.Role{bench.Peer, bench.Idle, bench.Neighbour, bench.Subject} {
 		for _, a := range x.actors {
 			if a.Role != role {
@@ -80,7 +92,7 @@ func (x *trial) launchActor(ctx context.Context, a *actor) error {
 	a.outcome.Caveats = e.CaveatsOf(options)
 	var err error
 	a.instance, err = e.Start(ctx, bench.Launch{
-		ID: a.id, Shape: a.Shape, CPUSet: a.CPUSet, Options: options, Dir: a.dir, NetNS: a.netns,
+		ID: a.id, Shape: a.Shape, CPUSet: a.CPUSet, Options: options, Dir: a.dir, NetNS: a.netns, Cage: a.cageName(),
 	})
 	if err != nil {
 		return inUse(err)
@@ -119,10 +131,15 @@ func (x *trial) launchActor(ctx context.Context, a *actor) error {
 	return nil
 }
 
-// prepare makes every actor ready: files placed, services and neighbours
-// running, the subjects' own preparation done.
+// prepare makes every actor ready: files placed, services running, the
+// subjects' own preparation done, and then the neighbours at work.
 func (x *trial) prepare(ctx context.Context) error {
-	for _, a := range x.actors {
+	for _, a := range x.inOrder() {
+		if x.disturbs(a) {
+			if err := x.unleash(ctx); err != nil {
+				return err
+			}
+		}
 		if a.Role == bench.Subject {
 			x.takeFacts(ctx, a)
 		}
@@ -148,10 +165,16 @@ func (x *trial) prepare(ctx context.Context) error {
 				return err
 			}
 		}
-		if a.part.Service {
+		switch {
+		case a.part.Service:
 			if err := x.serve(ctx, a); err != nil {
 				return err
 			}
+			if x.disturbs(a) {
+				x.follow(a)
+			}
+		case a.Role == bench.Neighbour:
+			x.repeat(a)
 		}
 	}
 	return nil
@@ -167,8 +190,11 @@ func (x *trial) addresses(a *actor) map[string]netip.Addr {
 	served := cmp.Or(a.Serves, a.Name)
 	m := map[string]netip.Addr{}
 	for _, b := range x.actors {
-		if b.Serves == served {
+		switch {
+		case b.Serves == served:
 			m[b.Part] = b.addr
+		case b.Name == served:
+			m[bench.SubjectPart] = b.addr
 		}
 	}
 	return m

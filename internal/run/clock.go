@@ -86,6 +86,9 @@ func (x *trial) probeDuring(ctx context.Context, opened <-chan struct{}) {
 	defer tick.Stop()
 	for {
 		for _, a := range x.actors {
+			if a.rests() || a.cage != nil {
+				continue
+			}
 			_ = a.probe(ctx, duringPhase, tripsDuring) // an instance too busy to answer is known by its other bursts
 		}
 		select {
@@ -99,6 +102,9 @@ func (x *trial) probeDuring(ctx context.Context, opened <-chan struct{}) {
 // probeAfter compares every actor's clock a last time.
 func (x *trial) probeAfter(ctx context.Context) {
 	for _, a := range x.actors {
+		if a.rests() || a.cage != nil { // one that was killed cannot be asked
+			continue
+		}
 		a.clock.failed = a.probe(ctx, "collect", tripsAround)
 	}
 }
@@ -109,7 +115,13 @@ func (x *trial) settle() {
 	cpus := onlineCPUs()
 	limit := map[string]limits{"": {cpus: cpus}}
 	for _, a := range x.actors {
+		if a.cage != nil {
+			continue // it was not asked again
+		}
 		if len(a.clock.probes) == 0 {
+			if a.instance != nil && a.client != nil { // nothing is asked inside of one that rests
+				limit[a.Name] = limits{launched: a.instance.Launched(), cpus: cpus}
+			}
 			continue // it was never up
 		}
 		fit := agent.FitClock(a.clock.probes)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"tare/internal/bench"
 )
@@ -136,8 +137,8 @@ func (x *trial) rememberLogs() {
 // close ends every actor, the last started first, whatever state it is in and
 // whether or not the run has been cancelled.
 func (x *trial) close() error {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), closeDeadline,
-		fmt.Errorf("not closed after %v", closeDeadline))
+	limit := closeDeadline + time.Duration(len(x.actors)-1)*closeEach
+	ctx, cancel := context.WithTimeoutCause(context.Background(), limit, fmt.Errorf("not closed after %v", limit))
 	defer cancel()
 	x.stopSampler()
 	var errs []error
@@ -146,6 +147,12 @@ func (x *trial) close() error {
 	}
 	for i := len(x.actors) - 1; i >= 0; i-- {
 		errs = append(errs, x.actors[i].close(ctx))
+	}
+	if x.restore != nil {
+		if err := x.restore(); err != nil {
+			errs = append(errs, fmt.Errorf("put the host's conditions back: %w", err))
+		}
+		x.restore = nil
 	}
 	return errors.Join(errs...)
 }
@@ -161,6 +168,9 @@ func (a *actor) close(ctx context.Context) error {
 		if err := a.instance.Close(ctx); err != nil {
 			errs = append(errs, fmt.Errorf("close %s on %s: %w", a.Name, a.Platform, err))
 		}
+	}
+	if a.cage != nil {
+		errs = append(errs, a.cage.Close(ctx))
 	}
 	if err := os.RemoveAll(a.dir); err != nil {
 		errs = append(errs, fmt.Errorf("remove directory of %s: %w", a.Name, err))

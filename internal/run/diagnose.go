@@ -15,7 +15,7 @@ import (
 // the host and the guests know of its cause.
 func (x *trial) diagnose(ctx context.Context, err error) error {
 	for _, a := range x.actors {
-		if a.instance == nil {
+		if a.instance == nil || a.cage != nil { // what is caged is meant to run out
 			continue
 		}
 		if n := x.outOfMemory(a); n > 0 {

@@ -45,7 +45,10 @@ func (x *trial) measure(ctx context.Context) error {
 	probing, stop := context.WithCancel(ctx)
 	var probes sync.WaitGroup
 	if x.sampler != nil {
-		w.read = x.sampler.tick
+		w.read = func(at int64) {
+			x.atEdge()
+			x.sampler.tick(at)
+		}
 		probes.Go(func() { x.probeDuring(probing, w.isOpen) })
 	}
 	err := x.each(func(a *actor) error {

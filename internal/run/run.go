@@ -10,11 +10,13 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"tare/internal/bench"
 	"tare/internal/clock"
+	"tare/internal/outercage"
 	"tare/internal/trace"
 )
 
@@ -63,11 +65,22 @@ type Runner struct {
 	// with the rest, by a source of its own (meter.OpenBeside). stop, if not nil,
 	// ends them.
 	Beside func(ctx context.Context, s *bench.Scene) (processes []bench.Process, stop func(), err error)
+	// Guard keeps what means harm from the host; a scene with an outer cage
+	// cannot run without it.
+	Guard *outercage.Guard
 	// Enough says at the end of a block whether a scene needs no further ones;
 	// the trials it has left are not run then. It must depend on nothing but
 	// the outcomes stored so far, so that a resumed run hears the same. Nil: never.
 	Enough func(scene string, block int) (bool, error)
 
+	// Power are the meters of what the machine draws, read through the whole run;
+	// where there are any, the plan says how long the machine rests around a block.
+	Power []bench.PowerReader
+	// Conditions sets the host's conditions of a scene, such as a governor, and
+	// returns what puts back what was there. Nil where no scene has any.
+	Conditions func(wanted map[string]string) (restore func() error, err error)
+
+	watches []*powerWatch
 	// daemons are the processes that serve all instances of a platform, by its
 	// name, as its last instance told.
 	daemons map[string][]bench.Process
@@ -98,24 +111,38 @@ const (
 	answerDeadline = 5 * time.Second  // an agent's answer to a small question
 	listenDeadline = 10 * time.Second // a service opening its port
 	closeDeadline  = 30 * time.Second
+	closeEach      = 5 * time.Second // more for each further actor
 )
 
 // Run executes every trial that is not finished and whose scene is not enough
 // yet. It returns early when ctx is done, after closing what runs, or when an
 // outcome cannot be stored. A trial that fails is recorded and the run goes on.
 func (r *Runner) Run(ctx context.Context, finished map[string]bool) error {
+	defer r.watchPower()()
 	enough := map[string]bool{}
+	rested := map[int]bool{} // blocks before which the machine has rested
 	for i, t := range r.Plan.Trials {
 		scene := r.Plan.Scene(t.Scene)
 		if scene == nil {
 			return fmt.Errorf("plan: trial %s names scene %q, which is not in the plan: %w", t.ID, t.Scene, bench.ErrInvalid)
 		}
 		if !finished[t.ID] && !enough[scene.ID] {
+			if !rested[t.Block] {
+				rested[t.Block] = true
+				if err := r.rest(ctx, i, t.Block, 1, finished); err != nil {
+					return err
+				}
+			}
 			if err := r.carryOut(ctx, i, t, scene); err != nil {
 				return err
 			}
 		}
 		if i+1 == len(r.Plan.Trials) || r.Plan.Trials[i+1].Block != t.Block {
+			if rested[t.Block] {
+				if err := r.rest(ctx, i, t.Block, 2, finished); err != nil {
+					return err
+				}
+			}
 			if err := r.look(t.Block, enough); err != nil {
 				return err
 			}
@@ -136,12 +163,24 @@ func (r *Runner) carryOut(ctx context.Context, i int, t bench.Trial, scene *benc
 	if err != nil {
 		return fmt.Errorf("store trial %s: %w", t.ID, err)
 	}
-	r.notify(Event{Trial: t, Scene: scene, Index: i, Outcome: &x.outcome})
+	if scene.Kind != bench.Resting {
+		r.notify(Event{Trial: t, Scene: scene, Index: i, Outcome: &x.outcome})
+	}
 	if x.outcome.Status == bench.Aborted {
 		return fmt.Errorf("run stopped in trial %s: %w", t.ID, context.Cause(ctx))
 	}
 	x.cooldown(ctx)
 	return nil
+}
+
+// rest measures the machine at rest before (1) or after (2) the trials of a
+// block, where something measures power.
+func (r *Runner) rest(ctx context.Context, i, block, n int, finished map[string]bool) error {
+	t := bench.Trial{ID: bench.RestID(block, n), Block: block, Scene: bench.RestScene}
+	if len(r.Power) == 0 || r.Plan.Rest <= 0 || finished[t.ID] {
+		return nil
+	}
+	return r.carryOut(ctx, i, t, r.restScene())
 }
 
 // look asks at the end of a block which scenes need no more.
@@ -179,7 +218,9 @@ type trial struct {
 	scene    *bench.Scene
 	actors   []*actor
 	sampler  *sampler
-	stop     func() // ends what runs beside; nil if nothing does
+	beside   beside       // the neighbours at work
+	stop     func()       // ends what runs beside; nil if nothing does
+	restore  func() error // puts the host's conditions back; nil if none was set
 	outcome  bench.Outcome
 	readings []reading // before they are settled
 	samples  []bench.Sample
@@ -209,6 +250,9 @@ func (x *trial) enter(phase string) {
 	}
 	x.outcome.Phases = append(x.outcome.Phases, bench.Phase{Name: phase, Start: now, End: now})
 	x.phase = phase
+	if x.scene.Kind == bench.Resting {
+		return // it is no trial of the plan's, which is what progress counts
+	}
 	x.notify(Event{Trial: x.trial, Scene: x.scene, Index: x.index, Phase: phase})
 }
 
@@ -225,8 +269,11 @@ func (x *trial) execute(ctx context.Context) {
 		Trial: x.trial.ID, Block: x.trial.Block, Scene: x.scene.ID,
 		Started: time.Now().UTC().Format(time.RFC3339Nano), Origin: clock.Now(),
 	}
-	err := x.steps(ctx)
+	steps, cancel := context.WithCancelCause(ctx)
+	x.beside.halt = cancel
+	err := x.steps(steps)
 	failed := x.phase
+	cancel(nil)
 	if err != nil {
 		x.rememberLogs()
 		if ctx.Err() == nil {
@@ -241,23 +288,46 @@ func (x *trial) execute(ctx context.Context) {
 		err = errors.Join(err, cerr)
 	}
 	x.endPhase()
+	x.takePower()
 	x.outcome.Status = bench.Done
 	if err != nil {
 		x.outcome.Status, x.outcome.Phase = bench.Failed, failed
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			x.outcome.Status = bench.Aborted
+		case x.beside.began && errors.As(err, new(*unfinished)):
+			x.outcome.Status = bench.DidNotFinish
 		}
 		x.outcome.Error, x.outcome.Hint = err.Error(), bench.HintOf(err)
 		x.outcome.Values = nil
 	}
 	for _, a := range x.actors {
+		if x.scene.Ramp != nil && a.outcome.Actor == "" {
+			break // the ramp ended before its launch
+		}
 		x.outcome.Actors = append(x.outcome.Actors, a.outcome)
 	}
 }
 
 // steps is the procedure of a trial up to, not including, its close.
 func (x *trial) steps(ctx context.Context) error {
+	if x.scene.Kind == bench.Resting {
+		return x.restSteps(func(d time.Duration) error {
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(d):
+				return nil
+			}
+		})
+	}
 	x.enter("setup")
+	if x.Conditions != nil && len(x.scene.Conditions) > 0 {
+		var err error
+		if x.restore, err = x.Conditions(x.scene.Conditions); err != nil {
+			return fmt.Errorf("set the conditions of the host: %w", err)
+		}
+	}
 	for _, a := range x.actors {
 		if err := os.MkdirAll(a.dir, 0o755); err != nil {
 			return fmt.Errorf("make directory of %s: %w", a.Name, err)
@@ -265,6 +335,9 @@ func (x *trial) steps(ctx context.Context) error {
 	}
 	if err := x.provideCache(ctx); err != nil {
 		return err
+	}
+	if x.scene.Ramp != nil {
+		return x.ramp(ctx)
 	}
 	x.listen()
 	x.enter("launch")
@@ -278,7 +351,13 @@ func (x *trial) steps(ctx context.Context) error {
 		return x.migration(ctx)
 	}
 	x.enter("prepare")
+	if err := x.describeScopes(); err != nil {
+		return err
+	}
 	for _, a := range x.actors {
+		if a.rests() {
+			continue
+		}
 		if err := a.probe(ctx, "prepare", tripsAround); err != nil {
 			return err
 		}
@@ -293,17 +372,33 @@ func (x *trial) steps(ctx context.Context) error {
 	if err := x.prepare(ctx); err != nil {
 		return err
 	}
+	defer func() {
+		if err := x.release(); err != nil { // where the measurement did not come to its end
+			x.warn("%v", err)
+		}
+	}()
+	if slices.ContainsFunc(x.actors, func(a *actor) bool { return a.cage != nil }) {
+		if err := x.unleash(ctx); err != nil { // a subject in a cage is watched, too
+			return err
+		}
+	}
 	x.enter("warmup")
 	if err := x.warmup(ctx); err != nil {
-		return err
+		return x.subjectFailed(ctx, err)
 	}
 	if err := x.measure(ctx); err != nil {
+		return x.subjectFailed(ctx, err)
+	}
+	if err := x.release(); err != nil {
 		return err
 	}
 	x.enter("collect")
 	x.probeAfter(ctx)
 	x.stopSampler()
-	return x.collect()
+	if err := x.collect(); err != nil {
+		return x.subjectFailed(ctx, err)
+	}
+	return nil
 }
 
 // cooldown waits Z before the next trial.

@@ -82,41 +82,42 @@ func (x *trial) observe(ctx context.Context) error {
 // actor's layer and guest, and begins to sample.
 func (x *trial) startSampler(beside []bench.Process) error {
 	s := &sampler{done: make(chan struct{})}
-	add := func(actor string, rs []bench.Reader) {
-		for _, r := range rs {
-			cols := r.Columns()
-			s.readers = append(s.readers, source{r, actor, cols, make([]float64, len(cols))})
-		}
-	}
 	host, err := meter.OpenHost()
 	if err != nil {
 		return err
 	}
-	add("", host)
+	s.add("", host...)
 	if len(beside) > 0 {
 		r, err := meter.OpenBeside(beside)
 		if err != nil {
 			s.close()
 			return err
 		}
-		add("", []bench.Reader{r})
+		s.add("", r)
 	}
 	if err := x.describeScopes(); err != nil {
 		s.close()
 		return err
 	}
-	add("", x.openIdleDaemons())
+	s.add("", x.openIdleDaemons()...)
+	served := map[string]bool{} // platforms whose shared daemons are read already
 	for _, a := range x.actors {
 		favourAgent(a.outcome.Scope)
-		rs, err := meter.OpenLayer(*a.outcome.Scope, x.Lab)
+		rs, err := x.openLayer(a, served)
 		if err != nil {
 			s.close()
 			return fmt.Errorf("open meters of %s: %w", a.Name, err)
 		}
-		add(a.Name, rs)
+		s.add(a.Name, rs...)
+		if a.cage != nil {
+			continue // its agent has the harm around it: what it costs is read from outside
+		}
 		if err := s.openBeyond(a); err != nil {
 			s.close()
 			return err
+		}
+		if a.rests() {
+			continue
 		}
 		cols := a.client.Columns()
 		s.guests = append(s.guests, &guest{
@@ -124,6 +125,41 @@ func (x *trial) startSampler(beside []bench.Process) error {
 			cpu: slices.Index(cols, bench.ColObserver), spent: math.NaN(),
 		})
 	}
+	return x.begin(s)
+}
+
+// openLayer opens the meters of an actor's layer. Daemons that serve several
+// instances are read with the first; of another that rests little is read.
+func (x *trial) openLayer(a *actor, served map[string]bool) ([]bench.Reader, error) {
+	scope, driver := *a.outcome.Scope, a.Platform.Driver()
+	if served[driver] {
+		scope.Shared = nil
+	}
+	if len(scope.Shared) > 0 {
+		served[driver] = true
+	}
+	if !a.rests() || len(scope.Shared) > 0 || len(scope.Cgroups) == 0 {
+		return meter.OpenLayer(scope, x.Lab)
+	}
+	q, err := meter.OpenQuiet(scope)
+	if err != nil {
+		return nil, err
+	}
+	return []bench.Reader{q}, nil
+}
+
+// add lets readers take part from the next tick on.
+func (s *sampler) add(actor string, rs ...bench.Reader) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range rs {
+		cols := r.Columns()
+		s.readers = append(s.readers, source{r, actor, cols, make([]float64, len(cols))})
+	}
+}
+
+// begin starts the sampler's thread.
+func (x *trial) begin(s *sampler) (err error) {
 	if s.stop, err = unix.Eventfd(0, unix.EFD_CLOEXEC); err != nil {
 		s.close()
 		return fmt.Errorf("start sampler: %w", err)
@@ -220,6 +256,11 @@ func (s *sampler) loop(interval time.Duration, cpus []int) {
 // cpus. A host that allows neither samples later; the samples say how late.
 func favour(cpus []int) {
 	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -20)
+	keepOn(cpus)
+}
+
+// keepOn keeps the calling thread on cpus, if there are any.
+func keepOn(cpus []int) {
 	if len(cpus) > 0 {
 		var set unix.CPUSet
 		for _, c := range cpus {

@@ -37,6 +37,7 @@ func (x *trial) firstCommand(ctx context.Context, a *actor) error {
 // startup takes what the launches of the subjects were measured by, once they
 // are over, and puts their traces together.
 func (x *trial) startup(ctx context.Context) error {
+	x.atEdge()
 	x.enter("collect")
 	subjects := x.withRole(bench.Subject)
 	for _, a := range subjects {

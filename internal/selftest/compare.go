@@ -48,6 +48,9 @@ func headlines(p *bench.Plan, outcomes iter.Seq2[*bench.Outcome, error]) (map[st
 		if err != nil {
 			return nil, err
 		}
+		if o.Scene == bench.RestScene {
+			continue
+		}
 		scene := p.Scene(o.Scene)
 		if scene == nil {
 			return nil, fmt.Errorf("trial %s names scene %q, which is not in the plan", o.Trial, o.Scene)

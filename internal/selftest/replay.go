@@ -241,7 +241,7 @@ func seconds(p *bench.Plan, outcomes iter.Seq2[*bench.Outcome, error]) (map[stri
 		if err != nil {
 			return nil, 0, err
 		}
-		if o.Status == bench.Aborted || len(o.Phases) == 0 {
+		if o.Status == bench.Aborted || len(o.Phases) == 0 || o.Scene == bench.RestScene {
 			continue
 		}
 		last := o.Phases[len(o.Phases)-1]

@@ -7,7 +7,7 @@ import (
 	"tare/internal/bench"
 )
 
-var actorKeys = []string{"name", "role", "platform", "workload", "params", "part", "serves", "shape", "count", "load", "placement", "host"}
+var actorKeys = []string{"name", "role", "platform", "workload", "params", "part", "serves", "shape", "count", "load", "placement", "host", "cage"}
 
 var roles = []string{string(bench.Subject), string(bench.Neighbour), string(bench.Idle), string(bench.Peer)}
 
@@ -72,7 +72,11 @@ func (d *decoder) oneActor(n *node, s Scene, like Actor) (Actor, map[string]*nod
 		}
 		d.actor(work, &a)
 	case bench.Neighbour:
-		d.refuse(f, a.Role, "part", "serves")
+		if f["serves"] != nil {
+			d.fail(f["serves"].place, "a neighbour serves nobody: who serves the subject is its peer, a part of what is measured%w",
+				bench.Hint("let the neighbour be an actor of its own, without serves:"))
+		}
+		d.refuse(f, a.Role, "part")
 		if f["workload"] == nil {
 			d.fail(n.place, "a neighbour needs a workload%w", bench.Hint("for one that does nothing write role: idle"))
 		}
@@ -163,6 +167,7 @@ func (d *decoder) actor(f map[string]*node, a *Actor) {
 	d.readShape(f["shape"], &a.Shape, a.Places)
 	d.integer(f["count"], 1, maxCount, &a.Count)
 	d.placement(f["placement"], a)
+	d.cage(f["cage"], a)
 	if f["workload"] != nil {
 		d.workload(f, a)
 		d.share(f["load"], a)

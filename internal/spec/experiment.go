@@ -86,11 +86,14 @@ type Experiment struct {
 	Platforms Platforms
 	Baseline  bench.PlatformRef
 	// Blocks is the number of blocks, and of a stopping rule its max.
-	Blocks   int
-	Until    *bench.Until // nil: every block is run; the planner chooses the looks
-	Seed     *uint64      // nil: the planner's to choose
-	Margin   float64      // of equivalence, a fraction
-	MaxTime  time.Duration
+	Blocks  int
+	Until   *bench.Until // nil: every block is run; the planner chooses the looks
+	Seed    *uint64      // nil: the planner's to choose
+	Margin  float64      // of equivalence, a fraction
+	MaxTime time.Duration
+	// Rest is how long the machine's power at rest is measured before and after
+	// the trials of a block, where there is a meter.
+	Rest     time.Duration
 	Scenes   []Scene // with their factors crossed
 	Warnings []string
 	// Inject are slowdowns put on subjects on purpose.
@@ -135,14 +138,20 @@ type Scene struct {
 	Startup bool
 	// Migrate is [Live] where the subject is moved while it runs.
 	Migrate string
+	// Ramp, if set, is how the instances of the only actor come up.
+	Ramp *bench.Ramp
 	// Cache is the state of the page cache before a launch, "" as it happens to be.
 	Cache string
 	// Optional: left out, with a warning, on a host that cannot run it.
 	Optional  bool
 	Platforms Platforms
 	Timing    bench.Timing
-	Factors   []Factor
-	Actors    []Actor // the subjects first
+	// Conditions of the host, by the names of bench.ConditionNames.
+	Conditions map[string]string
+	Factors    []Factor
+	Actors     []Actor // the subjects first
+	// Relative, if set, sets the scene against another on the same platform.
+	Relative *Relative
 	// Pool is how many of the host's CPUs the scene is placed on; 0 is all.
 	Pool   int
 	Places Places
@@ -173,7 +182,9 @@ type Actor struct {
 	// Count is how many there are; 1 for an actor that serves another.
 	Count     int
 	Placement Placement
-	Places    Places
+	// Cage is the outer cage; nil where none was written. Zero limits are the planner's to choose.
+	Cage   *bench.Cage
+	Places Places
 }
 
 // Placement is which of the host's CPUs an actor's instances run on.

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -10,7 +11,7 @@ import (
 )
 
 var experimentKeys = []string{"name", "title", "question", "platforms", "baseline", "shape", "timing",
-	"blocks", "until", "seed", "margin", "max_time", "conditions", "inject", "studies", "unmetered", "scenes"}
+	"blocks", "until", "seed", "margin", "max_time", "rest", "conditions", "inject", "studies", "unmetered", "scenes"}
 
 // experiment reads the whole tree.
 func (d *decoder) experiment(n *node) *Experiment {
@@ -35,7 +36,8 @@ func (d *decoder) experiment(n *node) *Experiment {
 	d.seed(f["seed"], &e.Seed)
 	d.percent(f["margin"], &e.Margin)
 	d.duration(f["max_time"], time.Second, &e.MaxTime)
-	d.conditions(f["conditions"])
+	e.Rest = defaultRest
+	d.duration(f["rest"], 100*time.Millisecond, &e.Rest)
 	e.Baseline = d.baseline(f["baseline"], e)
 	d.inject(f["inject"], e)
 	for _, item := range d.list(f["studies"]) {
@@ -51,6 +53,7 @@ func (d *decoder) experiment(n *node) *Experiment {
 		Places:    Places{},
 	}
 	shape := defaultShape
+	d.conditions(f["conditions"], &base.Conditions, base.Places)
 	d.readTiming(f["timing"], &base.Timing, base.Places)
 	d.readShape(f["shape"], &shape, base.Places)
 
@@ -94,17 +97,33 @@ func (p Platforms) Has(ref bench.PlatformRef) bool {
 		slices.ContainsFunc(p.Named, func(r bench.PlatformRef) bool { return r.String() == ref.String() })
 }
 
-func (d *decoder) conditions(n *node) {
+// defaultRest is how long the machine rests around a block where power is measured.
+const defaultRest = 5 * time.Second
+
+// conditions reads the host's conditions over those there are already.
+func (d *decoder) conditions(n *node, into *map[string]string, places Places) {
 	if n == nil {
 		return
 	}
 	if n.kind != mapping {
-		d.fail(n.place, "conditions are written as a mapping, found %s", n.kindName())
+		d.fail(n.place, "conditions are written as a mapping, found %s%w", n.kindName(), bench.Hint("such as: conditions: {governor: performance}"))
 		return
 	}
+	*into = maps.Clone(*into)
 	for _, e := range n.entries {
-		d.fail(e.place, "condition %q cannot be set%w", e.key,
-			bench.Hint("conditions of the host are recorded with every run; none can be set yet: leave the key out"))
+		if e.value.kind != scalar {
+			d.fail(e.value.place, "condition %s is written as one word, found %s", e.key, e.value.kindName())
+			continue
+		}
+		if err := bench.CheckCondition(e.key, e.value.text); err != nil {
+			d.fail(e.place, "%w", err)
+			continue
+		}
+		if *into == nil {
+			*into = map[string]string{}
+		}
+		(*into)[e.key] = e.value.text
+		places["conditions."+e.key] = e.value.place
 	}
 }
 
@@ -139,6 +158,7 @@ func (d *decoder) scenes(root, list *node, e *Experiment, base Scene, shape benc
 			e.Scenes = append(e.Scenes, d.scene(v, e, base, shape))
 		}
 	}
+	d.checkRelatives(e.Scenes)
 }
 
 // variant is a scene with one level of each of its factors put in.
@@ -148,7 +168,7 @@ type variant struct {
 }
 
 // varied are the keys of a scene a factor may lie in.
-var varied = []string{"params", "cache", "shape", "timing", "alike", "load", "placement", "idle", "beside", "peer", "actors"}
+var varied = []string{"params", "cache", "shape", "timing", "alike", "load", "placement", "idle", "beside", "peer", "actors", "conditions", "ramp"}
 
 // cross makes a scene of every combination of its factors' levels, the last
 // factor changing fastest.

@@ -11,10 +11,10 @@ import (
 // subjectKeys are the short form's: they speak of the subject and what stands
 // beside it, and are written out as actors here. sceneKeys go with either form.
 var (
-	sceneKeys   = []string{"name", "title", "host", "platforms", "shape", "timing", "vary", "startup", "cache", "migrate", "optional", "pool", "conditions", "actors"}
+	sceneKeys   = []string{"name", "title", "host", "platforms", "shape", "timing", "vary", "startup", "cache", "migrate", "optional", "pool", "conditions", "actors", "ramp", "relative"}
 	subjectKeys = []string{"workload", "params", "alike", "load", "placement", "beside", "idle", "peer"}
 	peerKeys    = []string{"platform", "shape", "host"}
-	besideKeys  = []string{"workload", "params", "platform", "shape", "count", "load", "placement", "host"}
+	besideKeys  = []string{"workload", "params", "platform", "shape", "count", "load", "placement", "host", "cage"}
 )
 
 const maxCount = 1000 // instances of one actor
@@ -55,7 +55,7 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 	}
 	d.boolean(f["optional"], &s.Optional)
 	d.integer(f["pool"], 1, 4096, &s.Pool)
-	d.conditions(f["conditions"])
+	d.conditions(f["conditions"], &s.Conditions, s.Places)
 	d.readTiming(f["timing"], &s.Timing, s.Places)
 	if f["platforms"] != nil {
 		if d.platforms(f["platforms"], &s.Platforms) && e.Baseline.Name != "" && !s.Platforms.Has(e.Baseline) {
@@ -71,6 +71,10 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 	d.readShape(f["shape"], &like.Shape, like.Places)
 
 	var peerNode *node
+	if f["ramp"] != nil {
+		s.Actors = d.ramp(f, &s, like)
+		return s
+	}
 	if f["actors"] != nil {
 		for _, key := range subjectKeys {
 			if f[key] != nil {
@@ -83,6 +87,10 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 		peerNode = f["peer"]
 	}
 	s.Actors = append(s.Actors, d.peers(peerNode, s, peer)...)
+	for i := range s.Actors {
+		d.tame(&s.Actors[i])
+	}
+	d.relative(f["relative"], &s)
 	return s
 }
 

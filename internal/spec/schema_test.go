@@ -90,10 +90,19 @@ func TestSchemaRefuses(t *testing.T) {
 		"until without":    good + "until: 3%",
 		"until what":       good + "until: {significant: true}",
 		"margin too wide":  good + "margin: 1.5",
-		"a condition":      good + "conditions: {thp: never}",
+		"a condition":      good + "conditions: {colour: red}",
+		"no such THP":      good + "conditions: {thp: sometimes}",
+		"no frequency":     good + "conditions: {frequency: fast}",
+		"a list of them":   good + "conditions: {governor: [performance]}",
+		"too short a rest": good + "rest: 5",
 		"actors and short": "name: x\nscenes: [{name: a, workload: spin, actors: [{workload: spin}]}]",
 		"unknown role":     "name: x\nscenes: [{name: a, actors: [{role: victim}]}]",
 		"another host":     "name: x\nscenes: [{name: a, startup: true, host: far}]",
+		"ramp and more":    "name: x\nscenes: [{name: a, startup: true, ramp: {to: 5}}]",
+		"ramp to nowhere":  "name: x\nscenes: [{name: a, ramp: {step: 5}}]",
+		"ramp of one":      "name: x\nscenes: [{name: a, ramp: {to: 1}}]",
+		"ramp until 0":     "name: x\nscenes: [{name: a, ramp: {to: 5, until: {memory: 0%}}}]",
+		"ramp until what":  "name: x\nscenes: [{name: a, ramp: {to: 5, until: {cpu: 50%}}}]",
 		"two in one":       good + "platforms: [{docker: {}, lxc: {}}]",
 	} {
 		if s.Validate(asJSON(t, []byte(text))) == nil {
@@ -119,7 +128,7 @@ func TestSchemaHasEveryKey(t *testing.T) {
 	}
 	for name, keys := range map[string][]string{
 		"": experimentKeys, "scene": slices.Concat(sceneKeys, subjectKeys), "actor": actorKeys,
-		"beside": besideKeys, "peer": peerKeys, "shape": shapeKeys, "timing": timingKeys, "until": untilKeys,
+		"beside": besideKeys, "peer": peerKeys, "shape": shapeKeys, "timing": timingKeys, "until": untilKeys, "ramp": rampKeys,
 	} {
 		properties := root.Defs[name].Properties
 		if name == "" {

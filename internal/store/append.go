@@ -50,7 +50,7 @@ func (r *Run) Append(ctx context.Context, o *bench.Outcome, samples []bench.Samp
 }
 
 // final says whether a trial with the status is never run again.
-func final(s bench.Status) bool { return s == bench.Done || s == bench.Failed }
+func final(s bench.Status) bool { return s.Final() }
 
 func (r *Run) samplesPath(trial string) string {
 	return filepath.Join(r.dir, samplesDir, trial+".jsonl")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -128,7 +129,7 @@ func checkPlan(p *bench.Plan) error {
 			return fmt.Errorf("trial %s: no scene %q in the plan", t.ID, t.Scene)
 		}
 	}
-	if n := len(trialSet(p)); n != len(p.Trials) {
+	if n := len(trialSet(p)) - len(p.Rests()); n != len(p.Trials) {
 		return fmt.Errorf("plan: %d trials share the id of another", len(p.Trials)-n)
 	}
 	return nil
@@ -136,7 +137,7 @@ func checkPlan(p *bench.Plan) error {
 
 func trialSet(p *bench.Plan) map[string]bool {
 	set := make(map[string]bool, len(p.Trials))
-	for _, t := range p.Trials {
+	for _, t := range slices.Concat(p.Trials, p.Rests()) {
 		set[t.ID] = true
 	}
 	return set

@@ -1,5 +1,7 @@
 package store
 
+import "tare/internal/bench"
+
 // Format is the version of the folder's layout. A reader refuses any other.
 const Format = "tare-run/1"
 
@@ -25,6 +27,8 @@ type Header struct {
 	Set  []string `json:"set,omitempty"`
 	// ObserverCPUs are the CPUs the sampler was bound to; empty if it was not.
 	ObserverCPUs []int `json:"observer_cpus,omitempty"`
+	// Power are the meters of what the machine draws, without their secrets.
+	Power []bench.PowerSource `json:"power,omitempty"`
 }
 
 // Platform is a platform as the host offered it.

@@ -45,14 +45,14 @@ func (r *Run) parseOutcome(line []byte, o *bench.Outcome) error {
 		return err
 	}
 	switch o.Status {
-	case bench.Done, bench.Failed, bench.Aborted:
+	case bench.Done, bench.Failed, bench.DidNotFinish, bench.Aborted:
 	default:
 		return fmt.Errorf("unknown status %q", o.Status)
 	}
 	if checkName(o.Trial) != nil {
 		return fmt.Errorf("bad trial id %q", o.Trial)
 	}
-	if r.plan.Scene(o.Scene) == nil {
+	if r.plan.Scene(o.Scene) == nil && (r.plan.Rest <= 0 || o.Scene != bench.RestScene) {
 		return fmt.Errorf("scene %q is not in the plan", o.Scene)
 	}
 	return nil

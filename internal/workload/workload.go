@@ -18,10 +18,14 @@ func All() []bench.Workload {
 		sysbenchCPU{},
 		stream{},
 		fio{},
+		copyUp{},
 		netperf{},
 		rewrite{},
 		command{},
 		stress{},
+		bomb{},
+		flood{},
+		idle{},
 	}
 }
 

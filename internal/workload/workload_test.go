@@ -29,7 +29,7 @@ func setting() bench.Setting {
 		Timing: bench.Timing{Warmup: 2 * time.Second, Measure: 5 * time.Second},
 		Shape:  bench.Shape{CPUs: 2, Memory: bench.GiB, Disk: 2 * bench.GiB},
 		LLC:    32 * bench.MiB,
-		Addr:   map[string]netip.Addr{"server": netip.MustParseAddr("10.99.0.2")},
+		Addr:   map[string]netip.Addr{"server": netip.MustParseAddr("10.99.0.2"), bench.SubjectPart: netip.MustParseAddr("10.99.0.3")},
 	}
 }
 
@@ -95,8 +95,11 @@ func wantError(t *testing.T, err error, texts ...string) {
 
 // someParams are given parameters that are enough for each workload.
 func someParams(w bench.Workload) bench.Params {
-	if w.Name() == "command" {
+	switch w.Name() {
+	case "command":
 		return bench.Params{"argv": `["/bin/true"]`}
+	case "bomb":
+		return bench.Params{"kind": "fork"}
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"tare/internal/platform/docker"
 	"tare/internal/platform/firecracker"
 	"tare/internal/platform/gvisor"
+	"tare/internal/platform/incus"
 	"tare/internal/platform/libkrun"
 	"tare/internal/platform/libvirt"
 	"tare/internal/platform/lxc"
@@ -37,6 +38,7 @@ func Platforms(state string) []bench.Platform {
 		crun.New(),
 		runc.New(),
 		lxc.Platform{Boots: boots},
+		incus.New(),
 		containerd.New(),
 		podman.New(),
 		docker.New(state),

@@ -60,6 +60,10 @@ func runArgs(host, image, agent, parent, scratch, disk string, l bench.Launch) [
 		rate := disk + ":" + strconv.Itoa(s.DiskIOPS)
 		args = append(args, "--device-read-iops", rate, "--device-write-iops", rate)
 	}
+	if s.DiskBandwidth > 0 && disk != "" {
+		rate := disk + ":" + strconv.FormatInt(int64(s.DiskBandwidth), 10)
+		args = append(args, "--device-read-bps", rate, "--device-write-bps", rate)
+	}
 	args = append(args, "--runtime", l.Options["runtime"], "--network", l.Options["net"], "--mount", bind(agent, agentInside)+",readonly")
 	switch l.Options["storage"] {
 	case "volume":

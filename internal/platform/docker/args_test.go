@@ -35,6 +35,9 @@ func TestRunArgs(t *testing.T) {
 		"a disk rate": {func(l *bench.Launch) {
 			l.Shape.DiskIOPS = 475
 		}, head + " --device-read-iops /dev/vda:475 --device-write-iops /dev/vda:475 --runtime runc --network bridge" + agent + tail},
+		"a disk's bandwidth": {func(l *bench.Launch) {
+			l.Shape.DiskBandwidth = bench.MiB
+		}, head + " --device-read-bps /dev/vda:1048576 --device-write-bps /dev/vda:1048576 --runtime runc --network bridge" + agent + tail},
 		"host network, volume": {func(l *bench.Launch) {
 			l.Options = map[string]string{"net": "host", "storage": "volume", "runtime": "runsc"}
 		}, head + " --runtime runsc --network host" + agent + " --mount type=volume,target=/scratch" + tail},

@@ -39,7 +39,7 @@ type instance struct {
 func (i *instance) words() string { return filepath.Join(i.launch.Dir, "docker.log") }
 
 // group is the container's parent cgroup.
-func (i *instance) group() string { return i.engine.env.Run + "/" + i.launch.ID }
+func (i *instance) group() string { return i.launch.Group(i.engine.env.Run) }
 
 func (i *instance) scratch() string { return filepath.Join(i.launch.Dir, "scratch") }
 
@@ -60,8 +60,8 @@ func (i *instance) prepare(ctx context.Context) error {
 		return err
 	}
 	i.unenforced = append(slices.Concat(missing, i.service.unenforced), "disk size")
-	if l.Shape.DiskIOPS > 0 && i.disk == (cgroup.Disk{}) {
-		i.unenforced = append(i.unenforced, cgroup.DiskRate)
+	if i.disk == (cgroup.Disk{}) {
+		i.unenforced = append(i.unenforced, cgroup.Throttles(l.Shape)...)
 	}
 	gone := func(context.Context) error { return nil } // stopped by then
 	if err := i.undo.Register(e.env.Ledger, bench.KindProcess, l.ID, gone); err != nil {

@@ -188,7 +188,7 @@ func (e *boxes) service(at Site) (*net.UnixListener, error) {
 
 // confine makes the box's control group.
 func (e *boxes) confine(i *box, l bench.Launch) error {
-	i.group = e.cgroups.Group(e.env.Run + "/" + l.ID)
+	i.group = e.cgroups.Group(l.Group(e.env.Run))
 	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.group.Name(), i.group.End); err != nil {
 		return err
 	}

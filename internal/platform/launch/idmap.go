@@ -33,7 +33,7 @@ func MapIDs(image string, own ...string) error {
 			bench.Hint("the file system and the kernel (5.12) must know idmapped mounts"))
 	}
 	for _, dir := range own {
-		if err := giveAway(dir); err != nil {
+		if err := GiveAway(dir); err != nil {
 			return err
 		}
 	}

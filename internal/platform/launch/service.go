@@ -34,9 +34,8 @@ const unit = "[Unit]\nDescription=Tare's agent\nAfter=" + target + "\n\n[Service
 // Install makes the agent a service of the image's init system, in the
 // directory with an instance's own layer or copy of it.
 func Install(image, root string) error {
-	if _, err := os.Lstat(filepath.Join(image, Init)); err != nil {
-		return fmt.Errorf("init=systemd: the image has no init: %w: %w%w", err, bench.ErrUnavailable,
-			bench.Hint("its recipe needs the package systemd-sysv"))
+	if err := HasInit(image); err != nil {
+		return err
 	}
 	wants := filepath.Join(root, unitDir, target+".wants")
 	if err := os.MkdirAll(wants, 0o755); err != nil {
@@ -46,6 +45,15 @@ func Install(image, root string) error {
 		return err
 	}
 	return os.Symlink("/"+unitDir+"/"+unitName, filepath.Join(wants, unitName))
+}
+
+// HasInit refuses an image without an init system.
+func HasInit(image string) error {
+	if _, err := os.Lstat(filepath.Join(image, Init)); err != nil {
+		return fmt.Errorf("init=systemd: the image has no init: %w: %w%w", err, bench.ErrUnavailable,
+			bench.Hint("its recipe needs the package systemd-sysv"))
+	}
+	return nil
 }
 
 // InitArgs are the init system's. In a container systemd takes its own
@@ -58,8 +66,8 @@ func InitArgs(v2 bool) []string {
 	return []string{"SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1"}
 }
 
-// giveAway hands all in the directory to the root of a user namespace, as [MapIDs] does.
-func giveAway(root string) error {
+// GiveAway hands all in the directory to the root of a user namespace, as [MapIDs] does.
+func GiveAway(root string) error {
 	return filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			return err

@@ -102,7 +102,7 @@ func (g *engine) start(ctx context.Context, l bench.Launch, i *instance) error {
 	if err != nil {
 		return err
 	}
-	i.group = g.cgroups.Group(g.env.Run + "/" + l.ID)
+	i.group = g.cgroups.Group(l.Group(g.env.Run))
 	err = i.undo.Register(g.env.Ledger, bench.KindCgroup, i.group.Name(), func(context.Context) error { return i.group.Remove() })
 	if err != nil {
 		return err

@@ -118,8 +118,8 @@ func (c container) config(has func(controller, file string) bool) (text string, 
 	if c.v2 {
 		version = "lxc.cgroup2."
 	}
-	if c.launch.Shape.DiskIOPS > 0 && c.disk == (cgroup.Disk{}) {
-		unenforced = append(unenforced, cgroup.DiskRate)
+	if c.disk == (cgroup.Disk{}) {
+		unenforced = append(unenforced, cgroup.Throttles(c.launch.Shape)...)
 	}
 	for _, l := range limits(c.launch.Shape, c.launch.CPUSet, c.disk, c.v2) {
 		if has(l.controller, l.file) {
@@ -168,9 +168,9 @@ func limits(s bench.Shape, cpus []int, disk cgroup.Disk, v2 bool) []limit {
 		list = append(list, limit{"memory limit", "memory", "memory.limit_in_bytes", memory},
 			limit{"swap limit", "memory", "memory.memsw.limit_in_bytes", strconv.FormatInt(int64(s.Memory+s.Swap), 10)})
 	}
-	if s.DiskIOPS > 0 && disk != (cgroup.Disk{}) {
-		for _, c := range disk.Rates(s.DiskIOPS, v2) {
-			list = append(list, limit{cgroup.DiskRate, "blkio", c.File, c.Value})
+	if disk != (cgroup.Disk{}) {
+		for _, c := range disk.Throttle(s, v2) {
+			list = append(list, limit{strings.Join(cgroup.Throttles(s), ", "), "blkio", c.File, c.Value})
 		}
 	}
 	if s.Pids > 0 {

@@ -72,7 +72,7 @@ func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, err
 
 func (e *engine) instance(l bench.Launch) *instance {
 	return &instance{engine: e, container: container{
-		launch: l, image: e.image, agent: e.env.AgentPath, group: bench.CgroupRoot + "/" + e.env.Run + "/" + l.ID,
+		launch: l, image: e.image, agent: e.env.AgentPath, group: bench.CgroupRoot + "/" + l.Group(e.env.Run),
 		bridge: e.env.Lab.Bridge(), v2: e.cgroups.Mode() == "v2",
 	}}
 }

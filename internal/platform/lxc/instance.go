@@ -79,7 +79,7 @@ func (i *instance) prepare(ctx context.Context) error {
 // makeGroup makes the group in which lxc makes those of the container and of
 // its monitor.
 func (i *instance) makeGroup() error {
-	name := i.engine.env.Run + "/" + i.container.launch.ID
+	name := i.container.launch.Group(i.engine.env.Run)
 	remove := func(ctx context.Context) error { return cgroup.Remove(ctx, name) }
 	if err := i.undo.Register(i.engine.env.Ledger, bench.KindCgroup, name, remove); err != nil {
 		return err

@@ -160,7 +160,7 @@ func checkOptions(known []bench.Option, given map[string]string) error {
 
 // confine makes the control group of the launch.
 func (e *engine) confine(i *instance, l bench.Launch) error {
-	i.group = e.cgroups.Group(e.env.Run + "/" + l.ID)
+	i.group = e.cgroups.Group(l.Group(e.env.Run))
 	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.group.Name(), i.group.End); err != nil {
 		return err
 	}

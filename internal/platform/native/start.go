@@ -27,7 +27,7 @@ const takeBackWithin = 30 * time.Second
 // launch (control groups, the overlay) is preparation; the platform's own
 // start command is the execution of the agent.
 func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
-	i := &instance{launch: l, group: e.host.Group(e.env.Run + "/" + l.ID), words: filepath.Join(l.Dir, "words")}
+	i := &instance{launch: l, group: e.host.Group(l.Group(e.env.Run)), words: filepath.Join(l.Dir, "words")}
 	if err := e.start(ctx, i); err != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBackWithin)
 		defer cancel()

@@ -2,6 +2,7 @@ package nest_test
 
 import (
 	"context"
+	"os"
 	"testing"
 
 	"tare/internal/bench"
@@ -88,4 +89,13 @@ func conform(t *testing.T, inner bench.Platform, only ...string) {
 func conformWith(t *testing.T, inner bench.Platform, s nest.Setup, only ...string) {
 	t.Helper()
 	platformtest.Run(t, nest.New(inner, qemu.TCG(), s), platformtest.Options{Slow: slow, Only: only})
+}
+
+// Version 2 of the control groups is where an unprivileged user's limits hold.
+func TestConformancePodmanRootless(t *testing.T) {
+	if os.Getenv("TARE_LONG") == "" {
+		t.Skip("takes a minute or two: TARE_LONG=1 runs it, as scripts/conformance does")
+	}
+	platformtest.Run(t, nest.New(podman.New(), qemu.TCG(), setup(t)), platformtest.Options{Slow: slow, Options: map[string]string{"root": "no"},
+		Only: []string{"memory limit", "pids limit", "network"}})
 }

@@ -75,7 +75,7 @@ func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, err
 func (e *engine) instance(l bench.Launch) *instance {
 	return &instance{
 		engine: e, launch: l, addr: e.labAddr,
-		outer: e.cgroups.Group(e.env.Run + "/" + l.ID),
+		outer: e.cgroups.Group(l.Group(e.env.Run)),
 	}
 }
 

@@ -52,6 +52,11 @@ func (i *instance) prepare(ctx context.Context) error {
 			return err
 		}
 	}
+	if i.byUser() {
+		if _, err := launch.Program("newuidmap"); err != nil {
+			return fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, bench.Hint("an unprivileged user's container needs it: apt-get install uidmap"))
+		}
+	}
 	remove := func(ctx context.Context) error { return cgroup.Remove(ctx, i.outer.Name()) }
 	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.outer.Name(), remove); err != nil {
 		return err
@@ -71,7 +76,11 @@ func (i *instance) prepare(ctx context.Context) error {
 	if err := os.Mkdir(c.scratch(), 0o755); err != nil {
 		return err
 	}
-	s, unenforced := c.spec(i.controls)
+	has := i.controls
+	if i.byUser() {
+		has = i.userControls
+	}
+	s, unenforced := c.spec(has)
 	if e.Adapt != nil {
 		more, err := e.Adapt(&s, l)
 		if err != nil {
@@ -84,7 +93,13 @@ func (i *instance) prepare(ctx context.Context) error {
 		Launch: l, State: e.state, Bundle: l.Dir, Rootfs: i.bundle().rootfs(),
 		Group: bench.CgroupRoot + "/" + i.outer.Name(), NetNS: i.port.NetNS, Disk: disk.Path, Spec: s,
 	}
-	return i.bundle().write(s)
+	if err := i.bundle().write(s); err != nil {
+		return err
+	}
+	if i.byUser() {
+		i.toUser()
+	}
+	return nil
 }
 
 // inner is the name of the container's cgroup in the instance's.
@@ -126,6 +141,13 @@ func (i *instance) start() error {
 	}
 	args := e.run(i.site)
 	i.argv = append([]string{e.Program}, args...)
+	if i.byUser() {
+		if err := i.startByUser(); err != nil {
+			return err
+		}
+		i.undo.Add(i.end)
+		return nil
+	}
 	cmd := e.command(l.ID, args)
 	cmd.Dir = l.Dir // where conmon notes that memory ran out
 	if e.service.Daemon != 0 {
@@ -200,24 +222,33 @@ func (i *instance) Addr() netip.Addr           { return i.addr }
 // Scope is the container's cgroups, where the runtime has made one, and the
 // runtime's own processes.
 func (i *instance) Scope() (bench.Scope, error) {
-	group, dirs := i.container()
-	s := bench.Scope{OwnKernel: i.engine.OwnKernel, Cgroups: dirs, NetNS: i.port.NetNS}
+	s := bench.Scope{OwnKernel: i.engine.OwnKernel, NetNS: i.port.NetNS, Shared: i.engine.service.Shared}
 	if i.port.Device != "" {
 		s.NetDevs = []string{i.port.Device}
 	}
-	s.Helpers = []bench.Process{{PID: i.process.PID(), Part: cmp.Or(i.engine.Part, "runtime")}}
+	parts := i.parts
+	if i.byUser() {
+		parts = i.partsOfUser
+	}
+	var err error
+	s.Cgroups, s.Helpers, err = parts()
+	if err != nil || !i.process.Running() || len(s.Cgroups) == 0 {
+		return bench.Scope{}, errors.Join(fmt.Errorf("scope of container %s: %s is %s", i.launch.ID, i.engine.Program, i.process.State()), err)
+	}
+	return s, nil
+}
+
+// parts are where the container's cost is paid, and the processes beside it.
+func (i *instance) parts() (dirs map[string]string, helpers []bench.Process, err error) {
+	group, dirs := i.container()
+	helpers = []bench.Process{{PID: i.process.PID(), Part: cmp.Or(i.engine.Part, "runtime")}}
 	parts, err := launch.Parts(i.outer, group, i.engine.Parts)
 	if err == nil && i.engine.Watcher != "" {
 		var watcher int
 		watcher, err = parentOf(group)
 		parts = append(parts, bench.Process{PID: watcher, Part: i.engine.Watcher})
 	}
-	s.Shared = i.engine.service.Shared
-	if err != nil || !i.process.Running() || len(s.Cgroups) == 0 {
-		return bench.Scope{}, errors.Join(fmt.Errorf("scope of container %s: %s is %s", i.launch.ID, i.engine.Program, i.process.State()), err)
-	}
-	s.Helpers = append(s.Helpers, parts...)
-	return s, nil
+	return dirs, append(helpers, parts...), err
 }
 
 // parentOf returns the process outside of the group whose child is in it.

@@ -47,6 +47,8 @@ type Runtime struct {
 	// Parts are the processes it starts beside the container's, in the
 	// instance's cgroup: the part each plays, by the first word of its command line.
 	Parts map[string]string
+	// User, if not nil, is who runs it for some launches instead of root.
+	User *User
 	// OwnKernel: the container's programs run on a kernel that is not the host's.
 	OwnKernel bool
 	Caveats   []bench.Caveat
@@ -70,6 +72,10 @@ type Site struct {
 	Group  string // the cgroup to make the container's in, relative to each hierarchy
 	NetNS  string // to join; "" for the one the program is started in, or none
 	Disk   string // the device the disk limits of Spec are for
+	// Home is the home directory of the unprivileged user who runs the program, ""
+	// for root; Delegated says that this user may make control groups in Group.
+	Home      string
+	Delegated bool
 	// Spec is the bundle's specification; limits that the host lacks are not in it.
 	Spec specs.Spec
 }
@@ -131,10 +137,14 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 			return a, fmt.Errorf("%s: %w: %w%w", r.Name, err, bench.ErrUnavailable, r.Install)
 		}
 	}
+	caveats, err := r.User.caveats()
+	if err != nil {
+		return a, fmt.Errorf("%s: %w", r.Name, err)
+	}
 	if err := launch.NeedFilesystem("overlay"); err != nil {
 		return a, fmt.Errorf("%s: %w", r.Name, err)
 	}
-	a.Version, a.Programs[r.Program], a.Caveats = version, version, r.Caveats
+	a.Version, a.Programs[r.Program], a.Caveats = version, version, slices.Concat(r.Caveats, caveats)
 	for _, o := range r.Options {
 		if o.Name != optRuntime {
 			continue

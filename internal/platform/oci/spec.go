@@ -119,10 +119,10 @@ func limits(s bench.Shape, cpus []int, disk cgroup.Disk) []limit {
 			func(r *specs.LinuxResources) { r.Memory = &specs.LinuxMemory{Limit: &memory} }},
 		limit{"swap limit", "memory", "memory.memsw.limit_in_bytes", "memory.swap.max",
 			func(r *specs.LinuxResources) { r.Memory.Swap = &both }})
-	if s.DiskIOPS > 0 {
-		l := limit{what: cgroup.DiskRate, controller: "blkio", v1: "blkio.throttle.read_iops_device", v2: "io.max"}
+	for _, what := range cgroup.Throttles(s) {
+		l := limit{what: what, controller: "blkio", v1: "blkio.throttle.read_iops_device", v2: "io.max"}
 		if disk != (cgroup.Disk{}) {
-			l.set = func(r *specs.LinuxResources) { r.BlockIO = rates(disk, s.DiskIOPS) }
+			l.set = func(r *specs.LinuxResources) { r.BlockIO = throttle(disk, s) }
 		}
 		list = append(list, l)
 	}
@@ -134,12 +134,19 @@ func limits(s bench.Shape, cpus []int, disk cgroup.Disk) []limit {
 	return list
 }
 
-// rates hold reads and writes on the disk to so many per second each.
-func rates(disk cgroup.Disk, iops int) *specs.LinuxBlockIO {
-	rate := specs.LinuxThrottleDevice{Rate: uint64(iops)}
+// throttle holds reads and writes on the disk to so many operations and bytes per second each.
+func throttle(disk cgroup.Disk, s bench.Shape) *specs.LinuxBlockIO {
+	var rate specs.LinuxThrottleDevice
 	major, minor, _ := strings.Cut(disk.Number, ":")
 	rate.Major, _ = strconv.ParseInt(major, 10, 64) // the kernel's own numbers
 	rate.Minor, _ = strconv.ParseInt(minor, 10, 64)
-	list := []specs.LinuxThrottleDevice{rate}
-	return &specs.LinuxBlockIO{ThrottleReadIOPSDevice: list, ThrottleWriteIOPSDevice: list}
+	at := func(most int64) []specs.LinuxThrottleDevice {
+		if most == 0 {
+			return nil
+		}
+		rate.Rate = uint64(most)
+		return []specs.LinuxThrottleDevice{rate}
+	}
+	iops, bytes := at(int64(s.DiskIOPS)), at(int64(s.DiskBandwidth))
+	return &specs.LinuxBlockIO{ThrottleReadIOPSDevice: iops, ThrottleWriteIOPSDevice: iops, ThrottleReadBpsDevice: bytes, ThrottleWriteBpsDevice: bytes}
 }

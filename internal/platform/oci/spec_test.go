@@ -41,6 +41,8 @@ func TestResources(t *testing.T) {
 			`"cpu":{}`, []string{"cpu set", "cpu quota", "memory limit", "swap limit", "pids limit"}},
 		"a disk rate": {bench.Shape{CPUs: 1, Memory: bench.MiB, DiskIOPS: 475}, all,
 			`"memory":{"limit":1048576,"swap":1048576},"cpu":{"cpus":"0,3"},"blockIO":{"throttleReadIOPSDevice":[{"major":254,"minor":1,"rate":475}],"throttleWriteIOPSDevice":[{"major":254,"minor":1,"rate":475}]}`, nil},
+		"a disk's bandwidth": {bench.Shape{CPUs: 1, Memory: bench.MiB, DiskBandwidth: 5 * bench.MiB}, all,
+			`"memory":{"limit":1048576,"swap":1048576},"cpu":{"cpus":"0,3"},"blockIO":{"throttleReadBpsDevice":[{"major":254,"minor":1,"rate":5242880}],"throttleWriteBpsDevice":[{"major":254,"minor":1,"rate":5242880}]}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := example()

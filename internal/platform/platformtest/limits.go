@@ -158,19 +158,14 @@ func testDiskRate(t *testing.T, s *suite) {
 	}
 }
 
-// inForce reports whether a control file of the instance's group, or of the one
-// above, holds the text.
+// inForce reports whether a control file of the instance's group holds the text.
 func (s *suite) inForce(t *testing.T, b *box, controller, file, want string) bool {
 	dir := s.scope(t, b).Cgroups[controller]
 	if dir == "" {
 		return false
 	}
-	for _, d := range []string{dir, filepath.Dir(dir)} {
-		if text, err := os.ReadFile(filepath.Join(d, file)); err == nil && strings.Contains(string(text)+" ", want) {
-			return true
-		}
-	}
-	return false
+	text, err := os.ReadFile(filepath.Join(dir, file))
+	return err == nil && strings.Contains(string(text), want)
 }
 
 // testPidsLimit starts more processes than are allowed.

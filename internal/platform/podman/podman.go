@@ -5,6 +5,7 @@ package podman
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,14 +19,17 @@ func New() bench.Platform {
 	return oci.New(oci.Runtime{
 		Name:    "podman",
 		Program: "podman",
-		Summary: "Podman containers, as root, without a daemon",
+		Summary: "Podman containers, without a daemon",
 		Install: "install Podman, such as: apt-get install podman",
 		Options: []bench.Option{
+			{Name: "root", Values: []string{"yes", "no"}, Default: "yes",
+				Doc: "who runs it: root, or an unprivileged user, who cannot limit anything where control groups are of version 1"},
 			{Name: "runtime", Values: []string{"crun", "runc"}, Default: "crun", Doc: "what runs the container below conmon"},
 			{Name: "seccomp", Values: []string{"unconfined", "default"}, Default: "unconfined",
 				Doc: "the filter of system calls; default: Podman's own, with which libaio may fail"},
 		},
 		Setup:   setup,
+		User:    &oci.User{With: map[string]string{"root": "no"}, Home: home},
 		Run:     run,
 		Group:   "libpod-*",
 		Part:    "client",
@@ -33,12 +37,22 @@ func New() bench.Platform {
 	})
 }
 
+const configuration = "[containers]\ndefault_ulimits = []\n[engine]\nlock_type = \"file\"\nevents_logger = \"none\"\n"
+
 // setup keeps the user's own configuration and locks out of it. What Podman
 // notes of a container ends with the run's directory.
 func setup(_ context.Context, _ bench.Env, state string) (oci.Service, error) {
-	const engine = "[containers]\ndefault_ulimits = []\n[engine]\nlock_type = \"file\"\nevents_logger = \"none\"\n"
 	file := filepath.Join(state, "containers.conf")
-	return oci.Service{Vars: []string{"CONTAINERS_CONF=" + file}}, os.WriteFile(file, []byte(engine), 0o600)
+	return oci.Service{Vars: []string{"CONTAINERS_CONF=" + file}}, os.WriteFile(file, []byte(configuration), 0o600)
+}
+
+// home is that of the unprivileged user who is made for a launch.
+func home(dir string) error {
+	dir = filepath.Join(dir, ".config/containers")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "containers.conf"), []byte(configuration), 0o644)
 }
 
 // global are the arguments before the verb. Nothing is stored, so no driver
@@ -55,7 +69,10 @@ func global(s oci.Site) []string {
 // run has the limits of the specification that a runtime would be given.
 func run(s oci.Site) []string {
 	args := append(global(s), "run", "--interactive", "--name", s.Launch.ID, "--hostname", s.Launch.ID,
-		"--log-driver", "none", "--ulimit", "host", "--cgroup-parent", "/"+s.Group, "--network", network(s))
+		"--log-driver", "none", "--ulimit", "host", "--network", network(s))
+	if s.Home == "" || s.Delegated {
+		args = append(args, "--cgroup-parent", "/"+s.Group)
+	}
 	if s.Launch.Options["seccomp"] == "unconfined" {
 		args = append(args, "--security-opt", "seccomp=unconfined")
 	}
@@ -65,7 +82,7 @@ func run(s oci.Site) []string {
 		}
 	}
 	limits := s.Spec.Linux.Resources
-	if limits.CPU.Cpus != "" {
+	if limits.CPU.Cpus != "" && s.Home == "" { // an unprivileged user's is that of the group around it
 		args = append(args, "--cpuset-cpus", limits.CPU.Cpus)
 	}
 	if limits.CPU.Quota != nil {
@@ -78,12 +95,19 @@ func run(s oci.Site) []string {
 	}
 	if limits.Pids != nil {
 		number("--pids-limit", limits.Pids.Limit)
-	} else {
+	} else if s.Home == "" || s.Delegated {
 		args = append(args, "--pids-limit", "-1") // its own default is 2048
 	}
 	if io := limits.BlockIO; io != nil {
-		rate := s.Disk + ":" + strconv.FormatUint(io.ThrottleReadIOPSDevice[0].Rate, 10)
-		args = append(args, "--device-read-iops", rate, "--device-write-iops", rate)
+		throttle := func(unit string, rate uint64) {
+			args = append(args, "--device-read-"+unit, fmt.Sprintf("%s:%d", s.Disk, rate), "--device-write-"+unit, fmt.Sprintf("%s:%d", s.Disk, rate))
+		}
+		for _, t := range io.ThrottleReadIOPSDevice {
+			throttle("iops", t.Rate)
+		}
+		for _, t := range io.ThrottleReadBpsDevice {
+			throttle("bps", t.Rate)
+		}
 	}
 	for _, m := range s.Spec.Mounts {
 		if m.Type == "bind" {
@@ -105,6 +129,9 @@ func readOnly(options []string) string {
 func network(s oci.Site) string {
 	if s.NetNS != "" {
 		return "ns:" + s.NetNS
+	}
+	if s.Home != "" && s.Launch.Options["net"] == "veth" {
+		return "host" // the network namespace that it is started in
 	}
 	return s.Launch.Options["net"]
 }

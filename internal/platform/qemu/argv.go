@@ -16,11 +16,12 @@ type accel struct {
 	arg     string // of -accel
 	cpu     string // the CPU model the guest sees
 	hostCPU string // that of a guest that runs virtual machines itself
+	clock   bool   // the guest is given a clock of the host's
 }
 
 var (
 	// The host's own CPU, as it is.
-	accelKVM = accel{arg: "kvm", cpu: "host", hostCPU: "host"}
+	accelKVM = accel{arg: "kvm", cpu: "host", hostCPU: "host", clock: true}
 	// Everything the emulator can do but cmpxchg16b, with which one boot in seven of
 	// a Linux 6.12 guest died under QEMU 7.2: the instruction now and then leaves an
 	// address in the flags, and the kernel's allocator uses it everywhere. One thread
@@ -42,6 +43,7 @@ type machine struct {
 	kernel, initrd, root string // files on the host
 	tap, mac             string
 	vhost                bool
+	tsc                  int // kHz, for a guest that cannot find out
 	addr                 netip.Prefix
 	gateway              netip.Addr
 	host                 bench.Hosting
@@ -104,7 +106,12 @@ func (m machine) argv() []string {
 
 // boot is the kernel with its command line.
 func (m machine) boot() []string {
-	line := "quiet panic=-1 " + m.guest().Args() + m.hostArgs()
+	line := "quiet panic=-1 "
+	if m.tsc > 0 {
+		// Beside the ticks of a busy emulator, which get lost, the kernel would hold the TSC for unstable.
+		line += fmt.Sprintf("tsc=reliable tsc_early_khz=%d ", m.tsc)
+	}
+	line += m.guest().Args() + m.hostArgs()
 	if m.host.Hypervisor != "" {
 		return m.hypervisor(line)
 	}
@@ -166,7 +173,7 @@ func (m machine) network() []string {
 
 // guest is what the agent in the guest is told.
 func (m machine) guest() vm.Guest {
-	g := vm.Guest{Addr: m.addr, Gateway: m.gateway, Scratch: scratchDevice[m.options[optBus]]}
+	g := vm.Guest{Addr: m.addr, Gateway: m.gateway, Scratch: scratchDevice[m.options[optBus]], Systemd: m.options[optInit] == initSystemd}
 	if m.options[optNet] == netUser {
 		g.Addr, g.Gateway = userAddr, userGateway
 	}

@@ -106,6 +106,8 @@ func TestCommandLineVariants(t *testing.T) {
 	}{
 		{func(m *machine) { m.accel = accelTCG }, []string{"tcg,thread=multi,tb-size=256", "max,-cx16"}},
 		{func(m *machine) { m.options["machine"] = "microvm" }, []string{"microvm,acpi=on,pcie=on"}},
+		{func(m *machine) { m.tsc = 2596120 },
+			[]string{"console=ttyS0 quiet panic=-1 tsc=reliable tsc_early_khz=2596120 tare.ip=10.99.0.5/24 tare.gw=10.99.0.1 tare.scratch=/dev/vdb"}},
 		{func(m *machine) { m.options["cache"] = "writeback" },
 			[]string{"if=none,id=scratch,format=raw,file=scratch.raw,cache=writeback,aio=threads"}},
 		{func(m *machine) { m.options["disk"], m.options["cache"] = "qcow2", "directsync" },
@@ -118,6 +120,8 @@ func TestCommandLineVariants(t *testing.T) {
 			[]string{"pc", "ide-hd,drive=scratch,bus=ide.0,unit=0,serial=scratch"}},
 		{func(m *machine) { m.options["net"] = "user" }, []string{"user,id=net", "virtio-net-pci,netdev=net,romfile=,mac=02:00:00:00:00:05",
 			"console=ttyS0 quiet panic=-1 tare.ip=10.0.2.15/24 tare.gw=10.0.2.2 tare.scratch=/dev/vdb"}},
+		{func(m *machine) { m.options["init"] = "systemd" },
+			[]string{"console=ttyS0 quiet panic=-1 tare.ip=10.99.0.5/24 tare.gw=10.99.0.1 net.ifnames=0 tare.init=systemd tare.scratch=/dev/vdb"}},
 		{func(m *machine) { m.options["ksm"] = "off" }, []string{"q35,mem-merge=off"}},
 		{func(m *machine) { m.options["pages"] = "huge" },
 			[]string{"memory-backend-memfd,id=memory,hugetlb=on,size=524288K", "q35,memory-backend=memory"}},

@@ -15,6 +15,18 @@ func TestConformanceEmulated(t *testing.T) {
 	platformtest.Run(t, TCG(), platformtest.Options{Slow: slow})
 }
 
+// A full guest shares all but its boot with the minimal one, and takes several
+// times as long: one is started and reached over its network.
+func TestConformanceSystemd(t *testing.T) {
+	platformtest.Run(t, TCG(), platformtest.Options{Slow: slow, Options: map[string]string{optInit: initSystemd},
+		Only: []string{"network"}})
+}
+
+func TestConformanceEmulatedMicrovm(t *testing.T) {
+	platformtest.Run(t, TCG(), platformtest.Options{Slow: slow, Options: map[string]string{optMachine: machineMicro},
+		Only: []string{"network"}})
+}
+
 func TestConformanceKVM(t *testing.T) {
 	platformtest.Run(t, realKVM(t), platformtest.Options{})
 }

@@ -26,6 +26,7 @@ type engine struct {
 	kernel  string
 	initrd  string
 	root    string
+	tsc     func() (kHz int, err error) // of the host
 }
 
 // Close implements [bench.Engine]. Nothing is shared but files of the run.
@@ -70,6 +71,11 @@ func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (mach
 	if err := g.host.allows(l.Options, l.Shape.Memory); err != nil {
 		return machine{}, err
 	}
+	if l.Options[optInit] == initSystemd {
+		if err := vm.Boots(ctx, g.env.Image); err != nil {
+			return machine{}, err
+		}
+	}
 	i.undo.Add(i.removeFiles)
 	if err := vm.Scratch(ctx, l.Dir, l.Options[optDisk], l.Shape.Disk); err != nil {
 		return machine{}, err
@@ -89,6 +95,11 @@ func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (mach
 		return m, fmt.Errorf("address: %w", err)
 	}
 	m.mac, m.addr, m.gateway = lease.MAC, lease.Addr, lease.Gateway
+	if l.Options[optMachine] == machineMicro && !g.accel.clock {
+		if m.tsc, err = g.tsc(); err != nil {
+			return m, fmt.Errorf("machine=%s: %w", machineMicro, err)
+		}
+	}
 	err = g.plug(l, i, &m)
 	return m, err
 }
@@ -113,7 +124,7 @@ func (g *engine) plug(l bench.Launch, i *instance, m *machine) error {
 
 // confine makes the control group of the launch.
 func (g *engine) confine(l bench.Launch, i *instance) error {
-	i.group = g.cgroups.Group(g.env.Run + "/" + l.ID)
+	i.group = g.cgroups.Group(l.Group(g.env.Run))
 	err := i.undo.Register(g.env.Ledger, bench.KindCgroup, i.group.Name(),
 		func(context.Context) error { return i.group.Remove() })
 	if err != nil {

@@ -22,17 +22,17 @@ const (
 	optKSM     = "ksm"
 	optPin     = "pin"
 	optRoot    = "root"
+	optInit    = "init"
 )
 
-// options are the variant switches. Both platforms have the same but for the
-// machines that run. Disks are the scratch disk, the one under test: the root
+// options are the variant switches, the same on both platforms. Disks are the scratch disk, the one under test: the root
 // is always a virtio disk, so that variants of a disk boot alike.
-func options(machines ...string) []bench.Option {
+func options() []bench.Option {
 	option := func(name, doc string, values ...string) bench.Option {
 		return bench.Option{Name: name, Values: values, Default: values[0], Doc: doc}
 	}
 	return []bench.Option{
-		option(optMachine, "the machine: q35 is a PC with PCI Express, pc the older one; microvm (kvm only) leaves out their legacy", machines...),
+		option(optMachine, "the machine: q35 is a PC with PCI Express, pc the older one; microvm leaves out their legacy", "q35", "pc", machineMicro),
 		option(optBus, "how the scratch disk is attached", busVirtio, vm.BusSCSI, vm.BusIDE, vm.BusNVMe),
 		option(optDisk, "the format of the scratch disk's file", vm.Raw, vm.Qcow2),
 		option(optCache, "the scratch disk and the host's page cache: none and directsync go around it; writethrough and directsync make every "+
@@ -46,6 +46,8 @@ func options(machines ...string) []bench.Option {
 		option(optPin, "bind each virtual CPU to one CPU of the instance, in order", "off", "on"),
 		option(optRoot, "where writes to the root go: snapshot is a file that QEMU makes and hides, qcow2 a file over the image that a migration can take along, "+
 			"raw a copy of the whole image", rootSnapshot, vm.Qcow2, vm.Raw),
+		option(optInit, "what boots: agent is a minimal guest, in which nothing but the agent runs; systemd a full one, whose last service is the agent",
+			"agent", initSystemd),
 	}
 }
 
@@ -59,6 +61,8 @@ const (
 	pagesHuge = "huge"
 
 	rootSnapshot = "snapshot"
+	initSystemd  = "systemd"
+
 	machineMicro = "microvm"
 )
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"tare/internal/bench"
 	"tare/internal/cgroup"
@@ -26,17 +27,16 @@ type Platform struct {
 // found out is kept in the directory state.
 func KVM(state string) *Platform {
 	return &Platform{name: "kvm", summary: "virtual machine: QEMU with KVM, virtio disk and network",
-		accel: accelKVM, options: options("q35", "pc", machineMicro), trial: vm.QEMUTrial(state)}
+		accel: accelKVM, options: options(), trial: vm.QEMUTrial(state)}
 }
 
 // TCG is the same virtual machines without virtualization: every figure is
-// labelled as emulated, since it says nothing about a virtual machine's cost. It
-// has no microvm: without KVM's clock that machine has nothing to calibrate its
-// TSC against but a timer it can only poll, and on a busy host half of the boots
-// hang there.
+// labelled as emulated, since it says nothing about a virtual machine's cost. A
+// microvm is told how fast its TSC is: without KVM's clock it has nothing to measure
+// that by but a timer it can only poll, and on a busy host half of the boots hang there.
 func TCG() *Platform {
 	return &Platform{name: "qemu-tcg", summary: "virtual machine emulated by QEMU, for hosts without KVM",
-		label: "emulated (tcg)", accel: accelTCG, options: options("q35", "pc")}
+		label: "emulated (tcg)", accel: accelTCG, options: options()}
 }
 
 // Name implements [bench.Platform].
@@ -97,7 +97,7 @@ func (p *Platform) Open(ctx context.Context, e bench.Env) (bench.Engine, error) 
 	if err := p.Probe(ctx, e); err != nil {
 		return nil, err
 	}
-	g := &engine{name: p.name, accel: p.accel, options: p.options, env: e, host: "/"}
+	g := &engine{name: p.name, accel: p.accel, options: p.options, env: e, host: "/", tsc: sync.OnceValues(tscKHz)}
 	if err := g.prepare(ctx); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.name, err)
 	}

@@ -104,7 +104,7 @@ func (e *engine) start(ctx context.Context, i *instance, l bench.Launch) error {
 
 // confine makes the guest's control group.
 func (e *engine) confine(i *instance, l bench.Launch) error {
-	i.group = e.cgroups.Group(e.env.Run + "/" + l.ID)
+	i.group = e.cgroups.Group(l.Group(e.env.Run))
 	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.group.Name(), i.group.End); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"tare/internal/bench"
+	"tare/internal/platform/launch"
 )
 
 // PortName is the port the agent serves on.
@@ -46,6 +47,7 @@ type Guest struct {
 	Bus     string // of the disks, if its drivers are not loaded anyhow: one of the constants
 	Layer   string // the device of a disk for what is written to the root, if the root's is read-only
 	Restart bool   // the machine ends by a restart: it cannot be powered off
+	Systemd bool   // the image's systemd boots, and the agent is its last service
 }
 
 // Args are the words for the kernel's command line.
@@ -66,7 +68,19 @@ func (g Guest) Args() string {
 	if g.Restart {
 		args += " tare.end=restart"
 	}
+	if g.Systemd {
+		args += " net.ifnames=0 tare.init=systemd" // the network is up by then, and stays as it is
+	}
 	return args + " tare.scratch=" + g.Scratch
+}
+
+// Boots refuses the image of an instance that is to boot where it has no init system.
+func Boots(ctx context.Context, image bench.Image) error {
+	root, err := image.Root(ctx)
+	if err != nil {
+		return err
+	}
+	return launch.HasInit(root)
 }
 
 // Buses other than that of virtio disks on PCI for which the initial RAM file

@@ -163,7 +163,7 @@ func (g *engine) hosting(ctx context.Context, h bench.Hosting, i *instance, m *m
 // confine makes the control group of what xl leaves running beside the domain,
 // to be found again; it limits nothing.
 func (g *engine) confine(l bench.Launch, i *instance) error {
-	i.group = g.cgroups.Group(g.env.Run + "/" + l.ID)
+	i.group = g.cgroups.Group(l.Group(g.env.Run))
 	err := i.undo.Register(g.env.Ledger, bench.KindCgroup, i.group.Name(), func(context.Context) error { return i.group.Remove() })
 	if err != nil {
 		return err

@@ -1,0 +1,87 @@
+package bench
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestControl(t *testing.T) {
+	steps := Control{Values: []string{"800000", "1200000", "1700000"}, Least: 800_000, Most: 1_700_000}
+	free := Control{Least: 800_000, Most: 4_200_000}
+	for _, c := range []struct {
+		control Control
+		value   string
+		want    int64
+		why     string
+	}{
+		{steps, "1.2GHz", 1_200_000, ""}, {steps, "1200 MHz", 1_200_000, ""}, {steps, "min", 800_000, ""}, {steps, "max", 1_700_000, ""},
+		{steps, "75%", 1_200_000, ""}, {steps, "1%", 800_000, ""}, {free, "75%", 3_150_000, ""}, {free, "1%", 800_000, ""}, {free, "3GHz", 3_000_000, ""},
+		{steps, "1.3GHz", 0, "the nearest is 1.2GHz"}, {steps, "3GHz", 0, "0.8GHz to 1.7GHz"}, {free, "fast", 0, "not a frequency"},
+	} {
+		got, err := c.control.KHz(c.value)
+		if got != c.want || (err == nil) != (c.why == "") || err != nil && !strings.Contains(err.Error(), c.why) {
+			t.Errorf("%s: %d, %v, want %d %q", c.value, got, err, c.want, c.why)
+		}
+	}
+	words := Control{Values: []string{"performance", "powersave"}}
+	if why := words.Refuses(CondGovernor, "performance"); why != "" {
+		t.Error(why)
+	}
+	if why := words.Refuses(CondGovernor, "schedutil"); !strings.Contains(why, "performance, powersave") {
+		t.Error(why)
+	}
+	if why := (Control{Why: "no cpufreq"}).Refuses(CondGovernor, "performance"); why != "no cpufreq" {
+		t.Error(why)
+	}
+}
+
+func TestCheckCondition(t *testing.T) {
+	for _, c := range [][2]string{{"governor", "performance"}, {"frequency", "1.2GHz"}, {"frequency", "50%"}, {"thp", "never"}} {
+		if err := CheckCondition(c[0], c[1]); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, c := range [][2]string{{"governor", "Performance"}, {"governor", "a b"}, {"governor", "../x"}, {"frequency", "0GHz"}, {"frequency", "-1GHz"},
+		{"frequency", "150%"}, {"frequency", "1e3MHz"}, {"frequency", "NaNGHz"}, {"frequency", "1200"}, {"thp", "Always"}, {"turbo", "off"}} {
+		if CheckCondition(c[0], c[1]) == nil {
+			t.Errorf("%s: %s passes", c[0], c[1])
+		}
+	}
+}
+
+func FuzzParseFrequency(f *testing.F) {
+	for _, s := range []string{"1.2GHz", "800 MHz", "75%", "min", "1e9GHz", "%"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		v, err := parseFrequency(text)
+		if err == nil && !v.least && !v.most && (v.kHz < 1000 || v.kHz > 1e8) && !(v.share > 0 && v.share <= 1) {
+			t.Errorf("%q is %+v", text, v)
+		}
+	})
+}
+
+func TestParseSetting(t *testing.T) {
+	root, path, old, err := ParseSetting("/state/x/sys/kernel/mm/transparent_hugepage/enabled=madvise")
+	if err != nil || root != "/state/x" || !strings.HasPrefix(path, root+"/sys/") || old != "madvise" {
+		t.Error(root, path, old, err)
+	}
+	for _, bad := range []string{"", "/sys/kernel/mm/transparent_hugepage/enabled", "/sys/kernel/mm/transparent_hugepage/enabled=", "/sys/power/state=mem",
+		"/sys/devices/system/cpu/cpufreq/policy0/../scaling_governor=x", "/a/../sys/kernel/mm/transparent_hugepage/enabled=never",
+		"/sys/devices/system/cpu/cpufreq/policy0/scaling_governor=a\nb", "sys/kernel/mm/transparent_hugepage/enabled=never", "/etc/shadow=x"} {
+		if _, _, _, err := ParseSetting(bad); err == nil {
+			t.Errorf("%q passes", bad)
+		}
+	}
+}
+
+func FuzzParseSetting(f *testing.F) {
+	f.Add("/sys/devices/system/cpu/cpufreq/policy0/scaling_governor=powersave")
+	f.Add("/sys/kernel/mm/transparent_hugepage/enabled=always=never")
+	f.Fuzz(func(t *testing.T, name string) {
+		_, path, old, err := ParseSetting(name)
+		if err == nil && (SettingName(path, old) != name || !strings.HasPrefix(path, "/")) {
+			t.Errorf("%q is %q and %q", name, path, old)
+		}
+	})
+}

@@ -1,0 +1,253 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tare/internal/bench"
+)
+
+const (
+	policies = "sys/devices/system/cpu/cpufreq/policy*"
+	thpFile  = "sys/kernel/mm/transparent_hugepage/enabled"
+)
+
+// Controls says of every condition what of it this host lets be set. The files
+// lie below root ("/").
+func Controls(root string) map[string]bench.Control {
+	return map[string]bench.Control{
+		bench.CondGovernor:  governors(root),
+		bench.CondFrequency: frequencies(root),
+		bench.CondTHP:       hugePages(root),
+	}
+}
+
+// noCPUFreq is why nothing can be done about the frequency.
+const noCPUFreq = "this host gives no control over its CPUs' frequency (no cpufreq): it is a virtual machine, or the firmware keeps it to itself"
+
+func policyDirs(root string) []string {
+	dirs, _ := filepath.Glob(filepath.Join(root, policies)) // the pattern is well-formed
+	slices.Sort(dirs)
+	return dirs
+}
+
+// governors are those that every policy has.
+func governors(root string) bench.Control {
+	dirs := policyDirs(root)
+	if len(dirs) == 0 {
+		return bench.Control{Why: noCPUFreq}
+	}
+	var common []string
+	for i, dir := range dirs {
+		text, err := setting(filepath.Join(dir, "scaling_available_governors"))
+		if err != nil {
+			return bench.Control{Why: err.Error()}
+		}
+		names := strings.Fields(text)
+		if i == 0 {
+			common = names
+		}
+		common = slices.DeleteFunc(common, func(n string) bool { return !slices.Contains(names, n) })
+	}
+	return bench.Control{Values: common}
+}
+
+// frequencies are bounded by the narrowest policy; steps are those of the first,
+// if every policy has them.
+func frequencies(root string) bench.Control {
+	dirs := policyDirs(root)
+	if len(dirs) == 0 {
+		return bench.Control{Why: noCPUFreq}
+	}
+	c := bench.Control{}
+	for i, dir := range dirs {
+		least, err1 := kHz(filepath.Join(dir, "cpuinfo_min_freq"))
+		most, err2 := kHz(filepath.Join(dir, "cpuinfo_max_freq"))
+		if err := errors.Join(err1, err2); err != nil {
+			return bench.Control{Why: err.Error()}
+		}
+		c.Least = max(c.Least, least)
+		if i == 0 || most < c.Most {
+			c.Most = most
+		}
+		text, err := setting(filepath.Join(dir, "scaling_available_frequencies"))
+		steps := strings.Fields(text)
+		if err != nil {
+			steps = nil // the driver has no steps
+		}
+		if i == 0 {
+			c.Values = steps
+		}
+		c.Values = slices.DeleteFunc(c.Values, func(v string) bool { return !slices.Contains(steps, v) })
+	}
+	if c.Least > c.Most {
+		return bench.Control{Why: "no frequency is one that all CPUs have"}
+	}
+	return c
+}
+
+func hugePages(root string) bench.Control {
+	_, err := os.Stat(filepath.Join(root, thpFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return bench.Control{Why: "this kernel has no transparent huge pages"}
+	}
+	if err != nil {
+		return bench.Control{Why: err.Error()}
+	}
+	return bench.Control{Values: []string{"always", "madvise", "never"}}
+}
+
+// setting is what a file of the kernel's says: the word in brackets where it
+// lists all there are, or all of it.
+func setting(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	text := strings.TrimSpace(string(b))
+	if word, err := chosen(text); err == nil {
+		return word, nil
+	}
+	return text, nil
+}
+
+func kHz(path string) (int64, error) {
+	text, err := setting(path)
+	if err != nil {
+		return 0, err
+	}
+	v, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || v <= 0 {
+		return 0, fmt.Errorf("%s: %.40q is no frequency in kHz", path, text)
+	}
+	return v, nil
+}
+
+// Set gives the host the conditions, and returns what puts back what was there.
+// Each setting is registered with its old value before it is changed, so that
+// it is put back also if this process is killed. When it fails it has put back
+// what it had changed.
+func Set(root string, led bench.Ledger, wanted map[string]string) (restore func() error, err error) {
+	s := &settings{ledger: led}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.restore())
+		}
+	}()
+	controls := Controls(root)
+	for name := range wanted {
+		if !slices.Contains(bench.ConditionNames, name) {
+			return nil, fmt.Errorf("condition %q: unknown: %w", name, bench.ErrInvalid)
+		}
+	}
+	for _, name := range bench.ConditionNames {
+		value, ok := wanted[name]
+		if !ok {
+			continue
+		}
+		if why := controls[name].Refuses(name, value); why != "" {
+			return nil, fmt.Errorf("%s %s: %s: %w", name, value, why, bench.ErrUnavailable)
+		}
+		switch name {
+		case bench.CondTHP:
+			err = s.set(filepath.Join(root, thpFile), value)
+		case bench.CondGovernor:
+			for _, dir := range policyDirs(root) {
+				err = errors.Join(err, s.set(filepath.Join(dir, "scaling_governor"), value))
+			}
+		case bench.CondFrequency:
+			var f int64
+			if f, err = controls[name].KHz(value); err == nil {
+				err = s.hold(policyDirs(root), f)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s.restore, nil
+}
+
+// settings are what was changed, in order.
+type settings struct {
+	ledger  bench.Ledger
+	changed []changed
+}
+
+type changed struct{ path, old string }
+
+// set changes one file. What is as wanted already is left alone.
+func (s *settings) set(path, value string) error {
+	old, err := setting(path)
+	if err != nil {
+		return fmt.Errorf("read what was set: %w", err)
+	}
+	if old == value {
+		return nil
+	}
+	if err := s.ledger.Register(bench.KindSetting, bench.SettingName(path, old)); err != nil {
+		return err
+	}
+	s.changed = append(s.changed, changed{path, old})
+	if err := write(path, value); err != nil {
+		return err
+	}
+	if now, err := setting(path); err != nil || now != value {
+		return fmt.Errorf("set %s: wrote %s, and it is %q now%w", path, value, now, bench.Hint("something else on this host sets it, such as a power daemon, or the firmware does"))
+	}
+	return nil
+}
+
+// hold keeps every policy at one frequency: both its bounds, in the order that
+// leaves the lower one never above the other.
+func (s *settings) hold(dirs []string, f int64) error {
+	value := strconv.FormatInt(f, 10)
+	for _, dir := range dirs {
+		most, err := kHz(filepath.Join(dir, "scaling_max_freq"))
+		if err != nil {
+			return err
+		}
+		files := []string{"scaling_min_freq", "scaling_max_freq"}
+		if f > most {
+			slices.Reverse(files)
+		}
+		for _, file := range files {
+			if err := s.set(filepath.Join(dir, file), value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// restore puts everything back, the last changed first. What cannot be stays in the ledger.
+func (s *settings) restore() error {
+	var errs []error
+	for _, c := range slices.Backward(s.changed) {
+		err := write(c.path, c.old)
+		if err == nil {
+			err = s.ledger.Release(bench.KindSetting, bench.SettingName(c.path, c.old))
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	s.changed = nil
+	return errors.Join(errs...)
+}
+
+// write writes a file that is there.
+func write(path, value string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(value)
+	return errors.Join(err, f.Close())
+}

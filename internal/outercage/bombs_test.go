@@ -1,0 +1,244 @@
+package outercage
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/agent"
+	"tare/internal/bench"
+	"tare/internal/lab"
+	"tare/internal/platform/native"
+	"tare/internal/platform/platformtest"
+	"tare/internal/workload"
+)
+
+// usable is what a start may take at the 99th percentile beside any bomb.
+const usable = 1000 // ms
+
+// bombFor is how long each bomb goes on.
+const bombFor = 2 * time.Second
+
+// workWithin bounds the time it may take until it shows.
+const workWithin = 20 * time.Second
+
+// Every adversary runs natively, where no platform holds it, on every CPU of
+// the host. The host stays usable, nobody outside the cage dies, and nothing is left inside.
+func TestBombsLeaveTheHostUsable(t *testing.T) {
+	g := newGuard(t, "bombs")
+	l, err := lab.New(t.Context(), g.Run, g.Ledger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	dir, err := os.MkdirTemp("/var/tmp", "tare-bombs-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	engine, err := native.New().Open(t.Context(), bench.Env{Run: g.Run, Image: platformtest.Image(t), Lab: l, Ledger: g.Ledger,
+		Dir: dir, AgentPath: platformtest.Agent(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bombing{guard: g, lab: l, engine: engine, dir: dir}
+	for _, c := range []struct {
+		workload, kind string
+		worked         func(tasks, kills, packets int) bool
+	}{
+		{"bomb", "fork", func(tasks, _, _ int) bool { return tasks >= bombPids/2 }},
+		{"bomb", "malloc", func(_, kills, _ int) bool { return kills > 0 }},
+		{"bomb", "disk", nil},
+		{"flood", "syn", func(_, _, packets int) bool { return packets > 10_000 }},
+		{"flood", "udp", func(_, _, packets int) bool { return packets > 10_000 }},
+	} {
+		t.Run(c.workload+" "+c.kind, func(t *testing.T) { b.run(t, c.workload, c.kind, c.worked) })
+	}
+}
+
+const bombPids = 500
+
+type bombing struct {
+	guard  *Guard
+	lab    *lab.Lab
+	engine bench.Engine
+	dir    string
+	count  int
+}
+
+// box is a caged instance with its agent.
+type box struct {
+	cage   *Cage
+	client *agent.Client
+	addr   netip.Addr
+}
+
+func (b *bombing) start(t *testing.T, netns string) box {
+	t.Helper()
+	b.count++
+	id := fmt.Sprintf("%s-%d", b.guard.Run, b.count)
+	cage := newCage(t, b.guard, "cage-"+id, bench.Cage{Pids: bombPids, Memory: 384 * bench.MiB})
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		t.Fatal(err)
+	}
+	launch := bench.Launch{ID: id, Shape: bench.Shape{CPUs: 1, Memory: 256 * bench.MiB, Disk: 256 * bench.MiB},
+		Dir: b.dir + "/" + id, NetNS: netns, Cage: "cage-" + id}
+	for cpu := range 1024 {
+		if set.IsSet(cpu) {
+			launch.CPUSet = append(launch.CPUSet, cpu)
+		}
+	}
+	launch.Shape.CPUs = len(launch.CPUSet)
+	if err := os.Mkdir(launch.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	i, err := b.engine.Start(t.Context(), launch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if err := i.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	client, err := agent.Dial(t.Context(), i.Stream())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return box{cage, client, i.Addr()}
+}
+
+func (b *bombing) run(t *testing.T, name, kind string, worked func(tasks, kills, packets int) bool) {
+	w, err := workload.Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	params, err := workload.Fill(w, bench.Params{"kind": kind})
+	if err != nil {
+		t.Fatal(err)
+	}
+	witness := exec.Command("sleep", "1000")
+	if err := witness.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := witness.Process.Kill(); err != nil {
+			t.Errorf("a process outside of the cage died: %v", err)
+		}
+		_ = witness.Wait()
+	}()
+
+	main := b.start(t, "")
+	boxes := map[string]box{bench.SubjectPart: main}
+	cages := []*Cage{main.cage}
+	parts := append([]string{bench.SubjectPart}, w.Parts()...)
+	for _, part := range w.Parts() {
+		netns, _, err := b.lab.Peer(t.Context(), "peer")
+		if err != nil {
+			t.Fatal(err)
+		}
+		boxes[part] = b.start(t, netns)
+		cages = append(cages, boxes[part].cage)
+	}
+	before := b.received(t)
+	watch := watch(t, b.guard, time.Minute, cages...)
+	var checks []func()
+	for _, part := range parts {
+		steps, err := w.Steps(part, params, bench.Setting{Shape: bench.Shape{CPUs: 2, Memory: 256 * bench.MiB, Disk: 256 * bench.MiB},
+			Addr: map[string]netip.Addr{bench.SubjectPart: main.addr}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := boxes[part].client.Start(t.Context(), steps.Main, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kind != "fork" {
+			checks = append(checks, stillRuns(t, p))
+		}
+	}
+	time.Sleep(bombFor)
+	// It must have done what it is for, on a busy host a little later.
+	inside := newInside(main.cage.group)
+	for deadline := time.Now().Add(workWithin); worked != nil; time.Sleep(100 * time.Millisecond) {
+		tasks, packets := inside.look(), b.received(t)-before
+		if worked(tasks, inside.kills(), packets) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("%d tasks, %d killed, %d packets in %v: no adversary", tasks, inside.kills(), packets, workWithin)
+			break
+		}
+	}
+	for _, check := range checks {
+		check()
+	}
+	report := release(t, watch)
+	t.Logf("started a program %d times: P50 %.1f ms, P99 %.1f ms, longest %.1f ms; at most %d tasks in the cage, %d killed for want of memory",
+		len(report.Starts), report.P50, report.P99, report.Max, report.Peak, report.OOMInside)
+	switch {
+	case report.Ended != "":
+		t.Errorf("the watchdog ended it: %s", report.Ended)
+	case len(report.Starts) < 10:
+		t.Errorf("only %d starts", len(report.Starts))
+	case report.P99 > usable:
+		t.Errorf("starting a program took %.0f ms at the 99th percentile, more than %d", report.P99, usable)
+	}
+	for _, c := range cages {
+		empty(t, c)
+	}
+}
+
+// stillRuns returns what checks, later, that the program did not end of itself.
+func stillRuns(t *testing.T, p *agent.Process) func() {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan string, 1)
+	go func() {
+		if out, err := p.Wait(ctx); err == nil {
+			ended <- fmt.Sprintf("exit status %d: %s%s", out.Exit, out.Stdout, out.Stderr)
+		}
+		close(ended)
+	}()
+	return func() {
+		cancel()
+		if how := <-ended; how != "" {
+			t.Errorf("the adversary ended: %s", strings.TrimSpace(how))
+		}
+	}
+}
+
+// received is how many packets have come over the wire from the peer, if there is one.
+func (b *bombing) received(t *testing.T) int {
+	t.Helper()
+	n := 0
+	err := b.lab.Do(func() error {
+		text, err := os.ReadFile("/proc/thread-self/net/dev")
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(text)) {
+			if f := strings.Fields(strings.Replace(line, ":", ": ", 1)); len(f) > 2 && f[0] == "wire0:" {
+				_, err = fmt.Sscan(f[2], &n)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

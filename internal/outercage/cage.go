@@ -1,0 +1,73 @@
+// Package outercage keeps the host usable beside a workload that means harm:
+// a control group of Tare's own around the instance, whatever its platform
+// enforces, and a watchdog in a process of its own that times how long the host
+// takes to start a program and kills the cages when it suffers, when their time
+// is over or when Tare itself dies.
+package outercage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tare/internal/bench"
+	"tare/internal/cgroup"
+)
+
+// Guard makes cages and watchdogs for one run.
+type Guard struct {
+	Run    string // the run's id, under which the groups lie
+	Ledger bench.Ledger
+	// Watchdog is the command line that becomes [Watchdog]: this program's own, as a rule.
+	Watchdog []string
+	Rules    Rules
+}
+
+// Cage is one outer cage.
+type Cage struct {
+	group  *cgroup.Group
+	ledger bench.Ledger
+}
+
+// Cage makes a cage of the name, [a-z0-9-]+. A host that cannot bound tasks and
+// memory can hold none; the error then wraps [bench.ErrUnavailable].
+func (g *Guard) Cage(name string, l bench.Cage) (*Cage, error) {
+	host, err := cgroup.Detect()
+	if err != nil {
+		return nil, fmt.Errorf("make cage %s: %w", name, err)
+	}
+	c := &Cage{group: host.Group(g.Run + "/" + name), ledger: g.Ledger}
+	if err := g.Ledger.Register(bench.KindCgroup, c.group.Name()); err != nil {
+		return nil, fmt.Errorf("make cage %s: %w", name, err)
+	}
+	_, missing, err := host.Create(c.group.Name(), cgroup.Limits{Pids: l.Pids, Memory: l.Memory})
+	if err == nil && len(missing) > 0 {
+		err = fmt.Errorf("this host has no control group for: %v: %w%w", missing, bench.ErrUnavailable,
+			bench.Hint("what means harm runs only where tasks and memory can be bounded: enable the pids and memory controllers, or leave the scene out"))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make cage %s: %w", name, errors.Join(err, c.Close(context.Background())))
+	}
+	return c, nil
+}
+
+// Name is that of the cage's group, relative to [bench.CgroupRoot].
+func (c *Cage) Name() string { return c.group.Name() }
+
+// Kill ends everything inside, at once where the kernel can, and else forks first.
+func (c *Cage) Kill(ctx context.Context) error { return c.group.Kill(ctx) }
+
+// Close kills what is left inside and removes the cage.
+func (c *Cage) Close(ctx context.Context) error {
+	err := c.group.Kill(ctx)
+	if err == nil {
+		err = c.group.Remove()
+	}
+	if err == nil {
+		err = c.ledger.Release(bench.KindCgroup, c.group.Name())
+	}
+	if err != nil {
+		return fmt.Errorf("close cage: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package outercage
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"tare/internal/bench"
+)
+
+// Watch is a watchdog at work.
+type Watch struct {
+	cmd    *exec.Cmd
+	orders io.WriteCloser
+	cages  []*Cage
+	ended  chan string // one word when the watchdog has killed the cages of its own accord
+	last   chan said   // its report, or why there is none
+}
+
+type said struct {
+	report bench.Watch
+	err    error
+}
+
+// readyWithin bounds the start of a watchdog.
+const readyWithin = 10 * time.Second
+
+// Watch starts a watchdog over the cages, which it kills after the time. It is
+// at work when Watch returns.
+func (g *Guard) Watch(ctx context.Context, cages []*Cage, after time.Duration) (*Watch, error) {
+	o := order{Rules: g.Rules, Time: after}
+	for _, c := range cages {
+		o.Cages = append(o.Cages, c.Name())
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		return nil, fmt.Errorf("start watchdog: %w", err)
+	}
+	// Not tied to ctx: it must outlive what it watches.
+	w := &Watch{cmd: exec.Command(g.Watchdog[0], g.Watchdog[1:]...), cages: cages, ended: make(chan string, 1), last: make(chan said, 1)}
+	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is not for it
+	var complaint strings.Builder
+	w.cmd.Stderr = &complaint
+	if w.orders, err = w.cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("start watchdog: %w", err)
+	}
+	out, err := w.cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start watchdog: %w", err)
+	}
+	if err := w.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start watchdog: %w", err)
+	}
+	ready := make(chan struct{})
+	go w.listen(out, ready, &complaint)
+	_, err = w.orders.Write(append(text, '\n'))
+	timer := time.NewTimer(readyWithin)
+	defer timer.Stop()
+	if err == nil {
+		select {
+		case <-ready:
+			return w, nil
+		case s := <-w.last:
+			err = s.err
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		case <-timer.C:
+			err = fmt.Errorf("not ready after %v", readyWithin)
+		}
+	}
+	w.orders.Close()
+	_ = w.cmd.Process.Kill()
+	return nil, fmt.Errorf("start watchdog: %w", err)
+}
+
+// listen reads what the watchdog says until it ends.
+func (w *Watch) listen(out io.Reader, ready chan<- struct{}, complaint *strings.Builder) {
+	lines := json.NewDecoder(bufio.NewReader(out))
+	var last said
+	reported := false
+	for {
+		var s word
+		if err := lines.Decode(&s); err != nil {
+			break
+		}
+		switch {
+		case s.Ready:
+			close(ready)
+		case s.Report != nil:
+			reported = true
+			last.report = *s.Report
+			if s.Error != "" {
+				last.err = errors.New(s.Error)
+			}
+		case s.Ended != "":
+			w.ended <- s.Ended
+		case s.Overdue:
+			w.ended <- ""
+		}
+	}
+	err := w.cmd.Wait()
+	if !reported {
+		last.err = fmt.Errorf("the watchdog ended without a report: %w: %s", errors.Join(err, io.ErrUnexpectedEOF), strings.TrimSpace(complaint.String()))
+	}
+	w.last <- last
+}
+
+// Ended receives when the watchdog has killed the cages of its own accord: why
+// the host suffered, or "" when their time was over.
+func (w *Watch) Ended() <-chan string { return w.ended }
+
+// Release has the cages killed, if they are not yet, and returns how the host fared.
+func (w *Watch) Release(ctx context.Context) (bench.Watch, error) {
+	_ = w.orders.Close() // which is the word to stop; a watchdog that is gone already is found out below
+	select {
+	case s := <-w.last:
+		if s.err != nil {
+			// The cages must not outlive their watchdog.
+			return s.report, errors.Join(fmt.Errorf("watchdog: %w", s.err), w.killAll(ctx))
+		}
+		return s.report, nil
+	case <-ctx.Done():
+		_ = w.cmd.Process.Kill()
+		return bench.Watch{}, errors.Join(fmt.Errorf("watchdog: no report: %w", context.Cause(ctx)), w.killAll(context.WithoutCancel(ctx)))
+	}
+}
+
+func (w *Watch) killAll(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, killWithin)
+	defer cancel()
+	var errs []error
+	for _, c := range w.cages {
+		errs = append(errs, c.Kill(ctx))
+	}
+	return errors.Join(errs...)
+}

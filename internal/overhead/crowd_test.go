@@ -1,0 +1,154 @@
+package overhead
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"tare/internal/bench"
+	"tare/internal/host"
+	"tare/internal/store"
+)
+
+// rampAt is a ramp to four and eight of a platform whose instances take each MiB beside 10 MiB that are there anyway.
+func rampAt(each float64, limit bench.Limit) *bench.Crowd {
+	c := &bench.Crowd{Limit: limit, Why: "so it was", Instances: 8}
+	for _, n := range []int{4, 8} {
+		mib := func(v float64) float64 { return v * float64(bench.MiB) }
+		cpu, all, own := 0.01*float64(n), 0.01*float64(n)+0.205, 0.001+0.0005*float64(n)
+		c.Steps = append(c.Steps, bench.CrowdStep{Instances: n, Start: int64(n) * 1e9, End: int64(n)*1e9 + 1e9, CPU: &cpu, HostCPU: &all, Observer: &own,
+			Memory: map[string]float64{bench.CrowdPSS: mib(10 + each*float64(n)), bench.CrowdUsed: mib(-each * float64(n))}})
+	}
+	return c
+}
+
+// crowds stores a run of ramps: for each platform what one instance takes in each block; NaN is a failed one.
+func crowds(t *testing.T, each map[string][]float64) *Result {
+	t.Helper()
+	p := &bench.Plan{Experiment: "e", Blocks: 3, Baseline: "native", Margin: 0.03, Metrics: map[string][]bench.Metric{"crowd": bench.RampMetrics}}
+	for _, name := range []string{"native", "docker"} {
+		ref := bench.PlatformRef{Name: name}
+		s := bench.Scene{ID: "crowd/" + name, Case: "crowd", Title: "A crowd", Kind: bench.Ramped, Platform: ref, Ramp: &bench.Ramp{To: 8, Step: 4}}
+		for i := range 8 {
+			s.Actors = append(s.Actors, bench.Actor{Name: fmt.Sprintf("subject-%d", i+1), Role: bench.Subject, Platform: ref, CPUSet: []int{i % 2}})
+		}
+		p.Scenes = append(p.Scenes, s)
+		for b := range 3 {
+			p.Trials = append(p.Trials, bench.Trial{ID: fmt.Sprintf("b%d-%s", b+1, name), Block: b + 1, Scene: s.ID})
+		}
+	}
+	w, err := store.Create(t.TempDir(), store.Header{}, nil, p, &host.Facts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for _, trial := range p.Trials {
+		s := p.Scene(trial.Scene)
+		mib := each[s.Platform.Name][trial.Block-1]
+		o := &bench.Outcome{Trial: trial.ID, Block: trial.Block, Scene: trial.Scene, Status: bench.Done, Window: [2]int64{8e9, 9e9},
+			Crowd: rampAt(mib, bench.LimitCount), Values: []bench.Value{{Metric: "memory_pss", Value: mib}}}
+		if trial.Block == 3 {
+			o.Crowd.Limit = bench.LimitMemory
+		}
+		for i, a := range s.Actors {
+			o.Actors = append(o.Actors, bench.ActorOutcome{Actor: a.Name, Role: a.Role, Platform: a.Platform, Version: "1", Unenforced: []string{"disk size"},
+				Scope: &bench.Scope{}, Values: []bench.Value{{Metric: "ready", Value: 1}, {Metric: "first_command", Value: 100 + 2*float64(i+1)}}})
+		}
+		if math.IsNaN(mib) {
+			o.Status, o.Crowd, o.Values = bench.Failed, nil, nil
+		}
+		if err := w.Append(context.Background(), o, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := Analyze(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestCrowdIsASlopeWithAnInterval(t *testing.T) {
+	r := crowds(t, map[string][]float64{"native": {1, 1.1, 0.9}, "docker": {5, 6, 7}})
+	c := r.Cases[0]
+	if len(c.Crowd) != 2 || len(c.Usage) != 0 || c.Resource != "density" {
+		t.Fatalf("%d rows, %d usages, %s", len(c.Crowd), len(c.Usage), c.Resource)
+	}
+	d := c.Crowd[1]
+	if len(d.Memory) != 2 || d.Memory[0].Of != bench.CrowdPSS || d.Memory[1].Of != bench.CrowdUsed {
+		t.Fatalf("%+v", d.Memory)
+	}
+	pss := d.Memory[0]
+	approx(t, "slope", pss.PerInstance, 6)
+	approx(t, "at 0", pss.At0, 10)
+	// Student's t of three values with standard deviation 1: 4.3027 / sqrt(3).
+	if !pss.HasInterval() || math.Abs(pss.Low-(6-2.48414)) > 1e-4 || math.Abs(pss.High-(6+2.48414)) > 1e-4 {
+		t.Errorf("%+v", pss)
+	}
+	approx(t, "host", d.Memory[1].PerInstance, -6)
+	approx(t, "start", d.Start.PerInstance, 2)
+	approx(t, "start at 0", d.Start.At0, 100)
+	approx(t, "cpu", d.CPU.PerInstance, 0.01)
+	approx(t, "observer", d.Observer.PerInstance, 0.0005)
+	if len(d.Ramps) != 3 || len(d.Ramps[0].Starts) != 8 || d.Ramps[2].Crowd.Limit != bench.LimitMemory {
+		t.Errorf("%+v", d.Ramps)
+	}
+	row := c.Rows[1] // the headline of docker
+	if row.Effect == nil || math.Abs(row.Effect.Ratio-5.966) > 0.01 {
+		t.Errorf("%+v", row.Effect)
+	}
+	if n := strings.Count(strings.Join(row.Warnings, "\n"), "not enforced"); n != 1 {
+		t.Errorf("what no instance enforces is said %d times", n)
+	}
+	if len(r.Layout) != 2 || fmt.Sprint(r.Layout[1].CPUSet) != "[0 1]" || r.Layout[1].Actor != "up to 8 instances" {
+		t.Errorf("layout %+v", r.Layout)
+	}
+}
+
+// Failed ramps are left out; below three there is no interval, and the reason is given.
+func TestCrowdWithoutInterval(t *testing.T) {
+	nan := math.NaN()
+	c := crowds(t, map[string][]float64{"native": {1, 1.1, nan}, "docker": {nan, nan, nan}}).Cases[0]
+	if len(c.Crowd) != 1 || c.Crowd[0].Platform != "native" {
+		t.Fatalf("%+v", c.Crowd)
+	}
+	s := c.Crowd[0].Memory[0]
+	if s.HasInterval() || s.Low != 0 || s.High != 0 || !strings.Contains(s.Why, "only 2 blocks") || math.Abs(s.PerInstance-1.05) > 1e-9 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestCrowdLoadIsOfTheOthers(t *testing.T) {
+	c := rampAt(1, bench.LimitCount)
+	if l := crowdLoad(c); l == nil || math.Abs(*l-0.201) > 1e-9 {
+		t.Errorf("load %v", l)
+	}
+	c.Steps[1].HostCPU = nil
+	if l := crowdLoad(c); l != nil {
+		t.Errorf("load %v of a host that does not tell", *l)
+	}
+}
+
+// Idle instances that are read as a crowd are among the others, and what
+// they do not tell hides nothing of the rest.
+func TestShareBesideIdleInstances(t *testing.T) {
+	idle := func(name string) (bench.ActorOutcome, []bench.Sample) {
+		a := subject(name, &bench.Scope{Cgroups: map[string]string{"cpuacct": "x"}, Helpers: process("shim")})
+		a.Role = bench.Idle
+		return a, counters(bench.Layer, name, "quiet", map[string]float64{bench.ColCPUBusy: 0.05, bench.ColMemCharged: 2e6, bench.ColMemRSS: 20e6}, every...)
+	}
+	one, first := idle("idle")
+	two, second := idle("idle-2")
+	alone := shareOf([]bench.ActorOutcome{subject("subject", &bench.Scope{})}, hostAt(1.3), cgroupAt("subject", 0.9))
+	s := shareOf([]bench.ActorOutcome{subject("subject", &bench.Scope{}), one, two}, hostAt(1.3), cgroupAt("subject", 0.9), first, second)
+	approx(t, "idle", s.others[bench.Idle], 0.1)
+	approx(t, "rest memory", s.is[fRestMem], alone.is[fRestMem]-44e6)
+	for _, field := range []string{fGuestCPU, fLayerCPU, fGuestMem, fLayerMem, fDiskRead, fGuestDiskRead, fRestDiskRead, fBusyCPU} {
+		v, ok := s.is[field]
+		if want, known := alone.is[field]; ok != known || v != want {
+			t.Errorf("%s is %v (known %v), without the idle ones %v (%v)", field, v, ok, want, known)
+		}
+	}
+}

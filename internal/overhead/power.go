@@ -1,0 +1,225 @@
+package overhead
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"tare/internal/bench"
+)
+
+// power says of every meter what it told of the run as a whole.
+func (s *study) power(p *powers, observed *observed) {
+	for _, src := range s.run.Header().Power {
+		w := Power{Meter: src.Name, Of: src.Of, Part: src.Part, Modelled: src.Modelled, StepW: src.StepW, StepJ: src.StepJ, Update: src.Update}
+		var rest []float64
+		for block := 1; block <= s.plan.Blocks; block++ {
+			if r, ok := p.rests[src.Name][block]; ok {
+				w.Rests = append(w.Rests, r)
+				rest = append(rest, r.Watts)
+			}
+		}
+		if w.Rest = meanOf(rest); w.Rest == nil {
+			w.Notes = append(w.Notes, "the power at rest is not known, so nothing is given above it")
+		}
+		if src.Part {
+			w.Notes = append(w.Notes, "this is a part of the machine: fans, disks, power supply and the rest are not in it")
+		}
+		if busy := restless(p.busy); busy > quietRest {
+			w.Notes = append(w.Notes, fmt.Sprintf("the machine was not at rest when it should have been: other work kept up to %.2f cores busy", busy))
+		}
+		if src.StepW == 0 && src.StepJ == 0 {
+			w.Notes = append(w.Notes, "the meter's steps are not known, so intervals do not hold them")
+		}
+		if !src.Modelled {
+			w.Fit = s.powerFit(src.Name, p, observed)
+		}
+		if w.Rest != nil {
+			w.Shares = s.powerShares(src.Name)
+			w.Curves = s.powerCurves(src.Name, *w.Rest, p)
+			w.Curves = slices.DeleteFunc(w.Curves, func(c PowerCurve) bool {
+				spread := c.Points[len(c.Points)-1].Cores - c.Points[0].Cores
+				if spread < leastSpread {
+					w.Notes = append(w.Notes, fmt.Sprintf("the loads of %s on %s differ by %.2f busy cores only: no curve is drawn", c.Name, c.Platform, spread))
+				}
+				return spread < leastSpread
+			})
+		}
+		s.result.Power = append(s.result.Power, w)
+	}
+}
+
+// restless is the most cores that were busy in a stretch of rest.
+func restless(busy map[string]float64) float64 {
+	most := 0.0
+	for _, b := range busy {
+		most = max(most, b)
+	}
+	return most
+}
+
+// leastSpread is by how many cores the loads must differ at least for a line
+// through them to mean something.
+const leastSpread = 0.25
+
+// leastExplained is the share of the scatter of power that the line must explain.
+const leastExplained = 0.8
+
+// powerFit is the least-squares line through power over the host's busy cores.
+func (s *study) powerFit(meter string, p *powers, observed *observed) *PowerFit {
+	var x, y []float64
+	for _, t := range s.plan.Trials {
+		d, ok := p.drawn[t.ID][meter]
+		share := observed.trials[t.ID]
+		if !ok || d.why != "" || share == nil {
+			continue
+		}
+		if busy, known := share.is[fBusyCPU]; known {
+			x, y = append(x, busy), append(y, d.watts)
+		}
+	}
+	for _, r := range s.plan.Rests() {
+		rest, ok := p.rests[meter][r.Block]
+		busy, known := p.busy[r.ID]
+		watts := rest.Before
+		if r.ID == bench.RestID(r.Block, 2) {
+			watts = rest.After
+		}
+		if ok && known && watts != nil {
+			x, y = append(x, busy), append(y, *watts)
+		}
+	}
+	return fitLine(x, y)
+}
+
+func fitLine(x, y []float64) *PowerFit {
+	n := float64(len(x))
+	if len(x) < 6 || slices.Max(x)-slices.Min(x) < leastSpread {
+		return nil
+	}
+	mx, my := *meanOf(x), *meanOf(y)
+	var sxx, sxy, syy float64
+	for i := range x {
+		sxx += (x[i] - mx) * (x[i] - mx)
+		sxy += (x[i] - mx) * (y[i] - my)
+		syy += (y[i] - my) * (y[i] - my)
+	}
+	if sxy <= 0 || sxy*sxy < leastExplained*sxx*syy {
+		return nil
+	}
+	f := &PowerFit{Core: sxy / sxx, Points: len(x)}
+	f.Rest = my - f.Core*mx
+	var ss float64
+	for i := range x {
+		d := y[i] - f.Rest - f.Core*x[i]
+		ss += d * d
+	}
+	f.Residual = math.Sqrt(ss / n)
+	return f
+}
+
+// powerShares finds, for each resource, the case of the baseline that adds the most.
+func (s *study) powerShares(meter string) []PowerShare {
+	var shares []PowerShare
+	for _, resource := range []string{"cpu", "memory", "disk", "network"} {
+		var most *PowerShare
+		for _, c := range s.result.Cases {
+			if c.Resource != resource {
+				continue
+			}
+			for _, e := range c.Energy {
+				if e.Meter != meter || !e.Baseline || e.NetWatts == nil || e.N == 0 || e.Watts <= 0 {
+					continue
+				}
+				if most == nil || *e.NetWatts > most.Net {
+					most = &PowerShare{resource, c.Name, *e.NetWatts, e.NetBound, *e.NetWatts / e.Watts}
+				}
+			}
+		}
+		if most != nil {
+			shares = append(shares, *most)
+		}
+	}
+	return shares
+}
+
+// powerCurves are made of the cases of one scene that differ in their factors'
+// levels, from three loads on.
+func (s *study) powerCurves(meter string, rest float64, p *powers) []PowerCurve {
+	var curves []PowerCurve
+	at := map[[2]string]int{}
+	for _, c := range s.result.Cases {
+		if c.Kind == bench.Startup || len(c.Factors) == 0 {
+			continue
+		}
+		name, _, _ := strings.Cut(c.Name, "[")
+		for _, e := range c.Energy {
+			u := usageFor(&c, e.Platform)
+			if e.Meter != meter || e.N == 0 || u == nil || !u.Has(fBusyCPU) {
+				continue
+			}
+			key := [2]string{name, e.Platform}
+			if _, ok := at[key]; !ok {
+				at[key] = len(curves)
+				curves = append(curves, PowerCurve{Name: name, Platform: e.Platform})
+			}
+			k := &curves[at[key]]
+			k.Points = append(k.Points, PowerPoint{Case: c.Name, Cores: u.BusyCPU, Watts: e.Watts})
+		}
+	}
+	var idle []float64
+	for _, busy := range p.busy {
+		idle = append(idle, busy)
+	}
+	atRest := PowerPoint{Watts: rest}
+	if m := meanOf(idle); m != nil {
+		atRest.Cores = *m
+	}
+	curves = slices.DeleteFunc(curves, func(c PowerCurve) bool { return len(c.Points) < 3 })
+	for i := range curves {
+		curves[i].Points = append([]PowerPoint{atRest}, curves[i].Points...)
+		curves[i].scale(rest)
+	}
+	return curves
+}
+
+func usageFor(c *Case, platform string) *Usage {
+	i := slices.IndexFunc(c.Usage, func(u Usage) bool { return u.Platform == platform })
+	if i < 0 {
+		return nil
+	}
+	return &c.Usage[i]
+}
+
+// scale sets every point against the highest, and finds the area below them.
+func (c *PowerCurve) scale(rest float64) {
+	slices.SortStableFunc(c.Points, func(a, b PowerPoint) int { return cmp.Compare(a.Cores, b.Cores) })
+	peak, most := 0.0, 0.0
+	for _, p := range c.Points {
+		peak, most = max(peak, p.Watts), max(most, p.Cores)
+	}
+	for i := range c.Points {
+		p := &c.Points[i]
+		if peak > 0 {
+			p.OfPeak = p.Watts / peak
+		}
+		if peak > rest {
+			p.OfDynamic = (p.Watts - rest) / (peak - rest)
+		}
+	}
+	if most <= 0 {
+		return
+	}
+	// From no load to the lowest the power is taken to be that of the lowest.
+	area := c.Points[0].OfPeak * c.Points[0].Cores / most
+	for i := 1; i < len(c.Points); i++ {
+		a, b := c.Points[i-1], c.Points[i]
+		area += (a.OfPeak + b.OfPeak) / 2 * (b.Cores - a.Cores) / most
+	}
+	c.Proportionality = 2 - 2*area
+}
+
+// ModelName is how a host without a meter would be told of the line.
+func (f PowerFit) ModelName() string { return fmt.Sprintf("model:idle=%.4g,core=%.3g", f.Rest, f.Core) }

@@ -1,0 +1,124 @@
+package plan
+
+import (
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/spec"
+)
+
+// What a cage holds where nothing is written, and what the host keeps at least.
+const (
+	// cagePids is enough for a fork bomb to hurt and few enough to be killed within a second.
+	cagePids = 1000
+	// hostPids: the cages of a scene get at most this share of the host's tasks.
+	hostPids = 4
+	// hostMemory: at least this share of the host's memory belongs to nobody in the scene.
+	hostMemory = 8
+	// cageRoom is what a monitor, a runtime or a shim needs beside its instance's memory.
+	cageRoom = 256 * bench.MiB
+	// nestedRoom is what an outer guest needs beyond that.
+	nestedRoom = 3 * bench.GiB
+	// cageTime is added to twice the time that the scene takes undisturbed.
+	cageTime = 15 * time.Second
+)
+
+// caged reports whether the actor runs inside an outer cage.
+func (m *maker) caged(a spec.Actor) bool {
+	if a.Cage != nil {
+		return true
+	}
+	w := m.Words.Workload(a.Workload)
+	return w != nil && bench.IsAdversary(w)
+}
+
+// cage are the limits of the actor's outer cage on a platform.
+func (m *maker) cage(a spec.Actor, on bench.PlatformRef) *bench.Cage {
+	c := bench.Cage{}
+	if a.Cage != nil {
+		c = *a.Cage
+	}
+	if c.Pids == 0 {
+		c.Pids = cagePids
+		if m.Host.Pids > 0 {
+			c.Pids = min(c.Pids, m.Host.Pids/hostPids)
+		}
+	}
+	if c.Memory == 0 {
+		c.Memory = a.Shape.Memory + a.Shape.Memory/4 + cageRoom
+		if on.On != nil {
+			c.Memory += nestedRoom
+		}
+	}
+	return &c
+}
+
+// checkCages sees that the cages of a scene leave the host its share.
+func (m *maker) checkCages(s spec.Scene) (errs spec.Errors) {
+	pids, memory := 0, bench.Bytes(0)
+	var caged []spec.Places
+	for _, a := range s.Actors {
+		n := instances(s, a)
+		if !m.caged(a) {
+			memory += bench.Bytes(n) * a.Shape.Memory
+			continue
+		}
+		caged = append(caged, a.Places)
+		on := bench.PlatformRef{}
+		if a.Platform != nil {
+			on = *a.Platform
+		}
+		c := m.cage(a, on)
+		pids += n * c.Pids
+		memory += bench.Bytes(n) * c.Memory
+	}
+	if len(caged) == 0 {
+		return nil
+	}
+	at := func(key string) spec.Place {
+		for _, places := range caged {
+			if p, ok := places["cage."+key]; ok {
+				return p
+			}
+		}
+		return caged[0].At("workload")
+	}
+	if most := m.Host.Pids / hostPids; most > 0 && pids > most {
+		errs = append(errs, at("pids").Errorf("%d tasks in cages are more than a quarter of the %d this host can have%w", pids, m.Host.Pids,
+			bench.Hint("write fewer: cage: {pids: 500}")))
+	}
+	if most := m.Host.Memory - m.Host.Memory/hostMemory; most > 0 && memory > most {
+		errs = append(errs, at("memory").Errorf("cages and instances of %s together leave the host less than an eighth of its %s%w", memory, m.Host.Memory,
+			bench.Hint("give the instances less memory: the host must stay usable beside a neighbour that means harm")))
+	}
+	return errs
+}
+
+// lock puts the cages' time into a scene that was built: work is how long it
+// runs undisturbed.
+func lock(s *bench.Scene, work time.Duration) {
+	for _, a := range s.Actors {
+		if a.Cage != nil && a.Cage.Time == 0 {
+			a.Cage.Time = (2*work + cageTime).Round(time.Second)
+		}
+	}
+}
+
+// slowly is how many times longer work may take where it is emulated.
+const slowly = 4
+
+// undisturbed is how long the subjects' work takes, from the first preparing
+// command to the end of the measured one.
+func (m *maker) undisturbed(s bench.Scene) time.Duration {
+	work := s.Timing.Warmup + s.Timing.Measure
+	for _, a := range s.Actors {
+		if a.Role != bench.Subject {
+			continue
+		}
+		w := m.Words.Workload(a.Workload)
+		if e, ok := w.(Estimator); ok {
+			work = max(work, e.Estimate(a.Params, m.setting(s.Timing, a.Shape, w)))
+		}
+	}
+	return work
+}

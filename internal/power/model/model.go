@@ -1,0 +1,89 @@
+// Package model stands in where there is no power meter: it takes what the
+// machine draws for a straight line over the CPU time that is used. Its figures
+// are worked out, not measured, and say so wherever they are shown.
+package model
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/power/source"
+	"tare/internal/proc"
+)
+
+// Model is a straight line: so many watts at rest, and so many more for each
+// core that is busy.
+type Model struct {
+	idle, core float64
+	stat       *proc.File
+	seconds    func() float64
+	began      float64
+	busy       float64 // core seconds at the beginning
+	source     bench.PowerSource
+}
+
+// Open reads model:idle=60,core=12 (watts at rest; watts more for each busy core),
+// with the CPU time from procDir.
+func Open(procDir string, n *source.Name) (*Model, error) {
+	every, err := n.Every(bench.MinPowerInterval)
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{seconds: proc.Uptime,
+		source: bench.PowerSource{Name: n.Text, Every: every.Seconds(), Update: 10 * time.Millisecond.Seconds(), Modelled: true}}
+	if m.idle, err = n.Number("idle", math.NaN(), 0, 1e6); err != nil {
+		return nil, err
+	}
+	if m.core, err = n.Number("core", math.NaN(), 0, 1e5); err != nil {
+		return nil, err
+	}
+	if math.IsNaN(m.idle) || math.IsNaN(m.core) {
+		return nil, fmt.Errorf("power meter %s: a model needs idle and core, in watts: %w%w", n.Text, bench.ErrInvalid,
+			bench.Hint("such as model:idle=60,core=12; the report of a run with a meter gives both for its host"))
+	}
+	m.source.Of = fmt.Sprintf("a straight line over the CPU time: %g W at rest and %g W for each busy core", m.idle, m.core)
+	m.source.StepJ = 0.01 * m.core // the CPU time comes in 10 ms
+	if m.stat, err = proc.Open(procDir + "/stat"); err != nil {
+		return nil, n.Absent(err, "")
+	}
+	return m, nil
+}
+
+func (m *Model) Meter() string             { return "model" }
+func (m *Model) Level() bench.Level        { return bench.Power }
+func (m *Model) Columns() []string         { return []string{bench.ColEnergy} }
+func (m *Model) Source() bench.PowerSource { return m.source }
+
+// Read works out the energy since the first reading.
+func (m *Model) Read(values []float64) error {
+	v, err := m.joules()
+	return source.Fill(values, v, err)
+}
+
+func (m *Model) joules() (float64, error) {
+	b, err := m.stat.Read()
+	if err != nil {
+		return 0, err
+	}
+	c, err := proc.ParseStat(b)
+	if err != nil {
+		return 0, err
+	}
+	now := m.seconds()
+	busy := c.Busy(now)
+	if m.began == 0 {
+		m.began, m.busy = now, busy
+	}
+	// Busy time is found by subtraction and may fall by some ticks.
+	return m.idle*(now-m.began) + m.core*max(0, busy-m.busy), nil
+}
+
+// Close closes the file.
+func (m *Model) Close() error {
+	m.stat.Close()
+	return nil
+}
+
+var _ bench.PowerReader = (*Model)(nil)

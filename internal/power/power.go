@@ -1,0 +1,115 @@
+// Package power opens the meters of what the machine draws, by the name a user
+// gives them: "snmp://pdu/raritan?outlet=3", "rapl:". A kind of meter is a
+// package below.
+package power
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"tare/internal/bench"
+	"tare/internal/power/ipmi"
+	"tare/internal/power/model"
+	"tare/internal/power/rapl"
+	"tare/internal/power/redfish"
+	"tare/internal/power/sensor"
+	"tare/internal/power/snmp"
+	"tare/internal/power/source"
+)
+
+// Kind is a kind of meter, for people.
+type Kind struct {
+	Name    string // the scheme of its meters' names
+	Example string
+	Doc     string
+	Local   bool // of this machine: its name needs no more than the scheme
+	open    func(context.Context, *source.Name) (bench.PowerReader, error)
+}
+
+// Kinds are all there are.
+func Kinds() []Kind {
+	return []Kind{
+		{"snmp", "snmp://pdu/raritan?outlet=3", "a PDU by SNMP: apc, apc-rpdu, eaton, hpe, raritan, or any object with the watts (?oid=)", false,
+			func(ctx context.Context, n *source.Name) (bench.PowerReader, error) { return reader(snmp.Open(ctx, n)) }},
+		{"ipmi", "ipmi://user@bmc?password=env:BMC", "a management controller by IPMI: DCMI's power reading, or a sensor in watts (?sensor=)", false,
+			func(ctx context.Context, n *source.Name) (bench.PowerReader, error) { return reader(ipmi.Open(ctx, n)) }},
+		{"redfish", "redfish://user@bmc/chassis?password=file:/root/bmc", "a management controller by Redfish", false,
+			func(ctx context.Context, n *source.Name) (bench.PowerReader, error) {
+				return reader(redfish.Open(ctx, n))
+			}},
+		{"rapl", "rapl:", "the processors' own counters of energy, by powercap; of the processors and their memory alone", true,
+			func(_ context.Context, n *source.Name) (bench.PowerReader, error) {
+				return reader(rapl.OpenPowercap("/", n))
+			}},
+		{"perf", "perf:", "the same counters, by events of the kernel", true,
+			func(_ context.Context, n *source.Name) (bench.PowerReader, error) {
+				return reader(rapl.OpenEvents("/", n))
+			}},
+		{"hwmon", "hwmon:chip=power_meter", "a sensor the kernel has a driver for", true,
+			func(_ context.Context, n *source.Name) (bench.PowerReader, error) {
+				return reader(sensor.OpenHwmon("/", n))
+			}},
+		{"battery", "battery:", "the battery the machine runs on", true,
+			func(_ context.Context, n *source.Name) (bench.PowerReader, error) {
+				return reader(sensor.OpenBattery("/", n))
+			}},
+		{"model", "model:idle=60,core=12", "no meter: watts at rest, and for each busy core; never used in a verdict", false,
+			func(_ context.Context, n *source.Name) (bench.PowerReader, error) {
+				return reader(model.Open("/proc", n))
+			}},
+	}
+}
+
+// reader keeps a nil pointer from becoming an interface that is not nil.
+func reader[R bench.PowerReader](r R, err error) (bench.PowerReader, error) {
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Check says whether the text can be a meter's name, without asking the meter.
+func Check(text string) error {
+	_, _, err := find(text)
+	return err
+}
+
+func find(text string) (Kind, *source.Name, error) {
+	n, err := source.Parse(text)
+	if err != nil {
+		return Kind{}, nil, err
+	}
+	var names []string
+	for _, k := range Kinds() {
+		if k.Name == n.Scheme {
+			return k, n, nil
+		}
+		names = append(names, k.Name)
+	}
+	return Kind{}, nil, fmt.Errorf("power meter %s: unknown kind %q: %w%w", n.Text, n.Scheme, bench.ErrInvalid,
+		bench.Hint("one of: "+strings.Join(names, ", ")))
+}
+
+// Open opens the meter and reads it once, so that one that tells nothing is
+// found before a run begins. The error wraps bench.ErrInvalid for a bad name and
+// bench.ErrUnavailable for a meter that does not answer.
+func Open(ctx context.Context, text string) (bench.PowerReader, error) {
+	k, n, err := find(text)
+	if err != nil {
+		return nil, err
+	}
+	r, err := k.open(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	if err := n.Done(); err != nil {
+		r.Close()
+		return nil, err
+	}
+	if err := r.Read(make([]float64, len(r.Columns()))); err != nil {
+		r.Close()
+		return nil, n.Absent(fmt.Errorf("it tells no power: %w", err), "")
+	}
+	return r, nil
+}

@@ -1,0 +1,91 @@
+package report
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+
+	"tare/internal/bench"
+	"tare/internal/overhead"
+)
+
+// crowded is a case of two platforms, with a ramp each that memory ended, and two of a third.
+func crowded() overhead.Case {
+	slope := func(of string, mid float64) overhead.Slope {
+		return overhead.Slope{Of: of, Unit: "MiB", PerInstance: mid, Low: mid - 0.5, High: mid + 0.5, At0: 90}
+	}
+	ramp := func(block int, limit bench.Limit, n int, pss float64) overhead.CrowdRamp {
+		r := overhead.CrowdRamp{Block: block, Crowd: bench.Crowd{Limit: limit, Why: "80 % of the host's memory were in use", Instances: n}}
+		for _, k := range []int{n / 2, n} {
+			r.Crowd.Steps = append(r.Crowd.Steps, bench.CrowdStep{Instances: k, Merged: 3 << 20,
+				Memory: map[string]float64{bench.CrowdPSS: pss * float64(k) * float64(bench.MiB), bench.CrowdUsed: float64(k-6) * float64(bench.MiB)}})
+		}
+		for i := range n {
+			r.Starts = append(r.Starts, 400+float64(i))
+		}
+		return r
+	}
+	start, cpu, observer := slope("start", 1.25), slope("cpu", 0.00002), slope("observer", 0.00001)
+	observer.At0 = 0.001
+	cpu.Low, cpu.High = 0.00001, 0.00003
+	few := overhead.Slope{Of: bench.CrowdPSS, PerInstance: 0.77, Why: "only 1 block with a slope"}
+	return overhead.Case{Name: "crowd", Title: "A crowd", Kind: bench.Ramped, Crowd: []overhead.CrowdRow{
+		{Platform: "docker", Memory: []overhead.Slope{slope(bench.CrowdPSS, 9.25), slope(bench.CrowdUsed, 6.5)}, Start: &start, CPU: &cpu, Observer: &observer,
+			Ramps: []overhead.CrowdRamp{ramp(1, bench.LimitCount, 10, 9), ramp(2, bench.LimitMemory, 8, 10)}},
+		{Platform: "native", Memory: []overhead.Slope{few}, Ramps: []overhead.CrowdRamp{ramp(1, bench.LimitCount, 10, 0.8)}},
+	}}
+}
+
+func TestCrowdInText(t *testing.T) {
+	for all, absent := range map[bool]string{false: "HOST AVAILABLE", true: "NOTHING"} {
+		var b bytes.Buffer
+		crowdText(&b, crowded(), all)
+		text := regexp.MustCompile(` +`).ReplaceAllString(b.String(), " ")
+		for _, want := range []string{
+			"docker 9.25 (8.75 to 9.75) – – 6.5 (6 to 7) 90", "native 0.77 – – – 0\n",
+			"docker 8 to 10 count, memory 91.25 ms 1.25 (0.75 to 1.75) 0.0020 (0.0010 to 0.0030)",
+			"0.11 at 10", "docker: samepage merging saves up to 3 MiB on the whole host", "docker: the ramp ended at 8 instances: 80 % of the host's memory",
+		} {
+			if !strings.Contains(text, want) {
+				t.Errorf("all %v: no %q in\n%s", all, want, text)
+			}
+		}
+		if strings.Contains(text, absent) {
+			t.Errorf("all %v: %s is shown", all, absent)
+		}
+		for line := range strings.Lines(b.String()) {
+			if n := len([]rune(line)); n > 141 {
+				t.Errorf("%d columns: %s", n, line)
+			}
+		}
+	}
+	var b bytes.Buffer
+	if crowdText(&b, overhead.Case{}, true); b.Len() > 0 {
+		t.Errorf("a case without ramps says %q", b.String())
+	}
+}
+
+func TestCrowdInHTML(t *testing.T) {
+	var b bytes.Buffer
+	if err := HTML(&b, &overhead.Result{Title: "t", Cases: []overhead.Case{crowded()}}); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	for _, want := range []string{"What one more instance takes", "8.75 to 9.75", "count, memory", "samepage merging saves 3 MiB", "Memory of the crowd by PSS, MiB",
+		"<b>docker:</b> the ramp ended at 8 instances"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	v := crowdOf(func() overhead.Case { return crowded() }())
+	dots := regexp.MustCompile(`<circle class="dot`)
+	for i, want := range []int{6, 6, 28} { // two sizes of three ramps, those of the host below zero included; launches
+		if n := len(dots.FindAllString(string(v.Figures[i].Plot), -1)); n != want {
+			t.Errorf("%s: %d points, want %d", v.Figures[i].Title, n, want)
+		}
+		if len(v.Figures[i].Legend) != 2 {
+			t.Errorf("%s: legend %v", v.Figures[i].Title, v.Figures[i].Legend)
+		}
+	}
+}

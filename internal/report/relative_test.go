@@ -1,0 +1,70 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"tare/internal/bench"
+	"tare/internal/overhead"
+)
+
+// besides is a table with everything a cell can be.
+func besides() (*overhead.Matrix, []overhead.HostWatch) {
+	rate := bench.Metric{Name: "throughput", Unit: "events/s", Better: bench.HigherIsBetter, Headline: true}
+	late := bench.Metric{Name: "latency_p95", Unit: "ms", Better: bench.LowerIsBetter}
+	cell := func(kept, low, high float64, words string) *overhead.MatrixCell {
+		return &overhead.MatrixCell{Kept: kept, Low: low, High: high, Words: words, Launches: 3, N: 3, Effect: &overhead.Effect{Verdict: overhead.Differs}}
+	}
+	dnf := cell(0, 0, 0, "DNF 3 of 3")
+	dnf.DNF, dnf.N = 3, 0
+	dnf.Against = &overhead.Effect{Verdict: overhead.Refused, Words: "does not finish where native does"}
+	some := cell(0.31, 0, 0, "31 %, DNF 1 of 3")
+	some.DNF, some.N, some.Gone, some.Ended = 1, 2, 2, 1
+	less := cell(0.4, 0.38, 0.42, "40 %")
+	less.Against = &overhead.Effect{Verdict: overhead.Differs, Ratio: 0.8, Words: "keeps 20.0 % less than native (16.0 to 24.0)"}
+	some.Effect.Verdict = overhead.Refused
+	equal := cell(1, 0.98, 1.02, "100 %")
+	equal.Against = &overhead.Effect{Verdict: overhead.Equivalent, Words: "as native"}
+	m := &overhead.Matrix{Columns: []string{"idle", "competing", "adversarial"}, Rows: []overhead.MatrixRow{
+		{Row: "CPU", Platform: "native", Baseline: true, Metric: rate, Alone: 4000, N: 3, Cells: []*overhead.MatrixCell{cell(1.1, 1.05, 1.2, "110 %"), cell(0.5, 0.48, 0.52, "50 %"), cell(0.08, 0.07, 0.09, "8 %")}},
+		{Row: "CPU", Platform: "qemu-tcg", Label: "emulated (tcg)", Metric: rate, Alone: 400, N: 3, Cells: []*overhead.MatrixCell{equal, less, dnf}},
+		{Row: "CPU", Platform: "qemu-tcg", Label: "emulated (tcg)", Metric: late, Alone: 12, N: 3, Cells: []*overhead.MatrixCell{equal, nil, nil}},
+		{Row: "disk", Platform: "lxc", Metric: rate, Cells: []*overhead.MatrixCell{nil, cell(0, 0, 0, "missing 3 of 3"), some}},
+	}}
+	return m, []overhead.HostWatch{
+		{Case: "cpu-bomb", Title: "Finding primes, beside a fork bomb", Platform: "native", P50: 0.8, P99: 12.5, Max: 40, Starts: 300, Available: 20 * bench.GiB, Peak: 1000, Launches: 3},
+		{Case: "cpu-bomb", Title: "Finding primes, beside a fork bomb", Platform: "lxc", P50: 3, P99: 1500, Max: 3000, Starts: 30, Available: bench.GiB, Peak: 700, OOMInside: 4, OOM: 1,
+			Died: []string{"sshd (7)"}, Ended: []string{"b01-t02: no program was started within 1s for 3.1s"}, Overdue: 1, Launches: 3},
+	}
+}
+
+func TestHeatMap(t *testing.T) {
+	m, _ := besides()
+	svg := string(heatMap(m))
+	for what, want := range map[string]int{
+		`class="cell gain"`: 1, `class="cell k6"`: 1, `class="cell k3"`: 1, `class="cell k2"`: 1, `class="cell k0"`: 1, `class="cell dnf"`: 1, `class="cell dnf open"`: 1, `class="cell none"`: 2,
+		`class="group"`: 2, `class="column"`: 3, ">DNF 3 of 3</text>": 1, ">48–52</text>": 1, "emulated (tcg)</text>": 1,
+		"CPU, qemu-tcg, emulated (tcg), beside competing: 40 % (38–42) of 400 events/s alone; 3 of 3 launches; keeps 20.0 % less than native": 1,
+	} {
+		if got := strings.Count(svg, what); got != want {
+			t.Errorf("%d times %s, want %d", got, what, want)
+		}
+	}
+	if strings.Contains(svg, "latency") {
+		t.Error("a metric that is no headline is in the map")
+	}
+}
+
+// What is lost colours a cell; the steps meet without a gap.
+func TestHeat(t *testing.T) {
+	for kept, want := range map[float64]string{
+		0: "none", 0.01: "k0", 0.0999: "k0", 0.1: "k1", 0.25: "k2", 0.5: "k3", 0.75: "k4", 0.9: "k5", 0.97: "k6", 1: "k6", 1.03: "k6", 1.04: "gain", 7: "gain",
+	} {
+		if got := heat(&overhead.MatrixCell{Kept: kept}); got != want {
+			t.Errorf("%v is %s, want %s", kept, got, want)
+		}
+	}
+	if got := heat(&overhead.MatrixCell{Kept: 1, DNF: 1}); got != "dnf" {
+		t.Errorf("one that did not finish once is %s", got)
+	}
+}

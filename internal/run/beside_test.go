@@ -1,0 +1,120 @@
+package run
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/platform/fake"
+)
+
+// withNeighbour adds a neighbour that runs the script to a subject that runs its own.
+func withNeighbour(subject, neighbour string) bench.Scene {
+	actors := subjects(1, bench.Params{"script": subject})
+	n := actors[0]
+	n.Name, n.Role, n.Params = "neighbour", bench.Neighbour, bench.Params{"script": neighbour}
+	s := scene("beside", append(actors, n))
+	s.Kind = bench.Beside
+	return s
+}
+
+// What becomes of a subject beside a neighbour is a finding; the same without
+// one is a failure.
+func TestSubjectDoesNotFinish(t *testing.T) {
+	const crash = "sleep 0.2; kill -SEGV $$"
+	alone := scene("alone", subjects(1, bench.Params{"script": crash}))
+	r, s := newRunner(t, counter{}, fake.Options{}, alone, withNeighbour(crash, "sleep 0.05"), withNeighbour("sleep 0.3; echo words", "sleep 0.05"))
+	r.Plan.Scenes[2].ID, r.Plan.Trials[2].Scene = "garbled", "garbled"
+	if err := r.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []struct {
+		status bench.Status
+		phase  string
+		says   string
+	}{
+		{bench.Failed, "measure", "SEGV"},
+		{bench.DidNotFinish, "measure", "SEGV"},
+		{bench.DidNotFinish, "collect", "words"},
+	} {
+		o := s.outcomes[i]
+		if o.Status != want.status || o.Phase != want.phase || !strings.Contains(strings.ToUpper(o.Error), strings.ToUpper(want.says)) {
+			t.Errorf("%s: %s in %s: %s", o.Scene, o.Status, o.Phase, o.Error)
+		}
+		if !o.Status.Final() || len(o.Values) > 0 {
+			t.Errorf("%s: final %v, values %v", o.Scene, o.Status.Final(), o.Values)
+		}
+	}
+}
+
+// A neighbour's program that ends is started again until the subject is
+// through; one that fails is not, and its end is recorded.
+func TestNeighbourIsRepeated(t *testing.T) {
+	runs := filepath.Join(t.TempDir(), "runs")
+	const measured = "sleep 0.5; echo 7"
+	failing := withNeighbour(measured, "echo no room >&2; exit 3")
+	failing.ID = "failing"
+	r, s := newRunner(t, counter{}, fake.Options{}, withNeighbour(measured, "echo x >> "+runs+"; sleep 0.02"), failing)
+	if err := r.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(runs)
+	if err != nil || len(text) < 2*2 {
+		t.Errorf("it ran %q, %v", text, err)
+	}
+	for i, o := range s.outcomes {
+		if o.Status != bench.Done {
+			t.Errorf("%s: %s: %s", o.Scene, o.Status, o.Error)
+			continue
+		}
+		n := o.Actors[1]
+		if i == 0 && n.Ended != "" || i == 1 && !strings.Contains(n.Ended, "exit status 3: \"no room\"") {
+			t.Errorf("%s: the neighbour ended %q", o.Scene, n.Ended)
+		}
+		if len(n.Command) == 0 {
+			t.Errorf("%s: no command of the neighbour", o.Scene)
+		}
+	}
+}
+
+// A cage that cannot be made fails the trial before anything that means harm begins.
+func TestNoGuardNoHarm(t *testing.T) {
+	sc := withNeighbour("echo 7", "touch /must/not/run")
+	sc.Actors[1].Cage = &bench.Cage{Pids: 100, Memory: bench.GiB, Time: time.Minute}
+	r, s := newRunner(t, counter{}, fake.Options{}, sc)
+	if err := r.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if o := s.outcomes[0]; o.Status != bench.Failed || o.Phase != "launch" || !strings.Contains(o.Error, "needs an outer cage") {
+		t.Errorf("%s in %s: %s", o.Status, o.Phase, o.Error)
+	}
+}
+
+// attacker is a workload of two parts, of which the peer's means harm.
+type attacker struct{ counter }
+
+func (attacker) Attacks(part string) bool { return part == "attacker" }
+
+func TestOrderOfPreparation(t *testing.T) {
+	x := &trial{Runner: &Runner{Workloads: map[string]bench.Workload{"counter": counter{}, "attack": attacker{}}}}
+	for _, a := range []bench.Actor{
+		{Name: "neighbour", Role: bench.Neighbour, Workload: "counter"},
+		{Name: "flooded", Role: bench.Neighbour, Workload: "attack", Part: bench.SubjectPart},
+		{Name: "subject", Role: bench.Subject, Workload: "counter"},
+		{Name: "flooded-peer", Role: bench.Peer, Workload: "attack", Part: "attacker", Serves: "flooded"},
+		{Name: "neighbour-peer", Role: bench.Peer, Workload: "counter", Part: "server", Serves: "neighbour"},
+		{Name: "peer", Role: bench.Peer, Workload: "counter", Part: "server", Serves: "subject"},
+	} {
+		x.actors = append(x.actors, &actor{Actor: a})
+	}
+	var names []string
+	for _, a := range x.inOrder() {
+		names = append(names, a.Name)
+	}
+	if got, want := strings.Join(names, " "), "subject peer neighbour-peer neighbour flooded flooded-peer"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

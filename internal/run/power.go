@@ -1,0 +1,182 @@
+package run
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/clock"
+)
+
+// powerWatch reads one power meter through the whole run, on a goroutine of its
+// own: a meter may take seconds to answer, or never do, and no trial waits for it.
+type powerWatch struct {
+	reader  bench.PowerReader
+	source  bench.PowerSource
+	columns []string
+	values  []float64
+	edge    chan struct{} // asks for a reading now
+	stop    chan struct{}
+	done    chan struct{}
+
+	mu       sync.Mutex
+	readings []bench.Sample
+	failures []failure
+}
+
+// failure is a reading that was not had.
+type failure struct {
+	at  int64
+	err error
+}
+
+// keepPower is how far back readings are kept that no trial has asked for: a
+// gauge read shortly before a window says what it showed at its beginning.
+const keepPower = 5 * time.Second
+
+// powerEnd bounds the wait for a meter that is being read when the run ends.
+const powerEnd = 3 * time.Second
+
+// watchPower begins to read the meters, and returns what ends that.
+func (r *Runner) watchPower() (stop func()) {
+	r.watches = nil
+	for _, p := range r.Power {
+		cols := p.Columns()
+		w := &powerWatch{reader: p, source: p.Source(), columns: cols, values: make([]float64, len(cols)),
+			edge: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+		r.watches = append(r.watches, w)
+		go w.loop(r.Observer)
+	}
+	return func() {
+		for _, w := range r.watches {
+			close(w.stop)
+		}
+		late := time.After(powerEnd)
+		for _, w := range r.watches {
+			select {
+			case <-w.done:
+			case <-late: // it hangs; its goroutine ends when it lets go
+			}
+		}
+		r.watches = nil
+	}
+}
+
+func (w *powerWatch) loop(cpus []int) {
+	defer close(w.done)
+	runtime.LockOSThread() // never unlocked: the thread, where it is kept, ends with the goroutine
+	keepOn(cpus)
+	every := max(time.Duration(w.source.Every*float64(time.Second)), bench.MinPowerInterval)
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	last := time.Time{}
+	for {
+		// The edges of a window are read as well, but never more often than the meter allows.
+		if wait := bench.MinPowerInterval - time.Since(last); wait > 0 {
+			time.Sleep(wait)
+		}
+		last = time.Now()
+		w.read()
+		select {
+		case <-w.stop:
+			return
+		case <-tick.C:
+		case <-w.edge:
+		}
+	}
+}
+
+func (w *powerWatch) read() {
+	began, cpu := clock.Now(), clock.ThreadCPU()
+	err := w.reader.Read(w.values)
+	ended := clock.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil {
+		w.failures = append(w.failures, failure{ended, err})
+		return
+	}
+	w.readings = append(w.readings, bench.Sample{At: began, Took: ended - began, CPU: clock.ThreadCPU() - cpu,
+		Level: bench.Power, Meter: w.source.Name, Values: named(w.columns, w.values)})
+}
+
+// atEdge asks every meter for a reading now and does not wait for it.
+func (r *Runner) atEdge() {
+	for _, w := range r.watches {
+		select {
+		case w.edge <- struct{}{}:
+		default: // one is due already
+		}
+	}
+}
+
+// take returns the readings since the instant and those shortly before it, and
+// why others were not had. It forgets what is older.
+func (w *powerWatch) take(from int64) (readings []bench.Sample, failed []failure) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := from - int64(keepPower)
+	w.readings = slices.DeleteFunc(w.readings, func(s bench.Sample) bool { return s.At < before })
+	w.failures = slices.DeleteFunc(w.failures, func(f failure) bool { return f.at < from })
+	return slices.Clone(w.readings), slices.Clone(w.failures)
+}
+
+// takePower puts what the meters said since the trial began among its samples,
+// and what they did not say among its warnings.
+func (x *trial) takePower() {
+	if x.scene.Unmetered {
+		return
+	}
+	for _, w := range x.watches {
+		readings, failed := w.take(x.outcome.Origin)
+		x.samples = append(x.samples, readings...)
+		got := 0
+		for _, r := range readings {
+			if r.At >= x.outcome.Origin {
+				got++
+			}
+		}
+		switch n := len(failed); {
+		case n > 0:
+			x.warn("power meter %s told nothing %d of %d times, the last time: %v", w.source.Name, n, n+got, failed[n-1].err)
+		case got == 0 && clock.Now()-x.outcome.Origin > int64((2*w.source.Every+0.5)*1e9): // else it was too short
+			x.warn("power meter %s told nothing while the trial ran: it was still being asked", w.source.Name)
+		}
+	}
+	if len(x.watches) > 0 {
+		slices.SortStableFunc(x.samples, func(a, b bench.Sample) int { return int(min(1, max(-1, a.At-b.At))) })
+	}
+}
+
+// restScene is the machine with nothing launched.
+func (r *Runner) restScene() *bench.Scene {
+	return &bench.Scene{ID: bench.RestScene, Kind: bench.Resting, Case: bench.RestScene, Timing: bench.Timing{Measure: r.Plan.Rest}}
+}
+
+// restSteps measures the machine at rest.
+func (x *trial) restSteps(sleep func(time.Duration) error) error {
+	x.enter("setup")
+	if err := sleep(bench.RestSettle); err != nil {
+		return err
+	}
+	if err := x.startSampler(nil); err != nil {
+		return fmt.Errorf("observe the machine at rest: %w", err)
+	}
+	defer func() {
+		x.stopSampler()
+		x.settle()
+	}()
+	x.enter("measure")
+	edge := func(i int) {
+		x.outcome.Window[i] = clock.Now()
+		x.atEdge()
+		x.sampler.tick(x.outcome.Window[i])
+	}
+	edge(0)
+	err := sleep(x.scene.Timing.Measure)
+	edge(1)
+	return err
+}

@@ -1,0 +1,86 @@
+package spec
+
+import (
+	"slices"
+
+	"tare/internal/bench"
+)
+
+var relativeKeys = []string{"to", "row", "column"}
+
+// Relative says against which scene, on the same platform, a scene is set, and
+// where the result stands in the table.
+type Relative struct {
+	To          string // the other scene's name
+	Row, Column string
+}
+
+// relative reads it: a scene's name, or a mapping.
+func (d *decoder) relative(n *node, s *Scene) {
+	if n == nil {
+		return
+	}
+	r := Relative{Column: s.Name}
+	at := n
+	if n.kind == scalar {
+		d.text(n, &r.To)
+	} else {
+		f := d.fields(n, "relative", relativeKeys)
+		if at = f["to"]; at == nil {
+			d.fail(n.place, "relative to which scene?%w", bench.Hint("say to: NAME"))
+			return
+		}
+		d.text(at, &r.To)
+		d.text(f["row"], &r.Row)
+		d.text(f["column"], &r.Column)
+	}
+	s.Places["relative"] = at.place
+	if r.Row == "" {
+		r.Row = r.To
+	}
+	s.Relative = &r
+}
+
+// checkRelatives sees that every scene is set against one that measures the
+// same on the same platforms.
+func (d *decoder) checkRelatives(scenes []Scene) {
+	var names []string
+	for _, s := range scenes {
+		if !slices.Contains(names, s.Name) {
+			names = append(names, s.Name)
+		}
+	}
+	for i := range scenes {
+		s := &scenes[i]
+		if s.Relative == nil {
+			continue
+		}
+		at := s.Places.At("relative")
+		j := slices.IndexFunc(scenes, func(o Scene) bool { return o.Name == s.Relative.To })
+		switch {
+		case s.Relative.To == s.Name:
+			d.fail(at, "scene %q cannot be relative to itself", s.Name)
+		case j < 0:
+			d.fail(at, "%w", unknown("scene", s.Relative.To, names))
+		case s.Startup != scenes[j].Startup || len(s.Actors) > 0 && len(scenes[j].Actors) > 0 && s.Actors[0].Workload != scenes[j].Actors[0].Workload:
+			d.fail(at, "scene %q does not measure what %q does%w", s.Relative.To, s.Name, bench.Hint("both need the same workload of the subject"))
+		case !slices.ContainsFunc(scenes, func(o Scene) bool { return s.Against(&o) != nil }):
+			d.fail(at, "no variant of scene %q has the factors of %q%w", s.Relative.To, s.Name,
+				bench.Hint("what the other scene varies, this one must vary too"))
+		}
+	}
+}
+
+// Against returns o if it is what s is set against: of that name, with no
+// factor that s lacks and none at another level.
+func (s *Scene) Against(o *Scene) *Scene {
+	if s.Relative == nil || o.Name != s.Relative.To {
+		return nil
+	}
+	for _, f := range o.Factors {
+		if !slices.Contains(s.Factors, f) {
+			return nil
+		}
+	}
+	return o
+}
