@@ -50,6 +50,7 @@ func (rewrite) Metrics(bench.Params) ([]bench.Metric, error) {
 	return []bench.Metric{
 		{Name: "first", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Mean, Headline: true, Doc: "until everything was written for the first time and on the disk"},
 		{Name: "again", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Mean, Doc: "the same for the second time"},
+		{Name: "slowdown", Unit: "times", Better: bench.LowerIsBetter, Combine: bench.Mean, Doc: "the first time by the second, which copies nothing"},
 		{Name: "files", Unit: "files", Better: bench.HigherIsBetter, Combine: bench.Sum, Doc: "files that were written each time"},
 		{Name: "written", Unit: "MB", Better: bench.HigherIsBetter, Combine: bench.Sum, Doc: "size of those files, in 10^6"},
 	}, nil
@@ -92,7 +93,7 @@ func (rewrite) Parse(_ bench.Params, _ bench.Setting, out bench.Output) ([]bench
 		}
 		values = append(values, bench.Value{Metric: f.metric, Value: v * f.scale})
 	}
-	return values, nil
+	return append(values, bench.Value{Metric: "slowdown", Value: values[0].Value / values[1].Value}), nil
 }
 
 // afterWord returns what follows the word on the one line that begins with it.

@@ -17,7 +17,7 @@ func TestRewriteParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkValues(t, w, p, values)
-	if values[0].Value != 1250 || values[1].Value != 500 || values[3].Value != 12.345678 {
+	if values[0].Value != 1250 || values[1].Value != 500 || values[3].Value != 12.345678 || values[4].Value != 2.5 {
 		t.Errorf("%v", values)
 	}
 	for name, out := range map[string]bench.Output{
