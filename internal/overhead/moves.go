@@ -20,7 +20,8 @@ func (t *total) add(v *float64) {
 func (t *total) known() bool { return t.terms > 0 && t.lack == 0 }
 
 // moves is the memory in bytes that a migration of the instance would have to
-// move, as in table 2 of sharma2016; nil if it is not known.
+// move, as in table 2 of sharma2016; nil if it is not known. Memory is that at its
+// most in the window: at its end the program that had it may be gone.
 //
 //   - of processes on the host's kernel what their control group holds in
 //     anonymous and in shared memory: CRIU saves both, and page cache is read
@@ -38,8 +39,8 @@ func (s *share) moves(a *bench.ActorOutcome, held float64, lack bool) *float64 {
 		return &held
 	}
 	src := source{bench.Layer, a.Actor, "cgroup"}
-	private, why := s.tracks[src].level(bench.ColMemUsed)
-	shared, whyShared := s.tracks[src].level(bench.ColMemShared)
+	private, why := s.tracks[src].most(bench.ColMemUsed)
+	shared, whyShared := s.tracks[src].most(bench.ColMemShared)
 	if why != "" || whyShared != "" {
 		return nil
 	}

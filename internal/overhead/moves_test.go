@@ -11,17 +11,24 @@ func TestMemoryThatAMigrationMoves(t *testing.T) {
 	container := &bench.Scope{Cgroups: map[string]string{"unified": "/c"}}
 	machine := &bench.Scope{OwnKernel: true, Helpers: process("vmm")}
 	nested := &bench.Scope{OwnKernel: true, Helpers: process("vmm"), Inner: container}
+	ended := cgroupAt("s", 0.5)
+	for i := range ended {
+		if ended[i].At >= 20e9 {
+			ended[i].Values[bench.ColMemUsed] = 1e6
+		}
+	}
 	machineAt := map[string]float64{"vcpu": 0.5, "iothread": 0, "vmm": 0}
 	for name, c := range map[string]struct {
 		scope   *bench.Scope
 		samples [][]bench.Sample
 		want    float64 // 0: not known
 	}{
-		"container":                {container, [][]bench.Sample{cgroupAt("s", 0.5)}, 42e6},
-		"machine":                  {machine, [][]bench.Sample{agentAt("s", 0.5), helpersAt("s", 200e6, machineAt)}, 200e6},
-		"container, nothing read":  {container, nil, 0},
-		"container in a machine":   {nested, [][]bench.Sample{agentAt("s", 0.5), helpersAt("s", 200e6, machineAt)}, 0},
-		"machine, monitor unknown": {&bench.Scope{OwnKernel: true}, [][]bench.Sample{agentAt("s", 0.5)}, 0},
+		"container":                         {container, [][]bench.Sample{cgroupAt("s", 0.5)}, 42e6},
+		"machine":                           {machine, [][]bench.Sample{agentAt("s", 0.5), helpersAt("s", 200e6, machineAt)}, 200e6},
+		"container whose program has ended": {container, [][]bench.Sample{ended}, 42e6},
+		"container, nothing read":           {container, nil, 0},
+		"container in a machine":            {nested, [][]bench.Sample{agentAt("s", 0.5), helpersAt("s", 200e6, machineAt)}, 0},
+		"machine, monitor unknown":          {&bench.Scope{OwnKernel: true}, [][]bench.Sample{agentAt("s", 0.5)}, 0},
 	} {
 		got, known := shareOf([]bench.ActorOutcome{subject("s", c.scope)}, append(c.samples, hostAt(1))...).is[fMoves]
 		if got != c.want || known != (c.want > 0) {

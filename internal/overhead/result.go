@@ -296,7 +296,7 @@ type Usage struct {
 	LayerMem float64 `json:"layer_mem_bytes"`
 	RestMem  float64 `json:"rest_mem_bytes"` // in use on the host and in no instance or layer
 	// Moves is the memory that a migration of the subjects would have to move, in
-	// bytes at the end of the window, and Given what they are given: a
+	// bytes at its most in the window, and Given what they are given: a
 	// container's limit, a virtual machine's size.
 	Moves float64 `json:"migrate_bytes"`
 	Given float64 `json:"memory_given_bytes"`

@@ -21,6 +21,7 @@ type source struct {
 type track struct {
 	columns     []string
 	first, last []float64 // NaN where the column was missing
+	highest     []float64 // of all readings; NaN if it was never there
 	fell        []bool    // the counter went backwards in between
 	firstAt     int64     // the instant of the reading, not the one it was due
 	lastAt      int64
@@ -74,6 +75,7 @@ func (t *track) add(s *bench.Sample) {
 		}
 		t.first, t.last = make([]float64, len(t.columns)), make([]float64, len(t.columns))
 		t.fell = make([]bool, len(t.columns))
+		t.highest = slices.Repeat([]float64{math.NaN()}, len(t.columns))
 		t.firstAt = s.At + s.Late
 	}
 	for i, c := range t.columns {
@@ -87,6 +89,9 @@ func (t *track) add(s *bench.Sample) {
 			t.fell[i] = true
 		}
 		t.last[i] = v
+		if ok && !(t.highest[i] >= v) { // true also of NaN
+			t.highest[i] = v
+		}
 	}
 	t.lastAt = s.At + s.Late
 	t.n++
@@ -127,6 +132,14 @@ func (t *track) level(column string) (float64, lack) {
 		return 0, lack("lacks " + column)
 	}
 	return t.last[i], ""
+}
+
+// most is the highest reading of the column in the window.
+func (t *track) most(column string) (float64, lack) {
+	if _, why := t.level(column); why != "" {
+		return 0, why
+	}
+	return t.highest[slices.Index(t.columns, column)], ""
 }
 
 // growth is how much the column grew from the first reading of the window to
