@@ -220,7 +220,7 @@ func meters(ctx context.Context) []meterState {
 	add := func(name, level string, err error) {
 		s := meterState{Name: name, Level: level, Available: err == nil}
 		if err != nil {
-			s.Reason = err.Error()
+			s.Reason = strings.TrimPrefix(bench.Reason(err), "power meter "+name+": ")
 		}
 		states = append(states, s)
 	}
