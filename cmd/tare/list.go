@@ -150,7 +150,35 @@ func (a *app) listExperiments(ctx context.Context, asJSON bool) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Name, platforms, took, r.Title)
 	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.stdout, "\nPublished figures and tables that they measure anew:")
+	w = tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		if len(r.Covers) > 0 {
+			fmt.Fprintf(w, "  %s\t%s\n", r.Name, byPaper(r.Covers))
+		}
+	}
 	return w.Flush()
+}
+
+// byPaper names each paper once before its exhibits, which are together.
+func byPaper(covers []string) string {
+	var out, last string
+	for _, c := range covers {
+		paper, exhibit, _ := strings.Cut(c, " ")
+		switch {
+		case paper == last:
+			out += ", " + exhibit
+		case out == "":
+			out = c
+		default:
+			out += "; " + c
+		}
+		last = paper
+	}
+	return out
 }
 
 // listMeters lists the kinds of power meters, as --power takes them.

@@ -22,6 +22,8 @@ type Info struct {
 	Name  string `json:"name"`
 	Title string `json:"title"`
 	Doc   string `json:"doc"` // the comment at the head of its file
+	// Covers are the published figures and tables it measures anew.
+	Covers []string `json:"covers,omitempty"`
 }
 
 // List returns every built-in experiment.
@@ -51,7 +53,7 @@ func Find(name string) ([]byte, error) {
 
 func path(name string) string { return "builtin/" + name + ".yaml" }
 
-// describe reads the comment at the head of the text and its title.
+// describe reads the comment at the head of the text, its title and what it covers.
 func describe(name, text string) Info {
 	info := Info{Name: name}
 	var doc []string
@@ -64,6 +66,9 @@ func describe(name, text string) Info {
 		}
 		if title, ok := strings.CutPrefix(line, "title: "); ok {
 			info.Title = title
+		}
+		if covers, ok := strings.CutPrefix(line, "covers: "); ok {
+			info.Covers = strings.Split(strings.Trim(covers, "[]"), ", ")
 		}
 	}
 	info.Doc = strings.Join(doc, "\n")

@@ -100,6 +100,8 @@ type Experiment struct {
 	Inject []Inject
 	// Studies are checks of the fairness audit whose difference is the question.
 	Studies []string
+	// Covers are the published figures and tables that it measures anew, such as "tesfatsion2018 fig11".
+	Covers []string
 	// Unmetered are the platforms whose trials are not observed.
 	Unmetered []bench.PlatformRef
 	Places    Places

@@ -11,7 +11,7 @@ import (
 )
 
 var experimentKeys = []string{"name", "title", "question", "platforms", "baseline", "shape", "timing",
-	"blocks", "until", "seed", "margin", "max_time", "rest", "conditions", "inject", "studies", "unmetered", "scenes"}
+	"blocks", "until", "seed", "margin", "max_time", "rest", "conditions", "inject", "studies", "unmetered", "covers", "scenes"}
 
 // experiment reads the whole tree.
 func (d *decoder) experiment(n *node) *Experiment {
@@ -46,6 +46,11 @@ func (d *decoder) experiment(n *node) *Experiment {
 		e.Studies = append(e.Studies, check)
 	}
 	d.unmetered(f["unmetered"], e)
+	for _, item := range d.list(f["covers"]) {
+		var exhibit string
+		d.text(item, &exhibit)
+		e.Covers = append(e.Covers, exhibit)
+	}
 
 	base := Scene{
 		Platforms: e.Platforms,
