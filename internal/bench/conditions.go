@@ -20,13 +20,17 @@ const (
 	CondFrequency = "frequency"
 	// CondTHP says which memory gets transparent huge pages: always, madvise, never.
 	CondTHP = "thp"
+	// CondKSM says whether the kernel merges equal pages of the programs that allow
+	// it, such as virtual machines' monitors: on; or off, and what was merged is parted.
+	CondKSM = "ksm"
 )
 
 // ConditionNames are all of them, in the order they are set.
-var ConditionNames = []string{CondGovernor, CondFrequency, CondTHP}
+var ConditionNames = []string{CondGovernor, CondFrequency, CondTHP, CondKSM}
 
 var (
 	thpValues    = []string{"always", "madvise", "never"}
+	ksmValues    = []string{"on", "off"}
 	governorForm = regexp.MustCompile(`^[a-z][a-z_]{0,14}$`)
 )
 
@@ -43,6 +47,10 @@ func CheckCondition(name, value string) error {
 	case CondTHP:
 		if !slices.Contains(thpValues, value) {
 			return fmt.Errorf("thp %q: none of %s", value, strings.Join(thpValues, ", "))
+		}
+	case CondKSM:
+		if !slices.Contains(ksmValues, value) {
+			return fmt.Errorf("ksm %q: none of %s", value, strings.Join(ksmValues, ", "))
 		}
 	default:
 		return fmt.Errorf("condition %q cannot be set%w", name, Hint("those that can: "+strings.Join(ConditionNames, ", ")))
@@ -156,7 +164,7 @@ func gigahertz(kHz int64) string {
 // is [SettingName].
 const KindSetting = "setting"
 
-var settingForm = regexp.MustCompile(`^(/.*)?/sys/(devices/system/cpu/cpufreq/policy[0-9]+/scaling_(governor|min_freq|max_freq)|kernel/mm/transparent_hugepage/enabled)$`)
+var settingForm = regexp.MustCompile(`^(/.*)?/sys/(devices/system/cpu/cpufreq/policy[0-9]+/scaling_(governor|min_freq|max_freq)|kernel/mm/transparent_hugepage/enabled|kernel/mm/ksm/run)$`)
 var settingValue = regexp.MustCompile(`^[A-Za-z0-9_]{1,32}$`)
 
 // SettingName names a setting in the ledger: its file, and what to put back.

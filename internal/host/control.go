@@ -16,6 +16,7 @@ import (
 const (
 	policies = "sys/devices/system/cpu/cpufreq/policy*"
 	thpFile  = "sys/kernel/mm/transparent_hugepage/enabled"
+	ksmFile  = "sys/kernel/mm/ksm/run"
 )
 
 // Controls says of every condition what of it this host lets be set. The files
@@ -24,7 +25,8 @@ func Controls(root string) map[string]bench.Control {
 	return map[string]bench.Control{
 		bench.CondGovernor:  governors(root),
 		bench.CondFrequency: frequencies(root),
-		bench.CondTHP:       hugePages(root),
+		bench.CondTHP:       oneOf(root, thpFile, "this kernel has no transparent huge pages", "always", "madvise", "never"),
+		bench.CondKSM:       oneOf(root, ksmFile, "this kernel does not merge equal pages (KSM)", "on", "off"),
 	}
 }
 
@@ -92,16 +94,22 @@ func frequencies(root string) bench.Control {
 	return c
 }
 
-func hugePages(root string) bench.Control {
-	_, err := os.Stat(filepath.Join(root, thpFile))
+// oneOf are the words of a condition that one file sets, which is missing where
+// the kernel is built without.
+func oneOf(root, file, without string, values ...string) bench.Control {
+	_, err := os.Stat(filepath.Join(root, file))
 	if errors.Is(err, fs.ErrNotExist) {
-		return bench.Control{Why: "this kernel has no transparent huge pages"}
+		return bench.Control{Why: without}
 	}
 	if err != nil {
 		return bench.Control{Why: err.Error()}
 	}
-	return bench.Control{Values: []string{"always", "madvise", "never"}}
+	return bench.Control{Values: values}
 }
+
+// ksmRun is what the file takes (Documentation/admin-guide/mm/ksm.rst): 1 merges, 2
+// parts again what was merged, where 0 would only stop.
+var ksmRun = map[string]string{"on": "1", "off": "2"}
 
 // setting is what a file of the kernel's says: the word in brackets where it
 // lists all there are, or all of it.
@@ -157,6 +165,8 @@ func Set(root string, led bench.Ledger, wanted map[string]string) (restore func(
 		switch name {
 		case bench.CondTHP:
 			err = s.set(filepath.Join(root, thpFile), value)
+		case bench.CondKSM:
+			err = s.set(filepath.Join(root, ksmFile), ksmRun[value])
 		case bench.CondGovernor:
 			for _, dir := range policyDirs(root) {
 				err = errors.Join(err, s.set(filepath.Join(dir, "scaling_governor"), value))

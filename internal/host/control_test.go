@@ -53,6 +53,7 @@ func machine(t *testing.T) string {
 		}
 	}
 	place(t, root, thpFile, "always [madvise] never")
+	place(t, root, ksmFile, "0")
 	return root
 }
 
@@ -71,7 +72,7 @@ func place(t *testing.T, root, name, text string) {
 func state(t *testing.T, root string) string {
 	t.Helper()
 	var all []string
-	files := []string{thpFile}
+	files := []string{thpFile, ksmFile}
 	for _, p := range []string{"policy0", "policy4"} {
 		for _, f := range []string{"scaling_governor", "scaling_min_freq", "scaling_max_freq"} {
 			files = append(files, "sys/devices/system/cpu/cpufreq/"+p+"/"+f)
@@ -87,7 +88,7 @@ func state(t *testing.T, root string) string {
 	return strings.Join(all, " ")
 }
 
-const before = "madvise powersave 800000 3600000 powersave 800000 3600000"
+const before = "madvise 0 powersave 800000 3600000 powersave 800000 3600000"
 
 func TestSetAndRestore(t *testing.T) {
 	for _, c := range []struct {
@@ -95,11 +96,13 @@ func TestSetAndRestore(t *testing.T) {
 		during string
 		held   int
 	}{
-		{map[string]string{"governor": "performance"}, "madvise performance 800000 3600000 performance 800000 3600000", 2},
-		{map[string]string{"frequency": "1.2GHz"}, "madvise powersave 1200000 1200000 powersave 1200000 1200000", 4},
-		{map[string]string{"frequency": "max"}, "madvise powersave 4200000 4200000 powersave 4200000 4200000", 4},
-		{map[string]string{"frequency": "min", "thp": "never", "governor": "performance"}, "never performance 400000 400000 performance 400000 400000", 7},
+		{map[string]string{"governor": "performance"}, "madvise 0 performance 800000 3600000 performance 800000 3600000", 2},
+		{map[string]string{"frequency": "1.2GHz"}, "madvise 0 powersave 1200000 1200000 powersave 1200000 1200000", 4},
+		{map[string]string{"frequency": "max"}, "madvise 0 powersave 4200000 4200000 powersave 4200000 4200000", 4},
+		{map[string]string{"frequency": "min", "thp": "never", "governor": "performance"}, "never 0 performance 400000 400000 performance 400000 400000", 7},
 		{map[string]string{"thp": "madvise", "governor": "powersave"}, before, 0},
+		{map[string]string{"ksm": "on"}, "madvise 1 powersave 800000 3600000 powersave 800000 3600000", 1},
+		{map[string]string{"ksm": "off"}, "madvise 2 powersave 800000 3600000 powersave 800000 3600000", 1},
 	} {
 		root := machine(t)
 		led := &book{t: t}
