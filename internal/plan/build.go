@@ -78,6 +78,9 @@ func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 	out.Estimate = m.trialCost(out).Seconds()
 	if out.Kind.Sampled() {
 		work := m.undisturbed(out)
+		if errs := checkCageTime(s, work); len(errs) > 0 {
+			return out, errs.Sorted()
+		}
 		if m.Available[on.Driver()].Label != "" {
 			work *= slowly
 		}

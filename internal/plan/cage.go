@@ -94,6 +94,18 @@ func (m *maker) checkCages(s spec.Scene) (errs spec.Errors) {
 	return errs
 }
 
+// checkCageTime sees that the cages that were written stand as long as the
+// scene's work takes undisturbed: no platform could finish in a shorter one.
+func checkCageTime(s spec.Scene, work time.Duration) (errs spec.Errors) {
+	for _, a := range s.Actors {
+		if a.Cage != nil && a.Cage.Time > 0 && a.Cage.Time < work {
+			errs = append(errs, a.Places.At("cage.time").Errorf("scene %s: a cage of %s is over before the %s that preparing, warm-up and measuring take undisturbed%w",
+				s.Name, a.Cage.Time, work, bench.Hint("give it longer, or leave time out: twice what the scene takes, and 15 s")))
+		}
+	}
+	return errs
+}
+
 // lock puts the cages' time into a scene that was built: work is how long it
 // runs undisturbed.
 func lock(s *bench.Scene, work time.Duration) {

@@ -92,6 +92,24 @@ func TestCagesLeaveTheHostItsShare(t *testing.T) {
 	}
 }
 
+// A cage that stands as long as the work takes is enough, a shorter one an error.
+func TestCageTime(t *testing.T) {
+	for cage, want := range map[string]string{
+		"1s":     "x.yaml:4:69: scene a: a cage of 1s is over before the 1.2s",
+		"1.2s":   "",
+		"1199ms": "is over before the 1.2s",
+	} {
+		_, err := makeWith(t, harmful(), `name: x
+timing: {warmup: 200ms, measure: 1s}
+scenes:
+  - {name: a, workload: spin, beside: {workload: harm, cage: {time: `+cage+`}}}
+`)
+		if want == "" && err != nil || want != "" && (!errors.Is(err, bench.ErrInvalid) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: got %v, want %s", cage, err, want)
+		}
+	}
+}
+
 func TestRelativeCases(t *testing.T) {
 	p, err := makeWith(t, inputs(2), `
 name: x
