@@ -68,7 +68,7 @@ func AnalyzeWith(r *store.Run, options Options) (*Result, error) {
 	s.clocks()
 	s.result.Procedure = s.procedure()
 	s.cases(observed)
-	s.relative()
+	s.relative(observed)
 	s.watches()
 	s.power(observed.powers, observed)
 	s.result.Sweeps = sweeps(s.result.Cases, s.plan)
@@ -227,7 +227,7 @@ func (s *study) platforms() {
 				if p.Version != "" && p.Version != a.Version {
 					s.warn("%s changed from version %s to %s during the run: its figures mix the two", name, p.Version, a.Version)
 				}
-				p.Version, p.Label, p.Caveats = a.Version, a.Label, a.Caveats
+				p.Version, p.Label, p.Caveats = a.Version, wearing(a.Label, a.Caveats), a.Caveats
 				if a.Kernel != "" {
 					p.Kernel = a.Kernel
 				}

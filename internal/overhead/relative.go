@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tare/internal/audit"
 	"tare/internal/bench"
 	"tare/internal/stats"
 )
@@ -29,6 +30,8 @@ type MatrixRow struct {
 	N     int     `json:"n"`
 	// Cells are by column; nil where the row has none.
 	Cells []*MatrixCell `json:"cells"`
+	// Caveats are what the launches found of the platform: "limits ignored: ...", "not enforced: ...".
+	Caveats []string `json:"caveats,omitempty"`
 }
 
 // MatrixCell is one scene set against its other.
@@ -43,11 +46,16 @@ type MatrixCell struct {
 	High float64 `json:"high"`
 	// Against compares Kept with the baseline platform's; nil for that itself.
 	Against *Effect `json:"against,omitempty"`
+	// Differs are what the specification has otherwise than in the other scene,
+	// besides neighbours and placement: "memory 1 GiB for 256 MiB".
+	Differs []string `json:"differs,omitempty"`
 	// Launches were wanted; of them N finished and DNF did not beside their
 	// neighbour, which is a finding; Failed failed for other reasons, and Missing have no outcome.
+	// Overdue were ended by the time of their own cages, which says nothing of the platform.
 	Launches int `json:"launches"`
 	N        int `json:"n"`
 	DNF      int `json:"dnf,omitempty"`
+	Overdue  int `json:"overdue,omitempty"`
 	Failed   int `json:"failed,omitempty"`
 	Missing  int `json:"missing,omitempty"`
 	// Fairness is Jain's index over alike subjects, the median of the launches; 0 with one subject.
@@ -78,7 +86,7 @@ func (m *Matrix) Cases() map[string]bool {
 }
 
 // relative makes the table of the scenes that are set against others.
-func (s *study) relative() {
+func (s *study) relative(observed *observed) {
 	m := &Matrix{}
 	for i := range s.plan.Scenes {
 		if r := s.plan.Scenes[i].Relative; r != nil && !slices.Contains(m.Columns, r.Column) {
@@ -86,7 +94,7 @@ func (s *study) relative() {
 		}
 	}
 	for i := range s.plan.Scenes {
-		s.relate(m, &s.plan.Scenes[i])
+		s.relate(m, &s.plan.Scenes[i], observed)
 	}
 	if len(m.Rows) == 0 {
 		return
@@ -96,7 +104,7 @@ func (s *study) relative() {
 }
 
 // relate adds the cells of a scene, one for each metric.
-func (s *study) relate(m *Matrix, sc *bench.Scene) {
+func (s *study) relate(m *Matrix, sc *bench.Scene, observed *observed) {
 	r := sc.Relative
 	if r == nil {
 		return
@@ -107,6 +115,7 @@ func (s *study) relate(m *Matrix, sc *bench.Scene) {
 		s.warn("%s is set against %s, which was not measured on %s", sc.Case, r.To, platform)
 		return
 	}
+	fair, differs, caveats := s.changed(sc, alone, observed), differences(sc, alone), s.caveats(sc, alone)
 	for _, metric := range s.plan.Metrics[sc.Case] {
 		base := s.points(alone, metric.Name)
 		k := slices.IndexFunc(m.Rows, func(x MatrixRow) bool {
@@ -121,12 +130,19 @@ func (s *study) relate(m *Matrix, sc *bench.Scene) {
 			}
 			m.Rows = append(m.Rows, row)
 		}
-		m.Rows[k].Cells[slices.Index(m.Columns, r.Column)] = s.cell(sc, metric, base)
+		for _, c := range caveats {
+			if !slices.Contains(m.Rows[k].Caveats, c) {
+				m.Rows[k].Caveats = append(m.Rows[k].Caveats, c)
+			}
+		}
+		c := s.cell(sc, metric, base, fair)
+		c.Differs = differs
+		m.Rows[k].Cells[slices.Index(m.Columns, r.Column)] = c
 	}
 }
 
 // cell sets a scene's launches against the points of another's.
-func (s *study) cell(sc *bench.Scene, metric bench.Metric, base []Point) *MatrixCell {
+func (s *study) cell(sc *bench.Scene, metric bench.Metric, base []Point, fair *audit.Audit) *MatrixCell {
 	own := s.points(sc, metric.Name)
 	c := &MatrixCell{Case: sc.Case, N: len(own), Launches: len(s.scenes[sc.ID])}
 	for _, t := range s.scenes[sc.ID] {
@@ -137,6 +153,8 @@ func (s *study) cell(sc *bench.Scene, metric bench.Metric, base []Point) *Matrix
 			continue
 		case o.Status == bench.Failed:
 			c.Failed++
+		case o.Status == bench.DidNotFinish && o.Watch != nil && o.Watch.Overdue:
+			c.Overdue++
 		case o.Status == bench.DidNotFinish:
 			c.DNF++
 		}
@@ -151,6 +169,7 @@ func (s *study) cell(sc *bench.Scene, metric bench.Metric, base []Point) *Matrix
 	level, _ := s.level(sc.Case, sc.Platform.String())
 	c.Effect = relativeEffect(own, base, metric.Better, level, s.plan.Margin)
 	c.Effect.Caution = s.caution(sc.Platform.String())
+	c.Effect.judge(fair, s.options.AllowUnfair)
 	if c.Effect.Ratio > 0 {
 		c.Kept, c.Low, c.High = c.Effect.Ratio, c.Effect.Low, c.Effect.High
 		if metric.Better == bench.LowerIsBetter {
@@ -234,6 +253,10 @@ func (s *study) compareKept(m *Matrix) {
 		for j, c := range row.Cells {
 			base := m.Rows[k].Cells[j]
 			if c == nil || base == nil {
+				continue
+			}
+			if c.Effect.Verdict == Unfair || base.Effect.Verdict == Unfair {
+				c.Against = &Effect{Verdict: Unfair, Ratios: []Point{}, Caution: c.Effect.Caution, Words: "no comparison with " + s.plan.Baseline + ": one of the two is unfair"}
 				continue
 			}
 			level, _ := s.level(c.Case, row.Platform)

@@ -8,13 +8,20 @@ import (
 // cellWords are such as "54 %", "DNF 3 of 3" or "54 %, DNF 1 of 3".
 func cellWords(c *MatrixCell) string {
 	var words []string
+	if c.Effect.Verdict == Unfair {
+		words = append(words, "unfair: "+c.Effect.unfairNames())
+	}
 	if c.Kept > 0 {
-		words = append(words, fmt.Sprintf("%.0f %%", 100*c.Kept))
+		kept := fmt.Sprintf("%.0f %%", 100*c.Kept)
+		if c.Effect.Unfair != "" {
+			kept += " [unfair: " + c.Effect.unfairNames() + "]"
+		}
+		words = append(words, kept)
 	}
 	for _, x := range []struct {
 		n    int
 		what string
-	}{{c.DNF, "DNF"}, {c.Failed, "failed"}, {c.Missing, "missing"}} {
+	}{{c.DNF, "DNF"}, {c.Overdue, "cage's time over"}, {c.Failed, "failed"}, {c.Missing, "missing"}} {
 		if x.n > 0 {
 			words = append(words, fmt.Sprintf("%s %d of %d", x.what, x.n, c.Launches))
 		}
@@ -29,9 +36,9 @@ func cellWords(c *MatrixCell) string {
 func againstWords(e *Effect, c, base *MatrixCell, name string) string {
 	text := ""
 	switch {
-	case c.DNF > base.DNF && c.N == 0:
+	case c.DNF > base.DNF && c.N == 0 && base.N > 0:
 		text = "does not finish where " + name + " does"
-	case c.DNF < base.DNF && base.N == 0:
+	case c.DNF < base.DNF && base.N == 0 && c.N > 0:
 		text = "finishes where " + name + " does not"
 	case e.Verdict == Differs && e.Ratio > 1:
 		text = fmt.Sprintf("keeps %s times what %s keeps (%s to %s)", digits2(e.Ratio), name, digits2(e.Low), digits2(e.High))

@@ -1,0 +1,87 @@
+package overhead
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"tare/internal/bench"
+)
+
+// What changed between the two scenes although nobody asked for it takes the
+// ratio back, on that platform only.
+func TestRelativeUnfair(t *testing.T) {
+	r := besides(t, throughput, map[string][3]float64{
+		"alone/native": {100, 100, 100}, "beside/native": {50, 51, 49}, "alone/lxc": {100, 100, 100}, "beside/lxc": {2000, 2100, 2200},
+	}, func(o *bench.Outcome) {
+		thp := "never"
+		if o.Scene == "beside/lxc" {
+			thp = "always"
+		}
+		o.Actors[0].Facts = map[string]string{"thp": thp}
+	})
+	native, lxc := r.Relative.Rows[0].Cells[0], r.Relative.Rows[1].Cells[0]
+	if native.Effect.Verdict != Differs || native.Words != "50 %" {
+		t.Errorf("%+v", native)
+	}
+	if lxc.Effect.Verdict != Unfair || lxc.Kept != 0 || lxc.High != 0 || lxc.Words != "unfair: huge pages" {
+		t.Errorf("%+v, %+v", lxc, lxc.Effect)
+	}
+	if a := lxc.Against; a.Verdict != Unfair || a.Words != "no comparison with native: one of the two is unfair" {
+		t.Errorf("%+v", a)
+	}
+}
+
+// A launch that the time of its own cage ended is no "did not finish".
+func TestRelativeOverdue(t *testing.T) {
+	r := besides(t, throughput, map[string][3]float64{
+		"alone/native": {100, 100, 100}, "bomb/native": {dnf, dnf, dnf}, "alone/lxc": {100, 100, 100}, "bomb/lxc": {dnf, dnf, dnf},
+	}, func(o *bench.Outcome) {
+		if o.Scene == "bomb/native" {
+			o.Watch = &bench.Watch{Overdue: true}
+		}
+	})
+	native, lxc := r.Relative.Rows[0].Cells[1], r.Relative.Rows[1].Cells[1]
+	if native.Words != "cage's time over 3 of 3" || native.DNF != 0 || native.Overdue != 3 {
+		t.Errorf("%+v", native)
+	}
+	if lxc.Words != "DNF 3 of 3" || lxc.Against.Words == "does not finish where native does" {
+		t.Errorf("%+v, %+v", lxc, lxc.Against)
+	}
+}
+
+// A platform wears that it ignores limits, and the table says what its launches found.
+func TestRelativeCaveats(t *testing.T) {
+	r := besides(t, throughput, map[string][3]float64{"alone/lxc": {100, 100, 100}, "beside/lxc": {80, 80, 80}}, func(o *bench.Outcome) {
+		o.Actors[0].Version, o.Actors[0].Caveats, o.Actors[0].Unenforced = "1", []string{"limits ignored: not root"}, []string{"memory"}
+	})
+	i := slices.IndexFunc(r.Relative.Rows, func(row MatrixRow) bool { return row.Platform == "lxc" })
+	row := r.Relative.Rows[i]
+	if row.Label != "limits ignored" || !slices.Equal(row.Caveats, []string{"limits ignored: not root", "not enforced: memory"}) {
+		t.Errorf("%+v", row)
+	}
+	if c := row.Cells[0].Effect.Caution; c != "limits ignored: not measured like the others" {
+		t.Error(c)
+	}
+	if got := wearing("emulated (tcg)", []string{"limits ignored"}); got != "emulated (tcg), limits ignored" {
+		t.Error(got)
+	}
+}
+
+func TestDifferences(t *testing.T) {
+	scene := func(memory bench.Bytes, thp, threads string, measure time.Duration) *bench.Scene {
+		return &bench.Scene{Timing: bench.Timing{Measure: measure}, Conditions: map[string]string{"thp": thp}, Pool: int(measure),
+			Actors: []bench.Actor{{Role: bench.Subject, Shape: bench.Shape{Memory: memory}, Params: bench.Params{"threads": threads}}}}
+	}
+	a, b := scene(256*bench.MiB, "never", "1", time.Second), scene(bench.GiB, "always", "2", 2*time.Second)
+	b.Actors[0].Shape.CPUQuota = 0.1
+	b.Actors[0].CPUSet = []int{1}
+	b.Actors = append(b.Actors, bench.Actor{Role: bench.Neighbour, Shape: bench.Shape{Pids: 3}})
+	want := []string{"CPU quota 0.1 for none", "condition thp always for never", "measuring 2s for 1s", "memory 1 GiB for 256 MiB", "parameter threads 2 for 1"}
+	if got := differences(b, a); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if got := differences(a, a); len(got) > 0 {
+		t.Errorf("%q", got)
+	}
+}
