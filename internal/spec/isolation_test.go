@@ -15,9 +15,14 @@ type harm struct{ spectest.Work }
 
 func (harm) Attacks(string) bool { return true }
 
+// mute is a workload that measures nothing.
+type mute struct{ spectest.Work }
+
+func (mute) Metrics(bench.Params) ([]bench.Metric, error) { return nil, nil }
+
 func withHarm() spec.Vocabulary {
 	v := spectest.Vocabulary()
-	v.Workloads = append(v.Workloads, harm{spectest.Work{Word: "harm"}})
+	v.Workloads = append(v.Workloads, harm{spectest.Work{Word: "harm"}}, mute{spectest.Work{Word: "mute"}})
 	return v
 }
 
@@ -60,6 +65,9 @@ func TestIsolationErrors(t *testing.T) {
 		"{name: a, workload: spin, relative: {to: b}}, {name: b, workload: scan}":                                                            `scene "b" does not measure what "a" does`,
 		"{name: a, workload: spin, relative: {to: b}}, {name: b, startup: true}":                                                             `scene "b" does not measure what "a" does`,
 		"{name: a, workload: spin, relative: b}, {name: b, workload: spin, vary: {limit: [1, 2]}}":                                           `no variant of scene "b" has the factors of "a"`,
+		"{name: c, workload: spin}, {name: b, workload: spin, relative: a}\n  - {name: a, workload: spin, relative: b}":                      "x.yaml:4:41: scene \"b\" is, by way of \"a\", relative to itself",
+		"{name: a, workload: mute}, {name: b, workload: mute, relative: a}":                                                                  "x.yaml:4:41: scene \"b\" measures nothing that could be set against \"a\"",
+		"{name: a, ramp: {to: 4}}, {name: b, ramp: {to: 8}, relative: a}":                                                                    "x.yaml:4:40: a ramp cannot stand in a relative",
 		"{name: a, workload: harm}":                                                                                                          "harm means harm: it cannot be the subject without a cage",
 		"{name: a, actors: [{workload: harm, cage: {pids: 3}}]}":                                                                             "3 is too few: at least 64",
 		"{name: a, actors: [{workload: harm, cage: {memory: 64MiB}}]}":                                                                       "a cage of 64MiB has no room for an instance of 1 GiB",

@@ -62,13 +62,52 @@ func (d *decoder) checkRelatives(scenes []Scene) {
 			d.fail(at, "scene %q cannot be relative to itself", s.Name)
 		case j < 0:
 			d.fail(at, "%w", unknown("scene", s.Relative.To, names))
-		case s.Startup != scenes[j].Startup || len(s.Actors) > 0 && len(scenes[j].Actors) > 0 && s.Actors[0].Workload != scenes[j].Actors[0].Workload:
+		case s.Ramp != nil || scenes[j].Ramp != nil:
+			d.fail(at, "a ramp cannot stand in a relative: what it measures is where it ends, not a performance%w", bench.Hint("compare the limits reached in the table of the ramp itself"))
+		case s.Startup != scenes[j].Startup || s.Migrate != scenes[j].Migrate || len(s.Actors) > 0 && len(scenes[j].Actors) > 0 && s.Actors[0].Workload != scenes[j].Actors[0].Workload:
 			d.fail(at, "scene %q does not measure what %q does%w", s.Relative.To, s.Name, bench.Hint("both need the same workload of the subject"))
+		case d.measuresNothing(s):
+			d.fail(at, "scene %q measures nothing that could be set against %q%w", s.Name, s.Relative.To, bench.Hint("relative needs a workload with a metric"))
+		case returns(scenes, s.Name):
+			d.fail(at, "scene %q is, by way of %q, relative to itself%w", s.Name, s.Relative.To, bench.Hint("one scene of the circle must be relative to none"))
 		case !slices.ContainsFunc(scenes, func(o Scene) bool { return s.Against(&o) != nil }):
 			d.fail(at, "no variant of scene %q has the factors of %q%w", s.Relative.To, s.Name,
 				bench.Hint("what the other scene varies, this one must vary too"))
 		}
 	}
+}
+
+// measuresNothing: the scene's subject has a workload and no metric. Parameters
+// that cannot be read are somebody else's error.
+func (d *decoder) measuresNothing(s *Scene) bool {
+	if s.Startup || s.Migrate != "" || len(s.Actors) == 0 {
+		return false
+	}
+	w := d.words.Workload(s.Actors[0].Workload)
+	if w == nil {
+		return true
+	}
+	if _, stores := w.(bench.RootWriter); stores {
+		return false
+	}
+	metrics, err := w.Metrics(s.Actors[0].Params)
+	return err == nil && len(metrics) == 0
+}
+
+// returns reports whether a scene, from one to what it is relative to, leads back to itself.
+func returns(scenes []Scene, name string) bool {
+	seen := map[string]bool{}
+	for at := name; !seen[at]; {
+		seen[at] = true
+		i := slices.IndexFunc(scenes, func(s Scene) bool { return s.Name == at })
+		if i < 0 || scenes[i].Relative == nil {
+			return false
+		}
+		if at = scenes[i].Relative.To; at == name {
+			return true
+		}
+	}
+	return false
 }
 
 // Against returns o if it is what s is set against: of that name, with no

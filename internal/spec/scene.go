@@ -73,6 +73,7 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 	var peerNode *node
 	if f["ramp"] != nil {
 		s.Actors = d.ramp(f, &s, like)
+		d.relative(f["relative"], &s)
 		return s
 	}
 	if f["actors"] != nil {
