@@ -33,7 +33,10 @@ const statusTable = `Exit status, the same for the same results by whichever ver
    3  invalid: a bad specification, a folder that is no run, an unfair comparison
    4  the host, a platform or a trial failed, or a claim of the self-test does
       not hold here
-  64  usage`
+  64  usage
+Where scenes are set against others on the same platform (relative) the cells
+of that table count, undecided or unfair, in the place of their cases; one that
+did not finish beside its neighbour is decided.`
 
 // statusError ends the program with a status other than its error implies.
 type statusError struct {

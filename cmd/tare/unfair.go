@@ -14,17 +14,27 @@ func allowUnfairFlag(c *cobra.Command, allow *bool) {
 }
 
 // unfairStatus is the exit status a result deserves in which headline
-// comparisons are invalid; nil if none is, or if they were allowed.
+// comparisons are invalid; nil if none is, or if they were allowed. Of cases
+// that are set against others on the same platform these are the ones asked for.
 func unfairStatus(r *overhead.Result) error {
 	n := 0
 	within := r.Relative.Cases()
 	for _, c := range r.Cases {
 		for _, row := range c.Rows {
 			if within[c.Name] {
-				continue // it was asked how each platform compares with itself
+				continue
 			}
 			if row.Metric.Headline && row.Effect != nil && row.Effect.Verdict == overhead.Unfair {
 				n++
+			}
+		}
+	}
+	if r.Relative != nil {
+		for _, row := range r.Relative.Rows {
+			for _, cell := range row.Cells {
+				if cell != nil && row.Metric.Headline && cell.Effect.Verdict == overhead.Unfair {
+					n++
+				}
 			}
 		}
 	}

@@ -13,10 +13,15 @@ var csvHeader = []string{
 	"run", "case", "kind", "workload", "metric", "unit", "better", "platform", "label", "baseline",
 	"block", "trial", "value", "median", "n", "ratio", "ratio_low", "ratio_high", "overhead", "cost", "verdict",
 	"confidence", "p", "p_holm", "p_equivalence", "drift_per_block", "drift_p",
+	"relative_to", "row", "column", "kept", "kept_low", "kept_high", "says",
 }
 
+// relativeColumns are at the end of a line.
+const relativeColumns = 7
+
 // CSV writes a line for every launch and metric, with the row's effect repeated
-// on each. What does not apply is empty.
+// on each, and one of the kind "relative" for every cell of the table of scenes
+// set against others. What does not apply is empty.
 func CSV(w io.Writer, r *overhead.Result) error {
 	out := csv.NewWriter(w)
 	if err := out.Write(csvHeader); err != nil {
@@ -39,14 +44,57 @@ func CSV(w io.Writer, r *overhead.Result) error {
 					row.Platform, row.Label, strconv.FormatBool(row.Baseline),
 					strconv.Itoa(p.Block), p.Trial, f(p.Value), f(row.Median), strconv.Itoa(row.N),
 				}
-				if err := out.Write(append(line, effect...)); err != nil {
+				if err := out.Write(slices.Concat(line, effect, make([]string, relativeColumns))); err != nil {
 					return err
 				}
 			}
 		}
 	}
+	if err := relativeCSV(out, r, f); err != nil {
+		return err
+	}
 	out.Flush()
 	return out.Error()
+}
+
+// relativeCSV writes the cells of the table of scenes set against others; the
+// median is that of the scene they are set against.
+func relativeCSV(out *csv.Writer, r *overhead.Result, f func(float64) string) error {
+	if r.Relative == nil {
+		return nil
+	}
+	for _, row := range r.Relative.Rows {
+		for i, c := range row.Cells {
+			if c == nil {
+				continue
+			}
+			line := []string{
+				r.Run, c.Case, "relative", "", row.Metric.Name, row.Metric.Unit, string(row.Metric.Better), row.Platform, row.Label,
+				strconv.FormatBool(row.Baseline), "", "", "", "", strconv.Itoa(c.N),
+			}
+			if row.N > 0 {
+				line[13] = f(row.Alone)
+			}
+			effect := make([]string, 12)
+			effect[5] = string(c.Effect.Verdict)
+			if c.Effect.HasRatio() {
+				copy(effect, []string{f(c.Effect.Ratio), f(c.Effect.Low), f(c.Effect.High), f(c.Effect.Overhead), f(c.Effect.Cost)})
+				copy(effect[6:], testColumns(c.Effect, f))
+			}
+			kept := make([]string, 3)
+			if c.Kept > 0 {
+				kept[0] = f(c.Kept)
+			}
+			if c.High > 0 {
+				kept[1], kept[2] = f(c.Low), f(c.High)
+			}
+			line = slices.Concat(line, effect, []string{row.Case, row.Row, r.Relative.Columns[i]}, kept, []string{c.Words})
+			if err := out.Write(line); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // testColumns are the tests of an effect, empty where one could not be made.

@@ -4,20 +4,44 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
 	"tare/internal/overhead"
 )
 
 // relativeTitle stands over the table and the heat map.
-const relativeTitle = "What is left of the performance alone"
+const relativeTitle = "What is left of the performance"
 
 // relativeNote says how to read them.
-const relativeNote = "Each platform against itself: performance beside the neighbour by performance alone in the same block; " +
-	"100 % is all of it, whatever the metric. DNF: the subject did not finish."
+func relativeNote(m *overhead.Matrix) string {
+	return "Each platform against itself: its performance in a scene by its performance in the scene that this is set against, " +
+		targets(m) + ", in the same block; 100 % is all of it, whatever the metric. DNF: the subject did not finish."
+}
 
 // openNote says what the map's dashed cells are.
-const openNote = " A dashed cell is not decided: its interval holds 100 %, or there are too few blocks for one."
+const openNote = " A dashed cell without colour is not decided: its interval holds 100 %, or there are too few blocks for one."
+
+// targets name what the rows are set against: "alone", or "cpu-alone (CPU), disk-alone (disk)".
+func targets(m *overhead.Matrix) string {
+	var cases, all []string
+	for _, r := range m.Rows {
+		text := r.Case + " (" + r.Row + ")"
+		if r.Row == r.Case {
+			text = r.Case
+		}
+		if !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+		if !slices.Contains(cases, r.Case) {
+			cases = append(cases, r.Case)
+		}
+	}
+	if len(cases) == 1 {
+		return cases[0]
+	}
+	return strings.Join(all, ", ")
+}
 
 // relativeRows are the rows to show: the headline metrics'.
 func relativeRows(m *overhead.Matrix, all bool) []overhead.MatrixRow {
@@ -38,33 +62,54 @@ func relativeText(out io.Writer, r *overhead.Result, all bool) {
 	}
 	fmt.Fprintln(out)
 	paragraph(out, "", "", relativeTitle)
-	paragraph(out, "  ", "  ", relativeNote)
+	paragraph(out, "  ", "  ", relativeNote(m))
 	var t table
-	head := []string{"  ", "METRIC", "ALONE"}
+	head := []string{"  ", "METRIC", "SET AGAINST"}
 	for _, c := range m.Columns {
 		head = append(head, strings.ToUpper(c))
 	}
 	t.row(head...)
 	last := ""
 	for _, row := range relativeRows(m, all) {
-		if row.Row != last {
-			last = row.Row
-			t.row(append([]string{"  " + last}, make([]string, len(head)-1)...)...)
+		if of := row.Row + "\n" + row.Case; of != last {
+			last = of
+			group := make([]string, len(head))
+			group[0], group[2] = "  "+row.Row, row.Case
+			t.row(group...)
 		}
 		cells := []string{"    " + labelled(row.Platform, row.Label), row.Metric.Name, aloneOf(row)}
 		for _, c := range row.Cells {
-			cells = append(cells, strings.TrimSpace(cellOf(c)+" "+cellBounds(c)))
+			cells = append(cells, cellText(c))
 		}
 		t.row(cells...)
 	}
 	t.write(out)
-	for _, row := range relativeRows(m, all) {
-		for i, c := range row.Cells {
-			if n := cellNotes(row, m.Columns[i], c); n != "" {
-				paragraph(out, "  - ", "    ", n)
-			}
+	for _, n := range relativeNotes(relativeRows(m, all), m.Columns) {
+		paragraph(out, "  - ", "    ", n)
+	}
+}
+
+// relativeNotes are said below the table: of cells, of what is otherwise than
+// in the scene that one is set against, and of platforms; each once.
+func relativeNotes(rows []overhead.MatrixRow, columns []string) []string {
+	var cells, differs, caveats []string
+	add := func(to *[]string, text string) {
+		if text != "" && !slices.Contains(*to, text) {
+			*to = append(*to, text)
 		}
 	}
+	for _, row := range rows {
+		for i, c := range row.Cells {
+			add(&cells, cellNotes(row, columns[i], c))
+			if c != nil && len(c.Differs) > 0 {
+				add(&differs, fmt.Sprintf("%s, %s: differs from %s in: %s", row.Row, columns[i], row.Case, strings.Join(c.Differs, ", ")))
+			}
+		}
+		for _, text := range row.Caveats {
+			add(&caveats, labelled(row.Platform, row.Label)+": "+text)
+		}
+	}
+	return slices.Concat(cells, differs, caveats)
 }
 
 // aloneOf is the median of what the others are set against.
@@ -75,11 +120,26 @@ func aloneOf(row overhead.MatrixRow) string {
 	return quantity(row.Alone, row.Metric.Unit)
 }
 
-func cellOf(c *overhead.MatrixCell) string {
+// cellText is a cell in words with its bounds, and whether it is decided.
+func cellText(c *overhead.MatrixCell) string {
 	if c == nil {
 		return ""
 	}
-	return c.Words
+	text := strings.TrimSpace(c.Words + " " + cellBounds(c))
+	switch {
+	case !undecidedCell(c):
+	case c.High == 0:
+		text += ", no statement"
+	default:
+		text += ", undecided"
+	}
+	return text
+}
+
+// undecidedCell: there is a figure that nothing should be concluded from.
+func undecidedCell(c *overhead.MatrixCell) bool {
+	v := c.Effect.Verdict
+	return c.Kept > 0 && v != overhead.Differs && v != overhead.Equivalent
 }
 
 // cellBounds are the interval of what is kept.
@@ -97,6 +157,9 @@ func cellNotes(row overhead.MatrixRow, column string, c *overhead.MatrixCell) st
 		return ""
 	}
 	var notes []string
+	if c.Effect.Unfair != "" {
+		notes = append(notes, "unfair: "+c.Effect.Unfair)
+	}
 	if a := c.Against; a != nil && (a.Verdict == overhead.Differs || c.DNF > 0) {
 		notes = append(notes, a.Words)
 	}
@@ -126,7 +189,7 @@ const (
 )
 
 // heatMap draws the table as tesfatsion2018 figure 10 shows it: a row for each
-// subject and platform, a column for each neighbour.
+// subject and platform, a column for each scene that is set against it.
 func heatMap(m *overhead.Matrix) template.HTML {
 	rows := relativeRows(m, false)
 	height, last := heatHead, ""
@@ -136,7 +199,7 @@ func heatMap(m *overhead.Matrix) template.HTML {
 		}
 		height += heatRow
 	}
-	d := newDrawing(heatLabel+heatColumn*float64(len(m.Columns)), height, "heat", relativeTitle+", by subject, platform and neighbour")
+	d := newDrawing(heatLabel+heatColumn*float64(len(m.Columns)), height, "heat", relativeTitle+", by row, platform and column")
 	for i, c := range m.Columns {
 		d.text("column", heatLabel+heatColumn*(float64(i)+0.5), heatHead-8, c)
 	}
@@ -161,11 +224,11 @@ func drawCell(d *drawing, x, y float64, r overhead.MatrixRow, column string, c *
 	class, title := "cell none", ""
 	if c != nil {
 		class = "cell " + heat(c)
-		if v := c.Effect.Verdict; c.Kept > 0 && v != overhead.Differs && v != overhead.Equivalent {
+		if undecidedCell(c) {
 			class += " open"
 		}
-		title = fmt.Sprintf("%s, %s, beside %s: %s %s of %s alone; %d of %d launches", r.Row, labelled(r.Platform, r.Label), column,
-			c.Words, cellBounds(c), aloneOf(r), c.N, c.Launches)
+		title = fmt.Sprintf("%s, %s, %s: %s of %s in %s; %d of %d launches", r.Row, labelled(r.Platform, r.Label), column,
+			cellText(c), aloneOf(r), r.Case, c.N, c.Launches)
 		if c.Against != nil {
 			title += "; " + c.Against.Words
 		}
@@ -175,12 +238,32 @@ func drawCell(d *drawing, x, y float64, r overhead.MatrixRow, column string, c *
 		return
 	}
 	bounds := cellBounds(c)
+	words, below := c.Words, strings.Trim(bounds, "()")
 	if bounds == "" {
-		d.text("value", x+heatColumn/2, y+heatRow/2+5, c.Words)
+		words, below = folded(words)
+	}
+	if below == "" {
+		d.text("value", x+heatColumn/2, y+heatRow/2+5, words)
 		return
 	}
-	d.text("value", x+heatColumn/2, y+heatRow/2, c.Words)
-	d.text("bounds", x+heatColumn/2, y+heatRow/2+12, strings.Trim(bounds, "()"))
+	d.text("value", x+heatColumn/2, y+heatRow/2, words)
+	d.text("bounds", x+heatColumn/2, y+heatRow/2+12, below)
+}
+
+// folded breaks words that are wider than a cell in two.
+func folded(words string) (first, rest string) {
+	const most = 17 // characters in a cell's width
+	if len(words) <= most {
+		return words, ""
+	}
+	if first, rest, cut := strings.Cut(words, ": "); cut {
+		return first, rest
+	}
+	i := strings.LastIndex(words[:most+1], " ")
+	if i < 0 {
+		return words, ""
+	}
+	return words[:i], words[i+1:]
 }
 
 // heat is the class of a cell's colour, by how much is lost. What did not
@@ -189,7 +272,7 @@ func heat(c *overhead.MatrixCell) string {
 	switch {
 	case c.DNF > 0:
 		return "dnf"
-	case c.Kept == 0:
+	case c.Kept == 0, undecidedCell(c):
 		return "none"
 	case c.Kept > 1.03:
 		return "gain"
@@ -225,19 +308,14 @@ func relativeOf(r *overhead.Result) *relativeView {
 	if m == nil {
 		return nil
 	}
-	v := &relativeView{Title: relativeTitle, Note: relativeNote + openNote, Map: heatMap(m), Columns: m.Columns}
+	v := &relativeView{Title: relativeTitle, Note: relativeNote(m) + openNote, Map: heatMap(m), Columns: m.Columns, Notes: relativeNotes(relativeRows(m, false), m.Columns)}
 	for _, row := range m.Rows {
 		if row.Metric.Headline {
-			for i, c := range row.Cells {
-				if n := cellNotes(row, m.Columns[i], c); n != "" {
-					v.Notes = append(v.Notes, n)
-				}
-			}
 			continue
 		}
 		f := relativeRow{Name: row.Row + ", " + labelled(row.Platform, row.Label), Metric: row.Metric.Name, Alone: aloneOf(row)}
 		for _, c := range row.Cells {
-			f.Cells = append(f.Cells, strings.TrimSpace(cellOf(c)+" "+cellBounds(c)))
+			f.Cells = append(f.Cells, cellText(c))
 		}
 		v.Further = append(v.Further, f)
 	}

@@ -1,8 +1,12 @@
 package report
 
 import (
+	"encoding/csv"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/bench"
 	"tare/internal/overhead"
@@ -26,10 +30,10 @@ func besides() (*overhead.Matrix, []overhead.HostWatch) {
 	equal := cell(1, 0.98, 1.02, "100 %")
 	equal.Against = &overhead.Effect{Verdict: overhead.Equivalent, Words: "as native"}
 	m := &overhead.Matrix{Columns: []string{"idle", "competing", "adversarial"}, Rows: []overhead.MatrixRow{
-		{Row: "CPU", Platform: "native", Baseline: true, Metric: rate, Alone: 4000, N: 3, Cells: []*overhead.MatrixCell{cell(1.1, 1.05, 1.2, "110 %"), cell(0.5, 0.48, 0.52, "50 %"), cell(0.08, 0.07, 0.09, "8 %")}},
-		{Row: "CPU", Platform: "qemu-tcg", Label: "emulated (tcg)", Metric: rate, Alone: 400, N: 3, Cells: []*overhead.MatrixCell{equal, less, dnf}},
-		{Row: "CPU", Platform: "qemu-tcg", Label: "emulated (tcg)", Metric: late, Alone: 12, N: 3, Cells: []*overhead.MatrixCell{equal, nil, nil}},
-		{Row: "disk", Platform: "lxc", Metric: rate, Cells: []*overhead.MatrixCell{nil, cell(0, 0, 0, "missing 3 of 3"), some}},
+		{Row: "CPU", Case: "cpu-alone", Platform: "native", Baseline: true, Metric: rate, Alone: 4000, N: 3, Cells: []*overhead.MatrixCell{cell(1.1, 1.05, 1.2, "110 %"), cell(0.5, 0.48, 0.52, "50 %"), cell(0.08, 0.07, 0.09, "8 %")}},
+		{Row: "CPU", Case: "cpu-alone", Platform: "qemu-tcg", Label: "emulated (tcg)", Metric: rate, Alone: 400, N: 3, Cells: []*overhead.MatrixCell{equal, less, dnf}},
+		{Row: "CPU", Case: "cpu-alone", Platform: "qemu-tcg", Label: "emulated (tcg)", Metric: late, Alone: 12, N: 3, Cells: []*overhead.MatrixCell{equal, nil, nil}},
+		{Row: "disk", Case: "disk-alone", Platform: "lxc", Metric: rate, Cells: []*overhead.MatrixCell{nil, cell(0, 0, 0, "missing 3 of 3"), some}},
 	}}
 	return m, []overhead.HostWatch{
 		{Case: "cpu-bomb", Title: "Finding primes, beside a fork bomb", Platform: "native", P50: 0.8, P99: 12.5, Max: 40, Starts: 300, Available: 20 * bench.GiB, Peak: 1000, Launches: 3},
@@ -44,7 +48,7 @@ func TestHeatMap(t *testing.T) {
 	for what, want := range map[string]int{
 		`class="cell gain"`: 1, `class="cell k6"`: 1, `class="cell k3"`: 1, `class="cell k2"`: 1, `class="cell k0"`: 1, `class="cell dnf"`: 1, `class="cell dnf open"`: 1, `class="cell none"`: 2,
 		`class="group"`: 2, `class="column"`: 3, ">DNF 3 of 3</text>": 1, ">48–52</text>": 1, "emulated (tcg)</text>": 1,
-		"CPU, qemu-tcg, emulated (tcg), beside competing: 40 % (38–42) of 400 events/s alone; 3 of 3 launches; keeps 20.0 % less than native": 1,
+		"CPU, qemu-tcg, emulated (tcg), competing: 40 % (38–42) of 400 events/s in cpu-alone; 3 of 3 launches; keeps 20.0 % less than native": 1,
 	} {
 		if got := strings.Count(svg, what); got != want {
 			t.Errorf("%d times %s, want %d", got, what, want)
@@ -60,11 +64,95 @@ func TestHeat(t *testing.T) {
 	for kept, want := range map[float64]string{
 		0: "none", 0.01: "k0", 0.0999: "k0", 0.1: "k1", 0.25: "k2", 0.5: "k3", 0.75: "k4", 0.9: "k5", 0.97: "k6", 1: "k6", 1.03: "k6", 1.04: "gain", 7: "gain",
 	} {
-		if got := heat(&overhead.MatrixCell{Kept: kept}); got != want {
+		if got := heat(&overhead.MatrixCell{Kept: kept, Effect: &overhead.Effect{Verdict: overhead.Differs}}); got != want {
 			t.Errorf("%v is %s, want %s", kept, got, want)
 		}
 	}
 	if got := heat(&overhead.MatrixCell{Kept: 1, DNF: 1}); got != "dnf" {
 		t.Errorf("one that did not finish once is %s", got)
+	}
+}
+
+// A figure that decides nothing says so in text and has no colour in the map.
+func TestUndecidedCells(t *testing.T) {
+	for _, c := range []struct {
+		cell *overhead.MatrixCell
+		text string
+		heat string
+	}{
+		{&overhead.MatrixCell{Kept: 29.99, Words: "2999 %", Effect: &overhead.Effect{Verdict: overhead.Refused}}, "2999 %, no statement", "none"},
+		{&overhead.MatrixCell{Kept: 0.9, Low: 0.7, High: 1.1, Words: "90 %", Effect: &overhead.Effect{Verdict: overhead.Inconclusive}}, "90 % (70–110), undecided", "none"},
+		{&overhead.MatrixCell{Kept: 0.9, Low: 0.8, High: 0.95, Words: "90 %", Effect: &overhead.Effect{Verdict: overhead.Differs}}, "90 % (80–95)", "k5"},
+		{&overhead.MatrixCell{Words: "unfair: huge pages", Effect: &overhead.Effect{Verdict: overhead.Unfair}}, "unfair: huge pages", "none"},
+	} {
+		if got := cellText(c.cell); got != c.text {
+			t.Errorf("%q, want %q", got, c.text)
+		}
+		if got := heat(c.cell); got != c.heat {
+			t.Errorf("%s is %s, want %s", c.text, got, c.heat)
+		}
+	}
+}
+
+// What is otherwise than in the other scene is said once, caveats by platform,
+// and the table names what it sets against.
+func TestRelativeNotes(t *testing.T) {
+	cell := &overhead.MatrixCell{Kept: 0.8, Differs: []string{"memory 1 GiB for 256 MiB"}, Effect: &overhead.Effect{Unfair: "huge pages (always against never): changed"}}
+	m := &overhead.Matrix{Columns: []string{"soft limit"}, Rows: []overhead.MatrixRow{
+		{Row: "reads", Case: "hard", Platform: "native", Cells: []*overhead.MatrixCell{cell}},
+		{Row: "reads", Case: "hard", Platform: "podman[root=no]", Label: "limits ignored", Caveats: []string{"not enforced: memory"}, Cells: []*overhead.MatrixCell{cell}},
+	}}
+	want := []string{
+		"reads, native, soft limit: unfair: huge pages (always against never): changed",
+		"reads, podman[root=no], limits ignored, soft limit: unfair: huge pages (always against never): changed",
+		"reads, soft limit: differs from hard in: memory 1 GiB for 256 MiB",
+		"podman[root=no], limits ignored: not enforced: memory",
+	}
+	if d := cmp.Diff(want, relativeNotes(m.Rows, m.Columns)); d != "" {
+		t.Error(d)
+	}
+	if n := relativeNote(m); !strings.Contains(n, "set against, hard, in the same block") {
+		t.Error(n)
+	}
+}
+
+func TestFolded(t *testing.T) {
+	for words, want := range map[string][2]string{
+		"DNF 3 of 3": {"DNF 3 of 3", ""}, "cage's time over 3 of 3": {"cage's time over", "3 of 3"}, "unfair: huge pages": {"unfair", "huge pages"},
+		"31 %, failed 1 of 3, missing 1 of 3": {"31 %, failed 1 of", "3, missing 1 of 3"}, "aVeryLongWordWithoutAnyBlank": {"aVeryLongWordWithoutAnyBlank", ""},
+	} {
+		if first, rest := folded(words); first != want[0] || rest != want[1] {
+			t.Errorf("%q: %q, %q", words, first, rest)
+		}
+	}
+}
+
+// A line of the table in CSV names both scenes, and states no interval it does not have.
+func TestRelativeCSV(t *testing.T) {
+	r := &overhead.Result{Run: "r"}
+	r.Relative, _ = besides()
+	r.Relative.Rows[1].Cells[0] = &overhead.MatrixCell{Case: "soft", Words: "unfair: huge pages", Effect: &overhead.Effect{Verdict: overhead.Unfair}}
+	var b strings.Builder
+	if err := CSV(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(strings.NewReader(b.String())).ReadAll()
+	if err != nil || len(lines) != 10 {
+		t.Fatalf("%d lines, %v", len(lines), err)
+	}
+	at := func(line int, column string) string { return lines[line][slices.Index(lines[0], column)] }
+	for column, want := range map[string]string{
+		"kind": "relative", "metric": "throughput", "platform": "native", "relative_to": "cpu-alone", "row": "CPU", "column": "idle",
+		"kept": "1.1", "kept_low": "1.05", "kept_high": "1.2", "verdict": "differs", "says": "110 %", "block": "",
+	} {
+		if got := at(1, column); got != want {
+			t.Errorf("%s is %q, want %q", column, got, want)
+		}
+	}
+	if at(4, "kept") != "" || at(4, "verdict") != "unfair" || at(4, "label") != "emulated (tcg)" || at(4, "case") != "soft" {
+		t.Errorf("%q", lines[4])
+	}
+	if last := lines[9]; at(9, "kept") != "0.31" || at(9, "kept_low") != "" || at(9, "ratio") != "" {
+		t.Errorf("%q", last)
 	}
 }
