@@ -129,8 +129,8 @@ func (s *study) caveats(scenes ...*bench.Scene) []string {
 				for _, c := range a.Caveats {
 					add(c)
 				}
-				if len(a.Unenforced) > 0 {
-					add("not enforced: " + strings.Join(a.Unenforced, "; "))
+				for _, limit := range a.Unenforced {
+					add("not enforced: " + limit)
 				}
 			}
 		}

@@ -92,7 +92,8 @@ func relativeText(out io.Writer, r *overhead.Result, all bool) {
 // relativeNotes are said below the table: of cells, of what is otherwise than
 // in the scene that one is set against, and of platforms; each once.
 func relativeNotes(rows []overhead.MatrixRow, columns []string) []string {
-	var cells, differs, caveats []string
+	var cells, differs, platforms []string
+	caveats := map[string][]string{} // by platform
 	add := func(to *[]string, text string) {
 		if text != "" && !slices.Contains(*to, text) {
 			*to = append(*to, text)
@@ -105,11 +106,18 @@ func relativeNotes(rows []overhead.MatrixRow, columns []string) []string {
 				add(&differs, fmt.Sprintf("%s, %s: differs from %s in: %s", row.Row, columns[i], row.Case, strings.Join(c.Differs, ", ")))
 			}
 		}
+		name := labelled(row.Platform, row.Label)
 		for _, text := range row.Caveats {
-			add(&caveats, labelled(row.Platform, row.Label)+": "+text)
+			add(&platforms, name)
+			of := caveats[name]
+			add(&of, text)
+			caveats[name] = of
 		}
 	}
-	return slices.Concat(cells, differs, caveats)
+	for i, name := range platforms {
+		platforms[i] = name + ": " + strings.Join(caveats[name], "; ")
+	}
+	return slices.Concat(cells, differs, platforms)
 }
 
 // aloneOf is the median of what the others are set against.

@@ -100,13 +100,13 @@ func TestRelativeNotes(t *testing.T) {
 	cell := &overhead.MatrixCell{Kept: 0.8, Differs: []string{"memory 1 GiB for 256 MiB"}, Effect: &overhead.Effect{Unfair: "huge pages (always against never): changed"}}
 	m := &overhead.Matrix{Columns: []string{"soft limit"}, Rows: []overhead.MatrixRow{
 		{Row: "reads", Case: "hard", Platform: "native", Cells: []*overhead.MatrixCell{cell}},
-		{Row: "reads", Case: "hard", Platform: "podman[root=no]", Label: "limits ignored", Caveats: []string{"not enforced: memory"}, Cells: []*overhead.MatrixCell{cell}},
+		{Row: "reads", Case: "hard", Platform: "podman[root=no]", Label: "limits ignored", Caveats: []string{"not enforced: memory", "not enforced: swap"}, Cells: []*overhead.MatrixCell{cell}},
 	}}
 	want := []string{
 		"reads, native, soft limit: unfair: huge pages (always against never): changed",
 		"reads, podman[root=no], limits ignored, soft limit: unfair: huge pages (always against never): changed",
 		"reads, soft limit: differs from hard in: memory 1 GiB for 256 MiB",
-		"podman[root=no], limits ignored: not enforced: memory",
+		"podman[root=no], limits ignored: not enforced: memory; not enforced: swap",
 	}
 	if d := cmp.Diff(want, relativeNotes(m.Rows, m.Columns)); d != "" {
 		t.Error(d)
