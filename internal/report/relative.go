@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"tare/internal/overhead"
 )
@@ -188,7 +189,8 @@ func cellNotes(row overhead.MatrixRow, column string, c *overhead.MatrixCell) st
 
 // The heat map's measures.
 const (
-	heatLabel  = 190.0
+	heatLabel  = 190.0 // at least
+	heatLetter = 7.0   // of a name, about
 	heatColumn = 128.0
 	heatRow    = 36.0
 	heatHead   = 26.0
@@ -200,16 +202,21 @@ const (
 // subject and platform, a column for each scene that is set against it.
 func heatMap(m *overhead.Matrix) template.HTML {
 	rows := relativeRows(m, false)
-	height, last := heatHead, ""
+	height, last, label := heatHead, "", heatLabel
 	for _, r := range rows {
+		letters := utf8.RuneCountInString(labelled(r.Platform, r.Label)) + 3
+		if r.Row != last {
+			letters += utf8.RuneCountInString(r.Row)
+		}
+		label = max(label, heatLetter*float64(letters))
 		if r.Row != last {
 			height, last = height+heatGap, r.Row
 		}
 		height += heatRow
 	}
-	d := newDrawing(heatLabel+heatColumn*float64(len(m.Columns)), height, "heat", relativeTitle+", by row, platform and column")
+	d := newDrawing(label+heatColumn*float64(len(m.Columns)), height, "heat", relativeTitle+", by row, platform and column")
 	for i, c := range m.Columns {
-		d.text("column", heatLabel+heatColumn*(float64(i)+0.5), heatHead-8, c)
+		d.text("column", label+heatColumn*(float64(i)+0.5), heatHead-8, c)
 	}
 	y := heatHead
 	last = ""
@@ -219,9 +226,9 @@ func heatMap(m *overhead.Matrix) template.HTML {
 			last = r.Row
 			d.text("group", 0, y+heatRow/2+5, r.Row)
 		}
-		d.text("name", heatLabel-10, y+heatRow/2+5, labelled(r.Platform, r.Label))
+		d.text("name", label-10, y+heatRow/2+5, labelled(r.Platform, r.Label))
 		for i, c := range r.Cells {
-			drawCell(d, heatLabel+heatColumn*float64(i), y, r, m.Columns[i], c)
+			drawCell(d, label+heatColumn*float64(i), y, r, m.Columns[i], c)
 		}
 		y += heatRow
 	}
@@ -260,12 +267,14 @@ func drawCell(d *drawing, x, y float64, r overhead.MatrixRow, column string, c *
 
 // folded breaks words that are wider than a cell in two.
 func folded(words string) (first, rest string) {
-	const most = 17 // characters in a cell's width
+	const most = 16 // characters in a cell's width
 	if len(words) <= most {
 		return words, ""
 	}
-	if first, rest, cut := strings.Cut(words, ": "); cut {
-		return first, rest
+	for _, at := range []string{": ", ", "} {
+		if first, rest, cut := strings.Cut(words, at); cut {
+			return first, rest
+		}
 	}
 	i := strings.LastIndex(words[:most+1], " ")
 	if i < 0 {

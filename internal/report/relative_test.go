@@ -118,8 +118,8 @@ func TestRelativeNotes(t *testing.T) {
 
 func TestFolded(t *testing.T) {
 	for words, want := range map[string][2]string{
-		"DNF 3 of 3": {"DNF 3 of 3", ""}, "cage's time over 3 of 3": {"cage's time over", "3 of 3"}, "unfair: huge pages": {"unfair", "huge pages"},
-		"31 %, failed 1 of 3, missing 1 of 3": {"31 %, failed 1 of", "3, missing 1 of 3"}, "aVeryLongWordWithoutAnyBlank": {"aVeryLongWordWithoutAnyBlank", ""},
+		"DNF 3 of 3": {"DNF 3 of 3", ""}, "cage's time over 3 of 3": {"cage's time over", "3 of 3"}, "no pair of launches": {"no pair of", "launches"}, "unfair: huge pages": {"unfair", "huge pages"},
+		"31 %, failed 1 of 3, missing 1 of 3": {"31 %", "failed 1 of 3, missing 1 of 3"}, "aVeryLongWordWithoutAnyBlank": {"aVeryLongWordWithoutAnyBlank", ""},
 	} {
 		if first, rest := folded(words); first != want[0] || rest != want[1] {
 			t.Errorf("%q: %q, %q", words, first, rest)
