@@ -58,16 +58,19 @@ func TestDraw(t *testing.T) {
 		watts, bound float64
 		why          string
 	}{
-		"steady":                      {gauging(steady(160)), pdu, 160, 1.15, ""},
-		"it showed less before":       {gauging(step(10, 100, 160)), pdu, 160, 1.15 + 0.075*60, ""},
-		"half and half":               {gauging(step(15.2, 100, 200)), pdu, 147.5, 1.15 + 0.075*100, ""},
-		"a hole in the middle":        {gauging(holes(12, 14)), pdu, 0, 0, "silent for a part"},
-		"it stopped":                  {gauging(holes(17, 30)), pdu, 0, 0, "silent for a part"},
-		"it never spoke":              {nil, pdu, 0, 0, "told nothing"},
-		"counter, steady":             {counting(steady(160)), rapl, 160, (61e-6 + 0.16) / 10, ""},
-		"counter, more in the middle": {counting(step(15, 100, 200)), rapl, 150, (61e-6 + 0.15) / 10, ""},
-		"counter that went back":      {counting(steady(-1)), rapl, 0, 0, "went backwards"},
-		"counter without an end":      {counting(steady(160))[:20], rapl, 0, 0, "edges of the window"},
+		"steady":                                   {gauging(steady(160)), pdu, 160, 1.15, ""},
+		"it showed less before":                    {gauging(step(10, 100, 160)), pdu, 160, 1.15 + 0.075*60, ""},
+		"half and half":                            {gauging(step(15.2, 100, 200)), pdu, 147.5, 1.15 + 0.075*100, ""},
+		"a hole in the middle":                     {gauging(holes(12, 14)), pdu, 0, 0, "silent for a part"},
+		"it stopped":                               {gauging(holes(17, 30)), pdu, 0, 0, "silent for a part"},
+		"it never spoke":                           {nil, pdu, 0, 0, "told nothing"},
+		"counter, steady":                          {counting(steady(160)), rapl, 160, (61e-6 + 0.16) / 10, ""},
+		"counter, more in the middle":              {counting(step(15, 100, 200)), rapl, 150, (61e-6 + 0.15) / 10, ""},
+		"counter that went back":                   {counting(steady(-1)), rapl, 0, 0, "went backwards"},
+		"counter without an end":                   {counting(steady(160))[:20], rapl, 0, 0, "edges of the window"},
+		"counter that ends just before the end":    {counting(steady(160))[:48], rapl, 0, 0, "edges of the window"},
+		"counter that begins just after the start": {counting(steady(160))[9:], rapl, 0, 0, "edges of the window"},
+		"counter that ends before the window":      {counting(steady(160))[:8], rapl, 0, 0, "within the window"},
 	} {
 		d := draw(c.readings, c.source, window)
 		if c.why != "" {
@@ -78,6 +81,18 @@ func TestDraw(t *testing.T) {
 		}
 		if d.why != "" || math.Abs(d.watts-c.watts) > 0.01 || math.Abs(d.bound-c.bound) > 0.01 || d.seconds != 10 {
 			t.Errorf("%s: %+v, want %.2f ± %.2f W", name, d, c.watts, c.bound)
+		}
+	}
+}
+
+// A launch shorter than the time between two readings has no power of its own:
+// neither where the last reading is before it nor where one comes after it.
+func TestDrawOfAnInstant(t *testing.T) {
+	model := bench.PowerSource{StepJ: 0.12, Update: 0.01, Every: 0.1}
+	readings := []powerReading{{9.8e9, math.NaN(), 0}, {9.9e9, math.NaN(), 8.4}, {10.1e9, math.NaN(), 25}}
+	for n := 2; n <= 3; n++ {
+		if d := draw(readings[:n], model, [2]int64{9.95e9, 9.96e9}); d.why == "" {
+			t.Errorf("of %d readings: %+v", n, d)
 		}
 	}
 }
