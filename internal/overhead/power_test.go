@@ -3,6 +3,7 @@ package overhead
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -193,6 +194,50 @@ func TestASilentMeter(t *testing.T) {
 	}
 	if native.N != 3 || native.NetWatts != nil || r.Power[0].Rest != nil || len(r.Power[0].Notes) == 0 {
 		t.Errorf("without a rest: %+v, %+v", native, r.Power[0])
+	}
+}
+
+// What was measured while other work kept the machine busy is no rest: nothing is
+// set against it.
+func TestARestThatIsNone(t *testing.T) {
+	source := bench.PowerSource{Name: "pdu", StepW: 1, Update: 0.5, Every: 0.5}
+	watts := powerOf(source, map[string]float64{"native": 160, "kvm": 176}, 170)
+	for _, c := range []struct {
+		restless []string // stretches
+		net, of  int      // launches above rest, rests of blocks
+		says     string
+	}{
+		{nil, 3, 3, ""},
+		{[]string{"b01-rest1", "b01-rest2", "b02-rest1"}, 2, 2, "up to 0.90 cores busy; 3 of 6 stretches are left out"},
+		{[]string{"b01-rest1", "b01-rest2", "b02-rest1", "b02-rest2", "b03-rest1", "b03-rest2"}, 0, 0, "6 of 6 stretches"},
+	} {
+		r := analyze(t, crafted{metric: throughput, platform: []string{"native", "kvm"}, blocks: 3, header: store.Header{Power: []bench.PowerSource{source}},
+			values: map[string][]float64{"native": {100, 100, 100}, "kvm": {50, 50, 50}},
+			samples: func(trial string) []bench.Sample {
+				samples := watts(trial)
+				if strings.Contains(trial, "rest") {
+					cores := 0.1
+					if slices.Contains(c.restless, trial) {
+						cores = 0.9
+					}
+					for _, at := range []int64{10e9, 20e9} {
+						samples = append(samples, bench.Sample{At: at, Level: bench.Host, Meter: hostProc.meter,
+							Values: map[string]float64{bench.ColCPUBusy: cores * float64(at) / 1e9}})
+					}
+				}
+				return samples
+			}}.write(t))
+		p, e := r.Power[0], r.Cases[0].Energy[0]
+		notes := strings.Join(p.Notes, "; ")
+		if len(p.Rests) != c.of || (p.Rest != nil) != (c.of > 0) || (len(p.Shares) > 0) != (c.of > 0) || !strings.Contains(notes, c.says) {
+			t.Errorf("%q: %+v", c.restless, p)
+		}
+		if (c.says != "") != strings.Contains(notes, "not at rest") || (c.net == 0) != strings.Contains(notes, "no energy proportionality") {
+			t.Errorf("%q: %s", c.restless, notes)
+		}
+		if e.N != 3 || (e.NetWatts != nil) != (c.net > 0) || (c.net == 2) != strings.Contains(strings.Join(e.Notes, "; "), "above rest are 2 of 3 launches") {
+			t.Errorf("%q: %+v", c.restless, e)
+		}
 	}
 }
 
