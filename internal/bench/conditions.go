@@ -28,6 +28,17 @@ const (
 // ConditionNames are all of them, in the order they are set.
 var ConditionNames = []string{CondGovernor, CondFrequency, CondTHP, CondKSM}
 
+// ConditionsText writes conditions for people, such as "governor performance, thp never".
+func ConditionsText(conditions map[string]string) string {
+	var all []string
+	for _, name := range ConditionNames {
+		if v, ok := conditions[name]; ok {
+			all = append(all, name+" "+v)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
 var (
 	thpValues    = []string{"always", "madvise", "never"}
 	ksmValues    = []string{"on", "off"}

@@ -35,6 +35,12 @@ func TestControl(t *testing.T) {
 	}
 }
 
+func TestConditionsText(t *testing.T) {
+	if got := ConditionsText(map[string]string{"thp": "never", "ksm": "on", "governor": "performance"}); got != "governor performance, thp never, ksm on" {
+		t.Error(got)
+	}
+}
+
 func TestCheckCondition(t *testing.T) {
 	for _, c := range [][2]string{{"governor", "performance"}, {"frequency", "1.2GHz"}, {"frequency", "50%"}, {"thp", "never"}, {"ksm", "on"}} {
 		if err := CheckCondition(c[0], c[1]); err != nil {

@@ -22,7 +22,7 @@ func (s *study) cases(observed *observed) {
 			at[sc.Case] = k
 			scenes = append(scenes, nil)
 			s.result.Cases = append(s.result.Cases, Case{
-				Name: sc.Case, Title: sc.Title, Kind: sc.Kind, Workload: workloadOf(sc), Resource: "other", Factors: sc.Factors,
+				Name: sc.Case, Title: sc.Title, Kind: sc.Kind, Workload: workloadOf(sc), Resource: "other", Factors: sc.Factors, Conditions: sc.Conditions,
 			})
 		}
 		scenes[k] = append(scenes[k], sc)

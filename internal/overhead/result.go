@@ -121,6 +121,8 @@ type Case struct {
 	Workload string            `json:"workload,omitempty"`
 	Resource string            `json:"resource"` // cpu, memory, disk, network, startup, migration, other
 	Factors  map[string]string `json:"factors,omitempty"`
+	// Conditions of the host that were set for its trials.
+	Conditions map[string]string `json:"conditions,omitempty"`
 	// Answer is the case in one sentence, built from the effects.
 	Answer string `json:"answer"`
 	Rows   []Row  `json:"rows"`

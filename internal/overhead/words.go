@@ -83,14 +83,14 @@ func change(ratio float64, m bench.Metric) string {
 // middle, the smaller first.
 func bounds(e *Effect, m bench.Metric) string {
 	switch {
-	case e.Ratio >= factor && e.Low >= factor:
+	case e.Ratio >= factor: // all of it as factors: 1.17 to 28.6 times as long
 		return digits(e.Low) + " to " + digits(e.High)
 	case e.Ratio < 1:
 		return digits(100*(1-e.High)) + " to " + digits(100*(1-e.Low))
 	case e.High < factor:
 		return digits(100*(e.Low-1)) + " to " + digits(100*(e.High-1))
 	}
-	return change(e.Low, m) + " to " + change(e.High, m)
+	return strings.TrimPrefix(change(e.Low, m), named(m)) + " to " + strings.TrimPrefix(change(e.High, m), named(m))
 }
 
 // digits writes a number with one decimal below 100, none above.

@@ -48,6 +48,16 @@ func Render(w io.Writer, p *bench.Plan) error {
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("write plan: %w", err)
 	}
+	set := map[string]bool{}
+	for _, s := range p.Scenes {
+		if line := s.Case + ": " + bench.ConditionsText(s.Conditions); len(s.Conditions) > 0 && !set[line] {
+			if len(set) == 0 {
+				b.WriteString("\nset on the host for the trials, and put back after each:\n")
+			}
+			set[line] = true
+			fmt.Fprintf(&b, "  %s\n", line)
+		}
+	}
 	if len(p.Skipped) > 0 {
 		b.WriteString("\nleft out:\n")
 	}

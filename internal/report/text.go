@@ -39,6 +39,9 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 		fmt.Fprintln(out)
 		paragraph(out, "", "", c.Title)
 		paragraph(out, "  ", "  ", c.Answer)
+		if len(c.Conditions) > 0 {
+			paragraph(out, "  ", "  ", "The host was set to "+bench.ConditionsText(c.Conditions)+".")
+		}
 		if s := stopOf(r, c.Name); s != "" {
 			paragraph(out, "  ", "  ", s)
 		}
