@@ -1,6 +1,7 @@
 package overhead
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -191,6 +192,9 @@ func TestASilentMeter(t *testing.T) {
 	}
 	if kvm.Effect.Verdict != Refused || kvm.Effect.HasRatio() {
 		t.Errorf("kvm %+v", kvm.Effect)
+	}
+	if b, err := json.Marshal(kvm); err != nil || strings.Contains(string(b), "_w\"") || strings.Contains(string(b), "_j\"") {
+		t.Errorf("what is not known is in %s, %v", b, err)
 	}
 	if native.N != 3 || native.NetWatts != nil || r.Power[0].Rest != nil || len(r.Power[0].Notes) == 0 {
 		t.Errorf("without a rest: %+v, %+v", native, r.Power[0])
