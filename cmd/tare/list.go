@@ -187,10 +187,12 @@ func (a *app) listMeters(asJSON bool) error {
 		Name    string `json:"name"`
 		Example string `json:"example"`
 		Doc     string `json:"doc"`
+		// Options stand behind a "?" or, of a meter of this machine, a ":".
+		Options []string `json:"options"`
 	}
 	var rows []row
 	for _, k := range power.Kinds() {
-		rows = append(rows, row{k.Name, k.Example, k.Doc})
+		rows = append(rows, row{k.Name, k.Example, k.Doc, k.Options})
 	}
 	if asJSON {
 		return writeJSON(a.stdout, rows)
@@ -202,7 +204,8 @@ func (a *app) listMeters(asJSON bool) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(a.stdout, "\nEvery kind takes every=TIME (between two readings), most step=WATTS and update=TIME (what the meter shows). Secrets: env:NAME or file:PATH.")
+	fmt.Fprintf(a.stdout, "\nEvery kind takes every=TIME (between two readings); %s also step=WATTS and update=TIME (what the meter shows). Secrets: env:NAME or file:PATH.\n",
+		strings.Join(power.StepKinds(), ", "))
 	return nil
 }
 

@@ -241,13 +241,17 @@ func (a *app) planCommand() *cobra.Command {
 		Use:   "plan SPEC|NAME",
 		Short: "Show the trials an experiment would run, in order; run nothing",
 		Long: `Shows every trial of a specification in order, the seed, where each actor
-would run and the time it would take. SPEC is a YAML file or the name of a
+would run and the time it would take, with --power that of the stretches of
+rest around each block as well. SPEC is a YAML file or the name of a
 built-in experiment.`,
 		Example: "  tare plan quick\n  tare plan my.yaml --set blocks=10 --seed 7 --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			r.name, r.seeded = args[0], c.Flags().Changed("seed")
 			if err := r.check(a, c); err != nil {
+				return err
+			}
+			if err := checkPower(r.meters); err != nil {
 				return err
 			}
 			p, err := a.plan(c.Context(), &r, nil)
@@ -264,6 +268,7 @@ built-in experiment.`,
 		},
 	}
 	r.flags(c)
+	c.Flags().StringArrayVar(&r.meters, "power", nil, "plan as with this power meter, which is not asked (repeatable; tare list meters)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return c
 }

@@ -11,18 +11,26 @@ import (
 // powerMeters are the meters of one run.
 type powerMeters []bench.PowerReader
 
-// openPower opens the meters by their names; each was read once. A bad name is
-// found before any meter is asked.
-func openPower(ctx context.Context, names []string) (powerMeters, error) {
+// checkPower is an error for a bad name and one that is there twice; it asks no meter.
+func checkPower(names []string) error {
 	seen := map[string]bool{}
 	for _, name := range names {
 		if err := power.Check(name); err != nil {
-			return nil, err
+			return err
 		}
 		if seen[name] {
-			return nil, fmt.Errorf("power meter %s: named twice: %w", name, bench.ErrInvalid)
+			return fmt.Errorf("power meter %s: named twice: %w", name, bench.ErrInvalid)
 		}
 		seen[name] = true
+	}
+	return nil
+}
+
+// openPower opens the meters by their names; each was read once. A bad name is
+// found before any meter is asked.
+func openPower(ctx context.Context, names []string) (powerMeters, error) {
+	if err := checkPower(names); err != nil {
+		return nil, err
 	}
 	var open powerMeters
 	for _, name := range names {

@@ -81,7 +81,9 @@ func TestPowerFromMeterToReport(t *testing.T) {
 	for i, meter := range meters[:last] {
 		what := strings.SplitN(meter, ":", 2)[0]
 		m, base, b := result.Power[i], result.Cases[0].Energy[2*i], result.Cases[0].Energy[2*i+1]
-		if m.StepW < 1 || m.StepW > 2 || len(m.Rests) != blocks {
+		// On a busy machine rests are left out, and the note says so.
+		restless := strings.Contains(strings.Join(m.Notes, "; "), "the machine was not at rest")
+		if m.StepW < 1 || m.StepW > 2 || len(m.Rests) != blocks && !restless {
 			t.Errorf("%s: step %g W, %d rests of %d", what, m.StepW, len(m.Rests), blocks)
 		}
 		missing := 0 // what a busy machine did not get to read is missing, not wrong
@@ -95,7 +97,7 @@ func TestPowerFromMeterToReport(t *testing.T) {
 				}
 			}
 		}
-		if missing > 1 {
+		if missing > 1 && !restless {
 			t.Errorf("%s: %d of %d rests are not known", what, missing, 2*blocks)
 		}
 		mean := map[string]float64{}
@@ -117,6 +119,9 @@ func TestPowerFromMeterToReport(t *testing.T) {
 			seconds := joules / mean[e.Platform]
 			if math.Abs(e.Joules-joules) > e.Bound*seconds*1.01 {
 				t.Errorf("%s: %s took %.2f J a launch, the script says %.2f", what, e.Platform, e.Joules, joules)
+			}
+			if e.NetWatts == nil && restless {
+				continue
 			}
 			if want := mean[e.Platform] - atRest; e.NetWatts == nil || math.Abs(*e.NetWatts-want) > e.NetBound {
 				t.Errorf("%s: %s drew %v W above rest, the script says %.2f; the bound is %.2f", what, e.Platform, e.NetWatts, want, e.NetBound)
@@ -168,7 +173,7 @@ func TestPowerFromMeterToReport(t *testing.T) {
 	if status := text.end(); status != exitDone && status != exitUndecided {
 		t.Errorf("exit status %d:\n%s", status, text.stderr())
 	}
-	for _, want := range []string{"POWER BY " + meters[0], "Power by " + meters[3], "chassis 1U", "ABOVE REST", "the machine at rest: 1"} {
+	for _, want := range []string{"POWER BY " + meters[0], "Power by " + meters[3], "chassis 1U", "ABOVE REST", "at rest"} {
 		if !strings.Contains(strings.Join(strings.Fields(text.stdout.String()), " "), want) {
 			t.Errorf("the report does not say %q:\n%s", want, text.stdout.String())
 		}

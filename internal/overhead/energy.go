@@ -22,7 +22,9 @@ var powerMetric = bench.Metric{Name: "power", Unit: "W", Better: bench.LowerIsBe
 type powers struct {
 	drawn map[string]map[string]meanPower
 	rests map[string]map[int]RestPower
-	busy  map[string]float64 // cores of the host, of the stretches of rest, by trial
+	// Cores of the host that were busy in the stretches of rest, by trial: in
+	// those that are a rest, and in those that are none.
+	busy, restless map[string]float64
 }
 
 // drawPower works out what every meter told of a window.
@@ -63,6 +65,10 @@ func (s *study) rest(p *powers) {
 			continue
 		}
 		if busy, lack := host.rate(bench.ColCPUBusy, out.Window); lack == "" {
+			if busy > quietRest {
+				p.restless[t.ID] = busy
+				continue
+			}
 			p.busy[t.ID] = busy
 		}
 		key := fmt.Sprint(t.Block)
@@ -183,6 +189,9 @@ func (s *study) energy(c *Case, sc *bench.Scene, src bench.PowerSource, p *power
 	}
 	for _, why := range sorted(lacks) {
 		e.Notes = append(e.Notes, fmt.Sprintf("the power of %d of %d launches is not known: %s", lacks[why], len(s.done(sc.ID)), why))
+	}
+	if n := len(net); n > 0 && n < e.N {
+		e.Notes = append(e.Notes, fmt.Sprintf("above rest are %d of %d launches: the power at rest around the others is not known", n, e.N))
 	}
 	if e.NetWatts != nil && math.Abs(*e.NetWatts) <= e.NetBound {
 		e.Notes = append(e.Notes, fmt.Sprintf("the %.3g W above rest are no more than the meter may be off by, %.3g W", *e.NetWatts, e.NetBound))

@@ -95,8 +95,13 @@ func ofGauge(readings []powerReading, src bench.PowerSource, window [2]int64, lo
 }
 
 // ofCounter is of a meter that counts energy: the difference of its counter
-// between the edges, each found on the line between the readings around it.
+// between the edges, each found on the line between the readings around it. A
+// counter says nothing of the time before its first reading or after its last,
+// nor how what lies between two readings is spread over it.
 func ofCounter(readings []powerReading, src bench.PowerSource, window [2]int64, longest float64) meanPower {
+	if !slices.ContainsFunc(readings, func(r powerReading) bool { return r.at >= window[0] && r.at <= window[1] }) {
+		return notDrawn("the meter told nothing within the window")
+	}
 	var at [2]float64
 	var off, low, high float64 // how far the edges are from readings, in seconds; slopes around
 	low = math.Inf(1)
@@ -112,12 +117,6 @@ func ofCounter(readings []powerReading, src bench.PowerSource, window [2]int64, 
 	}
 	for e, edge := range window {
 		next := slices.IndexFunc(readings, func(r powerReading) bool { return r.at >= edge })
-		if next < 0 && len(readings) > 1 && between(readings[len(readings)-1].at, edge) <= longest {
-			next = len(readings) - 1 // a little beyond the last reading
-		}
-		if next == 0 && len(readings) > 1 && between(edge, readings[0].at) <= longest {
-			next = 1
-		}
 		if next < 1 {
 			return notDrawn("the meter told nothing at the edges of the window")
 		}
@@ -126,7 +125,7 @@ func ofCounter(readings []powerReading, src bench.PowerSource, window [2]int64, 
 			return notDrawn("the meter was silent at an edge of the window")
 		}
 		at[e] = a.joules + (b.joules-a.joules)*between(a.at, edge)/between(a.at, b.at)
-		off += min(math.Abs(between(a.at, edge)), math.Abs(between(edge, b.at)))
+		off += min(between(a.at, edge), between(edge, b.at))
 	}
 	seconds := between(window[0], window[1])
 	watts := (at[1] - at[0]) / seconds

@@ -3,6 +3,7 @@ package overhead
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -22,13 +23,14 @@ func (s *study) power(p *powers, observed *observed) {
 			}
 		}
 		if w.Rest = meanOf(rest); w.Rest == nil {
-			w.Notes = append(w.Notes, "the power at rest is not known, so nothing is given above it")
+			w.Notes = append(w.Notes, "the power at rest is not known, so nothing is given above it: no share of a resource, no energy proportionality")
 		}
 		if src.Part {
 			w.Notes = append(w.Notes, "this is a part of the machine: fans, disks, power supply and the rest are not in it")
 		}
-		if busy := restless(p.busy); busy > quietRest {
-			w.Notes = append(w.Notes, fmt.Sprintf("the machine was not at rest when it should have been: other work kept up to %.2f cores busy", busy))
+		if n := len(p.restless); n > 0 {
+			w.Notes = append(w.Notes, fmt.Sprintf("the machine was not at rest when it should have been: other work kept up to %.2f cores busy; %d of %d stretches are left out",
+				slices.Max(slices.Collect(maps.Values(p.restless))), n, len(s.plan.Rests())))
 		}
 		if src.StepW == 0 && src.StepJ == 0 {
 			w.Notes = append(w.Notes, "the meter's steps are not known, so intervals do not hold them")
@@ -49,15 +51,6 @@ func (s *study) power(p *powers, observed *observed) {
 		}
 		s.result.Power = append(s.result.Power, w)
 	}
-}
-
-// restless is the most cores that were busy in a stretch of rest.
-func restless(busy map[string]float64) float64 {
-	most := 0.0
-	for _, b := range busy {
-		most = max(most, b)
-	}
-	return most
 }
 
 // leastSpread is by how many cores the loads must differ at least for a line

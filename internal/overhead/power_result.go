@@ -88,11 +88,11 @@ type Energy struct {
 	N      int     `json:"n"`
 	Points []Point `json:"points"`
 	// Watts is the mean over the launches' windows, and Bound the most by which
-	// the meter may be off in any of them.
-	Watts float64 `json:"power_w"`
-	Bound float64 `json:"bound_w"`
+	// the meter may be off in any of them; 0 where N is.
+	Watts float64 `json:"power_w,omitzero"`
+	Bound float64 `json:"bound_w,omitzero"`
 	// Joules is the mean energy of a window.
-	Joules float64 `json:"energy_j"`
+	Joules float64 `json:"energy_j,omitzero"`
 	// NetWatts and NetJoules are above the block's power at rest; nil without it.
 	NetWatts  *float64 `json:"net_w,omitempty"`
 	NetJoules *float64 `json:"net_j,omitempty"`

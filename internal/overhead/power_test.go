@@ -1,8 +1,10 @@
 package overhead
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,16 +60,19 @@ func TestDraw(t *testing.T) {
 		watts, bound float64
 		why          string
 	}{
-		"steady":                      {gauging(steady(160)), pdu, 160, 1.15, ""},
-		"it showed less before":       {gauging(step(10, 100, 160)), pdu, 160, 1.15 + 0.075*60, ""},
-		"half and half":               {gauging(step(15.2, 100, 200)), pdu, 147.5, 1.15 + 0.075*100, ""},
-		"a hole in the middle":        {gauging(holes(12, 14)), pdu, 0, 0, "silent for a part"},
-		"it stopped":                  {gauging(holes(17, 30)), pdu, 0, 0, "silent for a part"},
-		"it never spoke":              {nil, pdu, 0, 0, "told nothing"},
-		"counter, steady":             {counting(steady(160)), rapl, 160, (61e-6 + 0.16) / 10, ""},
-		"counter, more in the middle": {counting(step(15, 100, 200)), rapl, 150, (61e-6 + 0.15) / 10, ""},
-		"counter that went back":      {counting(steady(-1)), rapl, 0, 0, "went backwards"},
-		"counter without an end":      {counting(steady(160))[:20], rapl, 0, 0, "edges of the window"},
+		"steady":                                   {gauging(steady(160)), pdu, 160, 1.15, ""},
+		"it showed less before":                    {gauging(step(10, 100, 160)), pdu, 160, 1.15 + 0.075*60, ""},
+		"half and half":                            {gauging(step(15.2, 100, 200)), pdu, 147.5, 1.15 + 0.075*100, ""},
+		"a hole in the middle":                     {gauging(holes(12, 14)), pdu, 0, 0, "silent for a part"},
+		"it stopped":                               {gauging(holes(17, 30)), pdu, 0, 0, "silent for a part"},
+		"it never spoke":                           {nil, pdu, 0, 0, "told nothing"},
+		"counter, steady":                          {counting(steady(160)), rapl, 160, (61e-6 + 0.16) / 10, ""},
+		"counter, more in the middle":              {counting(step(15, 100, 200)), rapl, 150, (61e-6 + 0.15) / 10, ""},
+		"counter that went back":                   {counting(steady(-1)), rapl, 0, 0, "went backwards"},
+		"counter without an end":                   {counting(steady(160))[:20], rapl, 0, 0, "edges of the window"},
+		"counter that ends just before the end":    {counting(steady(160))[:48], rapl, 0, 0, "edges of the window"},
+		"counter that begins just after the start": {counting(steady(160))[9:], rapl, 0, 0, "edges of the window"},
+		"counter that ends before the window":      {counting(steady(160))[:8], rapl, 0, 0, "within the window"},
 	} {
 		d := draw(c.readings, c.source, window)
 		if c.why != "" {
@@ -78,6 +83,18 @@ func TestDraw(t *testing.T) {
 		}
 		if d.why != "" || math.Abs(d.watts-c.watts) > 0.01 || math.Abs(d.bound-c.bound) > 0.01 || d.seconds != 10 {
 			t.Errorf("%s: %+v, want %.2f ± %.2f W", name, d, c.watts, c.bound)
+		}
+	}
+}
+
+// A launch shorter than the time between two readings has no power of its own:
+// neither where the last reading is before it nor where one comes after it.
+func TestDrawOfAnInstant(t *testing.T) {
+	model := bench.PowerSource{StepJ: 0.12, Update: 0.01, Every: 0.1}
+	readings := []powerReading{{9.8e9, math.NaN(), 0}, {9.9e9, math.NaN(), 8.4}, {10.1e9, math.NaN(), 25}}
+	for n := 2; n <= 3; n++ {
+		if d := draw(readings[:n], model, [2]int64{9.95e9, 9.96e9}); d.why == "" {
+			t.Errorf("of %d readings: %+v", n, d)
 		}
 	}
 }
@@ -176,8 +193,55 @@ func TestASilentMeter(t *testing.T) {
 	if kvm.Effect.Verdict != Refused || kvm.Effect.HasRatio() {
 		t.Errorf("kvm %+v", kvm.Effect)
 	}
+	if b, err := json.Marshal(kvm); err != nil || strings.Contains(string(b), "_w\"") || strings.Contains(string(b), "_j\"") {
+		t.Errorf("what is not known is in %s, %v", b, err)
+	}
 	if native.N != 3 || native.NetWatts != nil || r.Power[0].Rest != nil || len(r.Power[0].Notes) == 0 {
 		t.Errorf("without a rest: %+v, %+v", native, r.Power[0])
+	}
+}
+
+// What was measured while other work kept the machine busy is no rest: nothing is
+// set against it.
+func TestARestThatIsNone(t *testing.T) {
+	source := bench.PowerSource{Name: "pdu", StepW: 1, Update: 0.5, Every: 0.5}
+	watts := powerOf(source, map[string]float64{"native": 160, "kvm": 176}, 170)
+	for _, c := range []struct {
+		restless []string // stretches
+		net, of  int      // launches above rest, rests of blocks
+		says     string
+	}{
+		{nil, 3, 3, ""},
+		{[]string{"b01-rest1", "b01-rest2", "b02-rest1"}, 2, 2, "up to 0.90 cores busy; 3 of 6 stretches are left out"},
+		{[]string{"b01-rest1", "b01-rest2", "b02-rest1", "b02-rest2", "b03-rest1", "b03-rest2"}, 0, 0, "6 of 6 stretches"},
+	} {
+		r := analyze(t, crafted{metric: throughput, platform: []string{"native", "kvm"}, blocks: 3, header: store.Header{Power: []bench.PowerSource{source}},
+			values: map[string][]float64{"native": {100, 100, 100}, "kvm": {50, 50, 50}},
+			samples: func(trial string) []bench.Sample {
+				samples := watts(trial)
+				if strings.Contains(trial, "rest") {
+					cores := 0.1
+					if slices.Contains(c.restless, trial) {
+						cores = 0.9
+					}
+					for _, at := range []int64{10e9, 20e9} {
+						samples = append(samples, bench.Sample{At: at, Level: bench.Host, Meter: hostProc.meter,
+							Values: map[string]float64{bench.ColCPUBusy: cores * float64(at) / 1e9}})
+					}
+				}
+				return samples
+			}}.write(t))
+		p, e := r.Power[0], r.Cases[0].Energy[0]
+		notes := strings.Join(p.Notes, "; ")
+		if len(p.Rests) != c.of || (p.Rest != nil) != (c.of > 0) || (len(p.Shares) > 0) != (c.of > 0) || !strings.Contains(notes, c.says) {
+			t.Errorf("%q: %+v", c.restless, p)
+		}
+		if (c.says != "") != strings.Contains(notes, "not at rest") || (c.net == 0) != strings.Contains(notes, "no energy proportionality") {
+			t.Errorf("%q: %s", c.restless, notes)
+		}
+		if e.N != 3 || (e.NetWatts != nil) != (c.net > 0) || (c.net == 2) != strings.Contains(strings.Join(e.Notes, "; "), "above rest are 2 of 3 launches") {
+			t.Errorf("%q: %+v", c.restless, e)
+		}
 	}
 }
 

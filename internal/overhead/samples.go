@@ -27,7 +27,7 @@ type watched struct {
 // samples reads the samples of every finished trial once.
 func (s *study) samples() *observed {
 	o := &observed{shares: map[string][]*share{}, trials: map[string]*share{}, counts: map[string]int{}, levels: map[bench.Level]*watched{},
-		powers: &powers{drawn: map[string]map[string]meanPower{}, rests: map[string]map[int]RestPower{}, busy: map[string]float64{}}}
+		powers: &powers{drawn: map[string]map[string]meanPower{}, rests: map[string]map[int]RestPower{}, busy: map[string]float64{}, restless: map[string]float64{}}}
 	read := map[string]map[source]*track{} // by trial
 	for _, t := range s.plan.Trials {
 		out := s.last[t.ID]

@@ -31,6 +31,9 @@ func Render(w io.Writer, p *bench.Plan) error {
 	if u := p.Until; u != nil {
 		fmt.Fprintf(&b, "each case until its intervals are within ±%g%%; looked at after %s blocks\n", u.Interval*100, joined(u.Looks))
 	}
+	if n := len(p.Rests()); n > 0 {
+		fmt.Fprintf(&b, "power is measured: the machine rests before and after the trials of each block, %d times %v\n", n, p.Rest)
+	}
 	fmt.Fprintf(&b, "%s; seed %d; compared with %s, margin %g%%\n\n", took, p.Seed, p.Baseline, p.Margin*100)
 
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)

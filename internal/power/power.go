@@ -6,6 +6,7 @@ package power
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tare/internal/bench"
@@ -24,6 +25,8 @@ type Kind struct {
 	Example string
 	Doc     string
 	Local   bool // of this machine: its name needs no more than the scheme
+	Options []string
+	check   func(*source.Name) error // of what more can be wrong in a name; nil for nothing
 	open    func(context.Context, *source.Name) (bench.PowerReader, error)
 }
 
@@ -31,30 +34,38 @@ type Kind struct {
 func Kinds() []Kind {
 	return []Kind{
 		{"snmp", "snmp://pdu/raritan?outlet=3", "a PDU by SNMP: apc, apc-rpdu, eaton, hpe, raritan, or any object with the watts (?oid=)", false,
+			[]string{"outlet", "oid", "scale", "community", "password", "privacy", "auth", "cipher", "step", "update", "every"}, snmp.Check,
 			func(ctx context.Context, n *source.Name) (bench.PowerReader, error) { return reader(snmp.Open(ctx, n)) }},
 		{"ipmi", "ipmi://user@bmc?password=env:BMC", "a management controller by IPMI: DCMI's power reading, or a sensor in watts (?sensor=)", false,
+			[]string{"password", "sensor", "cipher", "step", "update", "every"}, nil,
 			func(ctx context.Context, n *source.Name) (bench.PowerReader, error) { return reader(ipmi.Open(ctx, n)) }},
 		{"redfish", "redfish://user@bmc/chassis?password=file:/root/bmc", "a management controller by Redfish", false,
+			[]string{"password", "ca", "insecure", "step", "update", "every"}, nil,
 			func(ctx context.Context, n *source.Name) (bench.PowerReader, error) {
 				return reader(redfish.Open(ctx, n))
 			}},
 		{"rapl", "rapl:", "the processors' own counters of energy, by powercap; of the processors and their memory alone", true,
+			[]string{"zone", "every"}, nil,
 			func(_ context.Context, n *source.Name) (bench.PowerReader, error) {
 				return reader(rapl.OpenPowercap("/", n))
 			}},
 		{"perf", "perf:", "the same counters, by events of the kernel", true,
+			[]string{"every"}, nil,
 			func(_ context.Context, n *source.Name) (bench.PowerReader, error) {
 				return reader(rapl.OpenEvents("/", n))
 			}},
 		{"hwmon", "hwmon:chip=power_meter", "a sensor the kernel has a driver for", true,
+			[]string{"chip", "sensor", "covers", "step", "update", "every"}, nil,
 			func(_ context.Context, n *source.Name) (bench.PowerReader, error) {
 				return reader(sensor.OpenHwmon("/", n))
 			}},
 		{"battery", "battery:", "the battery the machine runs on", true,
+			[]string{"name", "step", "update", "every"}, nil,
 			func(_ context.Context, n *source.Name) (bench.PowerReader, error) {
 				return reader(sensor.OpenBattery("/", n))
 			}},
 		{"model", "model:idle=60,core=12", "no meter: watts at rest, and for each busy core; never used in a verdict", false,
+			[]string{"idle", "core", "every"}, model.Check,
 			func(_ context.Context, n *source.Name) (bench.PowerReader, error) {
 				return reader(model.Open("/proc", n))
 			}},
@@ -69,10 +80,23 @@ func reader[R bench.PowerReader](r R, err error) (bench.PowerReader, error) {
 	return r, nil
 }
 
-// Check says whether the text can be a meter's name, without asking the meter.
+// Check says whether the text can be a meter's name, without asking the meter or
+// looking its host up.
 func Check(text string) error {
 	_, _, err := find(text)
 	return err
+}
+
+// StepKinds are the kinds that can be told what steps they show and how often
+// they have a new value.
+func StepKinds() []string {
+	var names []string
+	for _, k := range Kinds() {
+		if slices.Contains(k.Options, "step") {
+			names = append(names, k.Name)
+		}
+	}
+	return names
 }
 
 func find(text string) (Kind, *source.Name, error) {
@@ -83,12 +107,32 @@ func find(text string) (Kind, *source.Name, error) {
 	var names []string
 	for _, k := range Kinds() {
 		if k.Name == n.Scheme {
-			return k, n, nil
+			return k, n, k.fits(n)
 		}
 		names = append(names, k.Name)
 	}
 	return Kind{}, nil, fmt.Errorf("power meter %s: unknown kind %q: %w%w", n.Text, n.Scheme, bench.ErrInvalid,
 		bench.Hint("one of: "+strings.Join(names, ", ")))
+}
+
+// fits is an error for an option that the kind does not take or cannot mean.
+func (k Kind) fits(n *source.Name) error {
+	if err := n.Takes(k.Options); err != nil {
+		return err
+	}
+	if _, err := n.Every(0); err != nil {
+		return err
+	}
+	if _, err := n.Update(0); err != nil {
+		return err
+	}
+	if _, err := n.Number("step", 0, 0, 1e6); err != nil {
+		return err
+	}
+	if k.check == nil {
+		return nil
+	}
+	return k.check(n)
 }
 
 // Open opens the meter and reads it once, so that one that tells nothing is
@@ -101,10 +145,6 @@ func Open(ctx context.Context, text string) (bench.PowerReader, error) {
 	}
 	r, err := k.open(ctx, n)
 	if err != nil {
-		return nil, err
-	}
-	if err := n.Done(); err != nil {
-		r.Close()
 		return nil, err
 	}
 	if err := r.Read(make([]float64, len(r.Columns()))); err != nil {

@@ -249,6 +249,38 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// What is wrong in a name is found without looking for its host, which is nowhere here.
+func TestCheckAsksNobody(t *testing.T) {
+	for name, want := range map[string]string{
+		"snmp://no-such.invalid/nosuch":            `model "nosuch" is none of`,
+		"snmp://no-such.invalid?outlet=x":          "outlet=x",
+		"snmp://no-such.invalid/apc-rpdu?outlet=3": "does not measure its outlets",
+		"snmp://no-such.invalid/apc?scale=none":    "scale=none",
+		"snmp://no-such.invalid/apc?outlets=3":     `unknown option "outlets"`,
+		"ipmi://no-such.invalid?step=x":            "step=x",
+		"ipmi://no-such.invalid?chip=x":            `unknown option "chip"`,
+		"redfish://no-such.invalid?update=never":   "update=never",
+		"rapl:step=1":                              `unknown option "step"`,
+		"model:idle=60,core=12,step=1":             `unknown option "step"`,
+		"model:idle=60":                            "needs idle and core",
+		"model:idle=60,core=12?every=1ms":          "every=1ms is no time",
+	} {
+		for what, err := range map[string]error{"Check": Check(name), "Open": func() error { _, err := Open(t.Context(), name); return err }()} {
+			if err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, bench.ErrInvalid) || errors.Is(err, bench.ErrUnavailable) {
+				t.Errorf("%s of %s: %v, want %q", what, name, err, want)
+			}
+		}
+	}
+	for _, name := range []string{"snmp://no-such.invalid/apc?outlet=3,4&step=1", "snmp://no-such.invalid", "model:idle=60,core=12?every=500ms", "model:idle=60,core=12,every=500ms"} {
+		if err := Check(name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if got := strings.Join(StepKinds(), " "); got != "snmp ipmi redfish hwmon battery" {
+		t.Errorf("step= is taken by %s", got)
+	}
+}
+
 // The model is held against a clock: it draws what it was told at rest at the least.
 func TestModel(t *testing.T) {
 	r := open(t, "model:idle=60,core=12")

@@ -37,6 +37,11 @@ type failure struct {
 // gauge read shortly before a window says what it showed at its beginning.
 const keepPower = 5 * time.Second
 
+// afterWindow is how long a trial that is over waits for a counter's reading
+// after its window: the longest till one that was asked for at the edge begins,
+// and as much again. Counters are the machine's own and answer at once.
+const afterWindow = 2 * bench.MinPowerInterval
+
 // powerEnd bounds the wait for a meter that is being read when the run ends.
 const powerEnd = 3 * time.Second
 
@@ -113,6 +118,24 @@ func (r *Runner) atEdge() {
 	}
 }
 
+// awaitCounters waits until each counter was read at the instant or later.
+func (r *Runner) awaitCounters(at int64) {
+	for deadline := time.Now().Add(afterWindow); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if !slices.ContainsFunc(r.watches, func(w *powerWatch) bool { return w.counts() && !w.readAt(at) }) {
+			return
+		}
+	}
+}
+
+func (w *powerWatch) counts() bool { return slices.Contains(w.columns, bench.ColEnergy) }
+
+func (w *powerWatch) readAt(at int64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := len(w.readings)
+	return n > 0 && w.readings[n-1].At >= at
+}
+
 // take returns the readings since the instant and those shortly before it, and
 // why others were not had. It forgets what is older.
 func (w *powerWatch) take(from int64) (readings []bench.Sample, failed []failure) {
@@ -129,6 +152,9 @@ func (w *powerWatch) take(from int64) (readings []bench.Sample, failed []failure
 func (x *trial) takePower() {
 	if x.scene.Unmetered {
 		return
+	}
+	if x.outcome.Window[1] > 0 {
+		x.awaitCounters(x.outcome.Window[1])
 	}
 	for _, w := range x.watches {
 		readings, failed := w.take(x.outcome.Origin)

@@ -91,6 +91,17 @@ func TestPowerBesideATrial(t *testing.T) {
 	}
 }
 
+// Counters alone are waited for after a window, gauges may be far away.
+func TestWhoIsWaitedFor(t *testing.T) {
+	c := &powerWatch{columns: []string{bench.ColEnergy}, readings: []bench.Sample{{At: 5}, {At: 9}}}
+	if !c.counts() || !c.readAt(9) || c.readAt(10) || (&powerWatch{columns: c.columns}).readAt(0) {
+		t.Error("a counter whose last reading began at 9 is taken for another")
+	}
+	if g := (&powerWatch{columns: []string{bench.ColPower}}); g.counts() {
+		t.Error("a meter of watts is waited for")
+	}
+}
+
 // A start-up is read too, from before its launch.
 func TestPowerOfAStartUp(t *testing.T) {
 	r, s, _ := blocked(t, nil)

@@ -29,7 +29,10 @@ func underXen(t *testing.T) nest.Setup {
 
 // Reduced sets, as those of the others: each instance is the boot of a hypervisor,
 // a control domain and a domain, all emulated.
-func TestConformanceXenPV(t *testing.T) { conformUnderXen(t, xen.PV(), "network") }
+func TestConformanceXenPV(t *testing.T) {
+	takesLong(t, "containers in such a domain, and what else it does, are always tested")
+	conformUnderXen(t, xen.PV(), "network")
+}
 
 func TestConformanceXenPVH(t *testing.T) {
 	takesLong(t, onlyType)

@@ -33,15 +33,8 @@ func Open(procDir string, n *source.Name) (*Model, error) {
 	}
 	m := &Model{seconds: proc.Uptime,
 		source: bench.PowerSource{Name: n.Text, Every: every.Seconds(), Update: 10 * time.Millisecond.Seconds(), Modelled: true}}
-	if m.idle, err = n.Number("idle", math.NaN(), 0, 1e6); err != nil {
+	if m.idle, m.core, err = line(n); err != nil {
 		return nil, err
-	}
-	if m.core, err = n.Number("core", math.NaN(), 0, 1e5); err != nil {
-		return nil, err
-	}
-	if math.IsNaN(m.idle) || math.IsNaN(m.core) {
-		return nil, fmt.Errorf("power meter %s: a model needs idle and core, in watts: %w%w", n.Text, bench.ErrInvalid,
-			bench.Hint("such as model:idle=60,core=12; the report of a run with a meter gives both for its host"))
 	}
 	m.source.Of = fmt.Sprintf("a straight line over the CPU time: %g W at rest and %g W for each busy core", m.idle, m.core)
 	m.source.StepJ = 0.01 * m.core // the CPU time comes in 10 ms
@@ -49,6 +42,27 @@ func Open(procDir string, n *source.Name) (*Model, error) {
 		return nil, n.Absent(err, "")
 	}
 	return m, nil
+}
+
+// Check is an error for a name that gives no line.
+func Check(n *source.Name) error {
+	_, _, err := line(n)
+	return err
+}
+
+// line is the watts at rest, and those more for each busy core.
+func line(n *source.Name) (idle, core float64, err error) {
+	if idle, err = n.Number("idle", math.NaN(), 0, 1e6); err != nil {
+		return 0, 0, err
+	}
+	if core, err = n.Number("core", math.NaN(), 0, 1e5); err != nil {
+		return 0, 0, err
+	}
+	if math.IsNaN(idle) || math.IsNaN(core) {
+		return 0, 0, fmt.Errorf("power meter %s: a model needs idle and core, in watts: %w%w", n.Text, bench.ErrInvalid,
+			bench.Hint("such as model:idle=60,core=12; the report of a run with a meter gives both for its host"))
+	}
+	return idle, core, nil
 }
 
 func (m *Model) Meter() string             { return "model" }

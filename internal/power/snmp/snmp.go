@@ -24,6 +24,8 @@ const (
 	retries  = 1
 	every    = 500 * time.Millisecond
 
+	leastScale, mostScale = 1e-6, 1e6 // watts of 1
+
 	sysObjectID = ".1.3.6.1.2.1.1.2.0"
 )
 
@@ -42,6 +44,10 @@ func Open(ctx context.Context, n *source.Name) (*Meter, error) {
 	if n.Host == "" {
 		return nil, n.Errorf("no host")
 	}
+	w, err := wished(n)
+	if err != nil {
+		return nil, err
+	}
 	every, err := n.Every(every)
 	if err != nil {
 		return nil, err
@@ -53,7 +59,7 @@ func Open(ctx context.Context, n *source.Name) (*Meter, error) {
 	if err := m.client.Connect(); err != nil {
 		return nil, n.Absent(err, "")
 	}
-	if err := m.choose(n); err != nil {
+	if err := m.choose(n, w); err != nil {
 		m.Close()
 		return nil, err
 	}
@@ -108,34 +114,70 @@ func client(ctx context.Context, n *source.Name) (*gosnmp.GoSNMP, error) {
 	return c, nil
 }
 
-// choose finds out which objects to read, and in which steps they come.
-func (m *Meter) choose(n *source.Name) error {
+// wish is what a name asks for.
+type wish struct {
+	outlets []int
+	model   model
+	known   bool // the model; else the unit is asked who made it
+}
+
+// Check is an error for a name that no unit can answer.
+func Check(n *source.Name) error {
+	if n.Host == "" {
+		return n.Errorf("no host")
+	}
+	_, err := wished(n)
+	return err
+}
+
+func wished(n *source.Name) (wish, error) {
 	outlets, err := n.Numbers("outlet")
 	if err != nil {
-		return err
+		return wish{}, err
 	}
-	var md model
+	if _, err := n.Number("scale", 1, leastScale, mostScale); err != nil {
+		return wish{}, err
+	}
+	w := wish{outlets: outlets}
 	object := n.Option("oid", "")
 	switch {
 	case object != "":
 		if !dotted.MatchString(object) || len(outlets) > 0 || n.Path != "" {
-			return n.Errorf("oid=%s must be an object's number, without a model or outlets beside it", object)
+			return wish{}, n.Errorf("oid=%s must be an object's number, without a model or outlets beside it", object)
 		}
-		md = model{name: "oid", what: "object " + object, total: "." + strings.TrimPrefix(object, "."), scale: 1, update: time.Second}
+		w.model, w.known = model{name: "oid", what: "object " + object, total: "." + strings.TrimPrefix(object, "."), scale: 1, update: time.Second}, true
 	case n.Path != "":
-		var ok bool
-		if md, ok = modelNamed(n.Path); !ok {
-			return n.Errorf("model %q is none of %s", n.Path, modelNames())
+		if w.model, w.known = modelNamed(n.Path); !w.known {
+			return wish{}, n.Errorf("model %q is none of %s", n.Path, modelNames())
 		}
-	default:
-		if md, err = m.detect(n); err != nil {
+	}
+	if w.known {
+		err = w.measured(n)
+	}
+	return w, err
+}
+
+// measured is an error where outlets are asked for that the model has no power of.
+func (w wish) measured(n *source.Name) error {
+	if len(w.outlets) > 0 && w.model.outlet == "" {
+		return n.Errorf("model %s does not measure its outlets", w.model.name)
+	}
+	return nil
+}
+
+// choose finds out which objects to read, and in which steps they come.
+func (m *Meter) choose(n *source.Name, w wish) error {
+	if !w.known {
+		var err error
+		if w.model, err = m.detect(n); err != nil {
+			return err
+		}
+		if err := w.measured(n); err != nil {
 			return err
 		}
 	}
-	if len(outlets) > 0 && md.outlet == "" {
-		return n.Errorf("model %s does not measure its outlets", md.name)
-	}
-	scale, err := n.Number("scale", m.scaleOf(md, outlets), 1e-6, 1e6)
+	md, outlets := w.model, w.outlets
+	scale, err := n.Number("scale", m.scaleOf(md, outlets), leastScale, mostScale)
 	if err != nil {
 		return err
 	}

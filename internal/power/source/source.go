@@ -30,7 +30,6 @@ type Name struct {
 	User   string
 	Path   string // without the first slash
 	given  url.Values
-	used   map[string]bool
 }
 
 var errForm = errors.New("not the name of a power meter")
@@ -51,10 +50,10 @@ func Parse(text string) (*Name, error) {
 	if strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyz") != "" {
 		return fail(errForm, form)
 	}
-	n := &Name{Text: text, Scheme: scheme, used: map[string]bool{}}
+	n := &Name{Text: text, Scheme: scheme}
 	if !strings.HasPrefix(rest, "//") && !strings.HasPrefix(rest, "?") && rest != "" {
-		// model:idle=60,core=12 is short for model:?idle=60&core=12
-		rest = "?" + strings.ReplaceAll(rest, ",", "&")
+		// model:idle=60,core=12 is short for model:?idle=60&core=12, and so is it with ?every=1s behind it.
+		rest = "?" + strings.NewReplacer(",", "&", "?", "&").Replace(rest)
 	}
 	u, err := url.Parse(scheme + ":" + rest)
 	if err != nil {
@@ -111,7 +110,6 @@ func (n *Name) Absent(why error, hint bench.Hint) error {
 
 // Option is an option's value, or what it is if not given.
 func (n *Name) Option(key, otherwise string) string {
-	n.used[key] = true
 	if v := n.given.Get(key); v != "" {
 		return v
 	}
@@ -200,12 +198,12 @@ func (n *Name) Secret(key, otherwise string) (string, error) {
 		bench.Hint("it would stand in the results: name where it lies, "+key+"=env:NAME or "+key+"=file:PATH"))
 }
 
-// Done is an error for an option that no driver asked for.
-func (n *Name) Done() error {
+// Takes is an error for an option that is none of those the kind takes.
+func (n *Name) Takes(options []string) error {
 	for _, key := range slices.Sorted(maps.Keys(n.given)) {
-		if !n.used[key] {
+		if !slices.Contains(options, key) {
 			return fmt.Errorf("power meter %s: unknown option %q: %w%w", n.Text, key, bench.ErrInvalid,
-				bench.Hint("it takes: "+strings.Join(slices.Sorted(maps.Keys(n.used)), ", ")))
+				bench.Hint("it takes: "+strings.Join(slices.Sorted(slices.Values(options)), ", ")))
 		}
 	}
 	return nil

@@ -22,21 +22,26 @@ func TestParse(t *testing.T) {
 	if o, err := n.Numbers("outlet"); err != nil || len(o) != 2 || o[1] != 4 {
 		t.Errorf("outlets %v, %v", o, err)
 	}
-	if err := n.Done(); err == nil || !strings.Contains(err.Error(), `"every"`) {
-		t.Errorf("an option nobody asked for: %v", err)
+	if err := n.Takes([]string{"outlet", "step"}); err == nil || !strings.Contains(err.Error(), `"every"`) || bench.HintOf(err) != "it takes: outlet, step" {
+		t.Errorf("an option nobody takes: %v", err)
 	}
 	if d, err := n.Every(time.Second); err != nil || d != 500*time.Millisecond {
 		t.Errorf("every %v, %v", d, err)
 	}
-	if err := n.Done(); err != nil {
+	if err := n.Takes([]string{"outlet", "every"}); err != nil {
 		t.Error(err)
 	}
-	short, err := Parse("model:idle=60,core=12.5")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if v, err := short.Number("core", 0, 0, 1000); err != nil || v != 12.5 {
-		t.Errorf("core %v, %v", v, err)
+	for _, text := range []string{"model:idle=60,core=12.5,every=1s", "model:idle=60,core=12.5?every=1s", "model:?idle=60&core=12.5&every=1s"} {
+		short, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err := short.Number("core", 0, 0, 1000); err != nil || v != 12.5 {
+			t.Errorf("%s: core %v, %v", text, v, err)
+		}
+		if v, err := short.Every(0); err != nil || v != time.Second {
+			t.Errorf("%s: every %v, %v", text, v, err)
+		}
 	}
 }
 
