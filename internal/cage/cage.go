@@ -59,16 +59,24 @@ func (s Spec) Args() ([]string, error) {
 	return []string{"cage", string(text)}, nil
 }
 
+// decode reads one JSON value without keys that are unknown.
+func decode(arg string, v any) error {
+	dec := json.NewDecoder(strings.NewReader(arg))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return fmt.Errorf("argument %q: %w", arg, err)
+	}
+	if dec.More() {
+		return fmt.Errorf("argument %q: more than one value", arg)
+	}
+	return nil
+}
+
 // Parse reads the argument written by Args.
 func Parse(arg string) (Spec, error) {
 	var s Spec
-	dec := json.NewDecoder(strings.NewReader(arg))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&s); err != nil {
-		return Spec{}, fmt.Errorf("cage: argument %q: %w", arg, err)
-	}
-	if dec.More() {
-		return Spec{}, fmt.Errorf("cage: argument %q: more than one value", arg)
+	if err := decode(arg, &s); err != nil {
+		return Spec{}, fmt.Errorf("cage: %w", err)
 	}
 	for what, path := range map[string]string{
 		"netns": s.NetNS, "root": s.Root, "dir": s.Dir, "agent": s.Agent,

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"syscall"
 )
 
@@ -32,13 +31,8 @@ func (h Held) Args() ([]string, error) {
 // ParseHeld reads the argument written by Args.
 func ParseHeld(arg string) (Held, error) {
 	var h Held
-	dec := json.NewDecoder(strings.NewReader(arg))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&h); err != nil {
-		return Held{}, fmt.Errorf("hold: argument %q: %w", arg, err)
-	}
-	if dec.More() {
-		return Held{}, fmt.Errorf("hold: argument %q: more than one value", arg)
+	if err := decode(arg, &h); err != nil {
+		return Held{}, fmt.Errorf("hold: %w", err)
 	}
 	if !filepath.IsAbs(h.Path) || len(h.Argv) == 0 {
 		return Held{}, fmt.Errorf("hold: argument %q: want an absolute path and arguments", arg)

@@ -47,6 +47,17 @@ func (g *Group) ProcsFiles() []string {
 	return files
 }
 
+// Has reports whether the host has the controller's control file, under its name
+// in v1 or v2.
+func (g *Group) Has(controller, v1, v2 string) bool {
+	dir, file := g.dirs[controller], v1
+	if dir == "" {
+		dir, file = g.dirs[Unified], v2
+	}
+	_, err := os.Stat(filepath.Join(dir, file))
+	return err == nil
+}
+
 // Add moves the process into the group, in every hierarchy.
 func (g *Group) Add(pid int) error {
 	for _, f := range g.ProcsFiles() {

@@ -79,7 +79,7 @@ func (i *instance) prepare(ctx context.Context) error {
 	if err := os.Chmod(filepath.Join(c.port, launch.Socket), 0o666); err != nil {
 		return err
 	}
-	text, unenforced, err := c.encode(i.controls)
+	text, unenforced, err := c.encode(i.outer.Has)
 	if err != nil {
 		return err
 	}
@@ -108,17 +108,6 @@ func (i *instance) makeGroup(disk cgroup.Disk) error {
 		return os.WriteFile(filepath.Join(dir, "cgroup.clone_children"), []byte("1"), 0)
 	}
 	return nil
-}
-
-// controls reports whether the host has the controller's control file.
-func (i *instance) controls(controller, v1, v2 string) bool {
-	dirs := i.outer.Dirs()
-	dir, file := dirs[controller], v1
-	if dir == "" {
-		dir, file = dirs[cgroup.Unified], v2
-	}
-	_, err := os.Stat(filepath.Join(dir, file))
-	return err == nil
 }
 
 // start has the daemon start the container. The client ends once it has.

@@ -76,7 +76,7 @@ func (i *instance) prepare(ctx context.Context) error {
 	if err := os.Mkdir(c.scratch(), 0o755); err != nil {
 		return err
 	}
-	has := i.controls
+	has := i.outer.Has
 	if i.byUser() {
 		has = i.userControls
 	}
@@ -118,18 +118,6 @@ func (i *instance) connect(ctx context.Context) (err error) {
 		i.addr = netip.Addr{}
 	}
 	return nil
-}
-
-// controls reports whether the host has the controller's control file, under
-// its name in v1 or v2.
-func (i *instance) controls(controller, v1, v2 string) bool {
-	dirs := i.outer.Dirs()
-	dir, file := dirs[controller], v1
-	if dir == "" {
-		dir, file = dirs[cgroup.Unified], v2
-	}
-	_, err := os.Stat(filepath.Join(dir, file))
-	return err == nil
 }
 
 // start issues the runtime's run.

@@ -76,7 +76,7 @@ func (i *instance) userControls(controller, v1, v2 string) bool {
 	if controller == "cpuset" { // the instance's own group holds it
 		return true
 	}
-	return i.delegated() && i.controls(controller, v1, v2)
+	return i.delegated() && i.outer.Has(controller, v1, v2)
 }
 
 // toUser changes the site to what the user finds.
