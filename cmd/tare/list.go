@@ -215,7 +215,7 @@ func (a *app) planner(ctx context.Context) func(name string) (*bench.Plan, error
 	if err != nil {
 		return func(string) (*bench.Plan, error) { return nil, err }
 	}
-	in := plan.Inputs{Host: planHost(facts), Words: a.vocabulary()}
+	in := plan.Inputs{Host: a.planHost(facts), Words: a.vocabulary()}
 	in.Available, in.Skips = offer(a.checkAll(ctx, runCheckDeadline))
 	return func(name string) (*bench.Plan, error) {
 		text, err := experiment.Find(name)

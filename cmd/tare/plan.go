@@ -169,7 +169,7 @@ func (a *app) plan(ctx context.Context, r *request, trial func(*spec.Experiment)
 	found := a.checkAll(ctx, runCheckDeadline)
 	in := plan.Inputs{
 		Seed:  r.seed,
-		Host:  planHost(facts),
+		Host:  a.planHost(facts),
 		Words: words,
 		Power: len(r.meters) > 0,
 	}
@@ -186,8 +186,8 @@ func (a *app) plan(ctx context.Context, r *request, trial func(*spec.Experiment)
 	return &planned{p, text, e.MaxTime, facts, found}, nil
 }
 
-func planHost(f *host.Facts) plan.Host {
-	return plan.Host{CPUs: f.Usable, Memory: f.Memory, LLC: f.LLC, DiskFree: f.DiskFree, Pids: host.MaxTasks("/"), Controls: host.Controls("/")}
+func (a *app) planHost(f *host.Facts) plan.Host {
+	return plan.Host{CPUs: f.Usable, Memory: f.Memory, LLC: f.LLC, DiskFree: f.DiskFree, Pids: host.MaxTasks("/"), Controls: host.Controls("/", a.state)}
 }
 
 // checkFiles is an error for a file a workload wants copied that is not there:

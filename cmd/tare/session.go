@@ -166,7 +166,7 @@ func (a *app) measure(ctx context.Context, s *session, r *store.Run, finished ma
 		ID: s.id, AgentPath: s.agent, Plan: r.Plan(), Engines: s.engines, Workloads: ws, Lab: s.lab, Sink: r,
 		Dir: s.dir, LLC: r.Host().LLC, Observer: r.Header().ObserverCPUs,
 		Interval: time.Second, Notify: g.notify, Enough: enough(r), Power: m.power,
-		Conditions: func(wanted map[string]string) (func() error, error) { return host.Set("/", s.ledger, wanted) },
+		Conditions: func(wanted map[string]string) (func() error, error) { return host.Set("/", s.dir, s.ledger, wanted) },
 	}
 	self, err := os.Executable()
 	if err != nil {

@@ -23,10 +23,15 @@ const (
 	// CondKSM says whether the kernel merges equal pages of the programs that allow
 	// it, such as virtual machines' monitors: on; or off, and what was merged is parted.
 	CondKSM = "ksm"
+	// CondSwap is how much swap space there is for those who may use it: the
+	// host's own, or a file made for the trial.
+	CondSwap = "swap"
+	// CondIOScheduler is the scheduler of the disk that holds the scratch space.
+	CondIOScheduler = "io_scheduler"
 )
 
 // ConditionNames are all of them, in the order they are set.
-var ConditionNames = []string{CondGovernor, CondFrequency, CondTHP, CondKSM}
+var ConditionNames = []string{CondGovernor, CondFrequency, CondTHP, CondKSM, CondSwap, CondIOScheduler}
 
 // ConditionsText writes conditions for people, such as "governor performance, thp never".
 func ConditionsText(conditions map[string]string) string {
@@ -42,6 +47,7 @@ func ConditionsText(conditions map[string]string) string {
 var (
 	thpValues    = []string{"always", "madvise", "never"}
 	ksmValues    = []string{"on", "off"}
+	schedulers   = []string{"none", "mq-deadline", "kyber", "bfq"}
 	governorForm = regexp.MustCompile(`^[a-z][a-z_]{0,14}$`)
 )
 
@@ -63,10 +69,31 @@ func CheckCondition(name, value string) error {
 		if !slices.Contains(ksmValues, value) {
 			return fmt.Errorf("ksm %q: none of %s", value, strings.Join(ksmValues, ", "))
 		}
+	case CondSwap:
+		_, err := parseSwap(value)
+		return err
+	case CondIOScheduler:
+		if !slices.Contains(schedulers, value) {
+			return fmt.Errorf("io_scheduler %q: none of %s", value, strings.Join(schedulers, ", "))
+		}
 	default:
 		return fmt.Errorf("condition %q cannot be set%w", name, Hint("those that can: "+strings.Join(ConditionNames, ", ")))
 	}
 	return nil
+}
+
+// leastSwap is less than which no swap space is worth making.
+const leastSwap = MiB
+
+func parseSwap(text string) (Bytes, error) {
+	size, err := ParseBytes(text)
+	if err != nil {
+		return 0, err
+	}
+	if size < leastSwap {
+		return 0, fmt.Errorf("swap %q: at least %s%w", text, leastSwap, Hint("write a size, such as 2GiB; leave the condition out for none"))
+	}
+	return size, nil
 }
 
 // frequency is a frequency asked for: in kHz, or as a share of the highest.
@@ -111,6 +138,11 @@ type Control struct {
 	// Least and Most bound a frequency, in kHz.
 	Least int64 `json:"least_khz,omitempty"`
 	Most  int64 `json:"most_khz,omitempty"`
+	// Own is how much swap space the host has to spare itself, Room how much can
+	// be made; NoRoom says why there is none.
+	Own    Bytes  `json:"own,omitempty"`
+	Room   Bytes  `json:"room,omitempty"`
+	NoRoom string `json:"no_room,omitempty"`
 }
 
 // Refuses says why the host cannot set the condition to the value; "" if it can.
@@ -118,17 +150,42 @@ func (c Control) Refuses(name, value string) string {
 	if c.Why != "" {
 		return c.Why
 	}
-	if name == CondFrequency {
-		_, err := c.KHz(value)
-		if err != nil {
+	switch name {
+	case CondFrequency:
+		if _, err := c.KHz(value); err != nil {
+			return err.Error()
+		}
+		return ""
+	case CondSwap:
+		if _, _, err := c.Swap(value); err != nil {
 			return err.Error()
 		}
 		return ""
 	}
 	if !slices.Contains(c.Values, value) {
+		if name == CondIOScheduler {
+			return fmt.Sprintf("io_scheduler %s: the disk has %s; one that is a module must be loaded first: modprobe %[1]s", value, strings.Join(c.Values, ", "))
+		}
 		return fmt.Sprintf("%s %s: this host has %s", name, value, strings.Join(c.Values, ", "))
 	}
 	return ""
+}
+
+// Swap is the swap space that is meant, and how much of it must be made: all or
+// nothing, for the host's own is used where it is enough.
+func (c Control) Swap(value string) (size, missing Bytes, err error) {
+	size, err = parseSwap(value)
+	switch {
+	case err != nil:
+		return 0, 0, err
+	case size <= c.Own:
+		return size, 0, nil
+	case c.Room == 0:
+		return 0, 0, fmt.Errorf("swap %s: %s", size, c.NoRoom)
+	case size > c.Room:
+		return 0, 0, fmt.Errorf("swap %s: the disk under the state directory has room for %s", size, c.Room)
+	}
+	return size, size, nil
 }
 
 // KHz is the frequency that is meant on this host: of a share the nearest step.
@@ -175,8 +232,8 @@ func gigahertz(kHz int64) string {
 // is [SettingName].
 const KindSetting = "setting"
 
-var settingForm = regexp.MustCompile(`^(/.*)?/sys/(devices/system/cpu/cpufreq/policy[0-9]+/scaling_(governor|min_freq|max_freq)|kernel/mm/transparent_hugepage/enabled|kernel/mm/ksm/run)$`)
-var settingValue = regexp.MustCompile(`^[A-Za-z0-9_]{1,32}$`)
+var settingForm = regexp.MustCompile(`^(/.*)?/sys/(devices/system/cpu/cpufreq/policy[0-9]+/scaling_(governor|min_freq|max_freq)|kernel/mm/transparent_hugepage/enabled|kernel/mm/ksm/run|block/[A-Za-z0-9!_-]+/queue/scheduler)$`)
+var settingValue = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
 
 // SettingName names a setting in the ledger: its file, and what to put back.
 func SettingName(path, old string) string { return path + "=" + old }

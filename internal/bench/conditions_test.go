@@ -35,6 +35,34 @@ func TestControl(t *testing.T) {
 	}
 }
 
+func TestSwapControl(t *testing.T) {
+	const no = "btrfs holds no swap file"
+	for _, c := range []struct {
+		control       Control
+		value         string
+		size, missing Bytes
+		why           string
+	}{
+		{Control{Own: 2 * GiB, Room: 4 * GiB}, "2GiB", 2 * GiB, 0, ""},
+		{Control{Own: 2 * GiB, Room: 4 * GiB}, "3GiB", 3 * GiB, 3 * GiB, ""},
+		{Control{Own: 2 * GiB, NoRoom: no}, "1GiB", GiB, 0, ""},
+		{Control{Own: 2 * GiB, NoRoom: no}, "3GiB", 0, 0, "swap 3 GiB: " + no},
+		{Control{Room: 4 * GiB}, "5GiB", 0, 0, "swap 5 GiB: the disk under the state directory has room for 4 GiB"},
+		{Control{Room: 4 * GiB}, "5XB", 0, 0, "unknown unit"},
+	} {
+		size, missing, err := c.control.Swap(c.value)
+		if size != c.size || missing != c.missing || (err == nil) != (c.why == "") || err != nil && !strings.Contains(err.Error(), c.why) {
+			t.Errorf("%+v, %s: %v, %v, %v", c.control, c.value, size, missing, err)
+		}
+		if why := c.control.Refuses(CondSwap, c.value); !strings.Contains(why, c.why) || (why == "") != (c.why == "") {
+			t.Errorf("%+v, %s: %q", c.control, c.value, why)
+		}
+	}
+	if why := (Control{Values: []string{"none", "mq-deadline"}}).Refuses(CondIOScheduler, "bfq"); !strings.Contains(why, "none, mq-deadline") || !strings.Contains(why, "modprobe bfq") {
+		t.Error(why)
+	}
+}
+
 func TestConditionsText(t *testing.T) {
 	if got := ConditionsText(map[string]string{"thp": "never", "ksm": "on", "governor": "performance"}); got != "governor performance, thp never, ksm on" {
 		t.Error(got)
@@ -42,13 +70,15 @@ func TestConditionsText(t *testing.T) {
 }
 
 func TestCheckCondition(t *testing.T) {
-	for _, c := range [][2]string{{"governor", "performance"}, {"frequency", "1.2GHz"}, {"frequency", "50%"}, {"thp", "never"}, {"ksm", "on"}} {
+	for _, c := range [][2]string{{"governor", "performance"}, {"frequency", "1.2GHz"}, {"frequency", "50%"}, {"thp", "never"}, {"ksm", "on"},
+		{"swap", "2GiB"}, {"io_scheduler", "mq-deadline"}} {
 		if err := CheckCondition(c[0], c[1]); err != nil {
 			t.Error(err)
 		}
 	}
 	for _, c := range [][2]string{{"governor", "Performance"}, {"governor", "a b"}, {"governor", "../x"}, {"frequency", "0GHz"}, {"frequency", "-1GHz"},
-		{"frequency", "150%"}, {"frequency", "1e3MHz"}, {"frequency", "NaNGHz"}, {"frequency", "1200"}, {"thp", "Always"}, {"ksm", "1"}, {"turbo", "off"}} {
+		{"frequency", "150%"}, {"frequency", "1e3MHz"}, {"frequency", "NaNGHz"}, {"frequency", "1200"}, {"thp", "Always"}, {"ksm", "1"}, {"turbo", "off"},
+		{"swap", "0"}, {"swap", "on"}, {"swap", "-1GiB"}, {"io_scheduler", "cfq"}} {
 		if CheckCondition(c[0], c[1]) == nil {
 			t.Errorf("%s: %s passes", c[0], c[1])
 		}
@@ -72,7 +102,10 @@ func TestParseSetting(t *testing.T) {
 	if err != nil || root != "/state/x" || !strings.HasPrefix(path, root+"/sys/") || old != "madvise" {
 		t.Error(root, path, old, err)
 	}
-	for _, bad := range []string{"", "/sys/kernel/mm/transparent_hugepage/enabled", "/sys/kernel/mm/transparent_hugepage/enabled=", "/sys/power/state=mem",
+	if _, _, old, err := ParseSetting("/sys/block/vda/queue/scheduler=mq-deadline"); err != nil || old != "mq-deadline" {
+		t.Error(old, err)
+	}
+	for _, bad := range []string{"", "/sys/block/../vda/queue/scheduler=none", "/sys/block/vda/queue/nr_requests=1", "/sys/kernel/mm/transparent_hugepage/enabled", "/sys/kernel/mm/transparent_hugepage/enabled=", "/sys/power/state=mem",
 		"/sys/devices/system/cpu/cpufreq/policy0/../scaling_governor=x", "/a/../sys/kernel/mm/transparent_hugepage/enabled=never",
 		"/sys/devices/system/cpu/cpufreq/policy0/scaling_governor=a\nb", "sys/kernel/mm/transparent_hugepage/enabled=never", "/etc/shadow=x"} {
 		if _, _, _, err := ParseSetting(bad); err == nil {

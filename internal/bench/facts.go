@@ -14,6 +14,8 @@ const (
 	FactCacheKept    = "cache_kept_bytes"
 	// FactHostMemoryLimit is the limit of the instance's control group, in bytes or "max".
 	FactHostMemoryLimit = "host_memory_limit"
+	// FactHostSwap are the host's swap spaces with their sizes, such as "/dev/sda2 8 GiB".
+	FactHostSwap = "host_swap"
 	// FactHostGovernor is that of the actor's CPUs, before the measurement.
 	FactHostGovernor = "host_governor"
 	// FactHostClockBefore and FactHostClockAfter are the frequencies of the actor's CPUs, in kHz.

@@ -7,7 +7,7 @@ const (
 	Done   Status = "done"
 	Failed Status = "failed" // it started and did not finish: data, counted in the report
 	// DidNotFinish: a subject crashed or was not through in time beside a
-	// neighbour. It is what was asked, and no failure of the run.
+	// neighbour or in a pool of memory. It is what was asked, and no failure of the run.
 	DidNotFinish Status = "dnf"
 	// Aborted: stopped from outside (Ctrl-C, a time limit of the run); resume runs it again.
 	Aborted Status = "aborted"
@@ -48,6 +48,8 @@ type Outcome struct {
 	Actors []ActorOutcome `json:"actors"`
 	// Watch is how the host fared while something in the scene meant harm.
 	Watch *Watch `json:"watch,omitempty"`
+	// Pool is how the scene's pool of memory fared.
+	Pool *Pool `json:"pool,omitempty"`
 	// Crowd is what a ramp found.
 	Crowd *Crowd `json:"crowd,omitempty"`
 	// Refused are the readings that cannot be true.
@@ -70,6 +72,24 @@ type Watch struct {
 	Died      []string  `json:"died,omitempty"`    // processes of the run outside the cages that are gone
 	Ended     string    `json:"ended,omitempty"`   // why the scene was ended for the host's sake
 	Overdue   bool      `json:"overdue,omitempty"` // the cages' time was over before the subjects were through
+}
+
+// Pool is how a scene's pool of memory fared.
+type Pool struct {
+	Memory  Bytes `json:"memory"`  // its size
+	Used    Bytes `json:"used"`    // of it, at the end of the measurement
+	Swapped Bytes `json:"swapped"` // what its instances had in swap space then
+	// Killed are the actors of which the kernel killed processes for want of memory.
+	Killed []string `json:"killed,omitempty"`
+}
+
+// Balloon is how an instance was made to give memory back.
+type Balloon struct {
+	Target Bytes   `json:"target"`   // what it was asked to make do with
+	Actual Bytes   `json:"actual"`   // what it had when its memory had settled
+	MS     float64 `json:"ms"`       // until then, milliseconds
+	Before Bytes   `json:"resident"` // memory of its monitor before
+	After  Bytes   `json:"resident_after"`
 }
 
 // ActorOutcome is one actor's share of a trial.
@@ -101,6 +121,7 @@ type ActorOutcome struct {
 	ClockUncertainty int64     `json:"clock_uncertainty,omitempty"`
 	Clock            *ClockFit `json:"clock,omitempty"`
 	Scope            *Scope    `json:"scope,omitempty"`
+	Balloon          *Balloon  `json:"balloon,omitempty"`
 	Values           []Value   `json:"values,omitempty"`
 	// Histograms are of a subject's requests, where its program tells them.
 	Histograms []Histogram `json:"histograms,omitempty"`

@@ -200,6 +200,7 @@ const (
 	KindLoop    = "loop"    // the loop devices backed by the file
 	KindTap     = "tap"     // a network device in the host's own namespace
 	KindDomain  = "domain"  // the Xen domain of that name
+	KindSwap    = "swap"    // the file, in use as swap space
 	KindMapped  = "mapped"  // the device of that name made by the kernel's device mapper
 )
 
@@ -228,8 +229,8 @@ type Launch struct {
 	// Dir is an existing empty directory for the instance on the disk under
 	// test; the caller removes it after Close.
 	Dir string
-	// Cage, if not empty, names the outer cage, a control group of the run in
-	// which the instance's own is made; see [Launch.Group].
+	// Cage, if not empty, names the outer cage or the scene's pool of memory, a
+	// control group of the run in which the instance's own is made; see [Launch.Group].
 	Cage string
 	// NetNS, if not empty, is a network namespace to run in instead of the
 	// lab's (a peer's). Only native knows it.
@@ -267,6 +268,13 @@ type Hosting struct {
 type Ported interface {
 	// Port is the host's end of the stream; open when Start returns.
 	Port(name string) (io.ReadWriteCloser, error)
+}
+
+// Ballooned is an instance that can be asked, while it runs, to make do with less memory.
+type Ballooned interface {
+	// Balloon asks for it and returns once the guest's memory has settled; ok is
+	// false, and nothing has happened, if the instance has no balloon.
+	Balloon(ctx context.Context, to Bytes) (b Balloon, ok bool, err error)
 }
 
 // Described is an instance of which its driver knows facts that the agent

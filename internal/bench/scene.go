@@ -100,6 +100,9 @@ type Scene struct {
 	Ramp *Ramp `json:"ramp,omitempty"`
 	// Pool is how many of the host's CPUs the actors were placed on, where that was asked for.
 	Pool int `json:"pool,omitempty"`
+	// MemoryPool, if not 0, is the memory that all actors but peers share: a host
+	// of that size, which may be less than the sum of their shapes.
+	MemoryPool Bytes `json:"memory_pool,omitempty"`
 	// Conditions of the host, such as "thp": "never".
 	Conditions map[string]string `json:"conditions,omitempty"`
 	Timing     Timing            `json:"timing"`
@@ -120,6 +123,21 @@ const (
 	// Cold: of the files that a launch reads, all that nobody has mapped was dropped.
 	Cold = "cold"
 )
+
+// MemoryRatio is the memory of the instances for each byte of the pool they
+// share; 0 without a pool.
+func (s *Scene) MemoryRatio() float64 {
+	if s.MemoryPool == 0 {
+		return 0
+	}
+	var sum Bytes
+	for _, a := range s.Actors {
+		if a.Role != Peer {
+			sum += a.Shape.Memory
+		}
+	}
+	return float64(sum) / float64(s.MemoryPool)
+}
 
 // Trial is one execution of a scene.
 type Trial struct {

@@ -89,6 +89,7 @@ func sceneChecks(a, b Run, scene string, k *overhead.Case, ra, rb *overhead.Row)
 	c.must("meters", metered(sa), metered(sb), "observing costs something")
 	c.must("page cache", cmp.Or(sa.Cache, "as it was"), cmp.Or(sb.Cache, "as it was"), "one launch read from the disk what the other had in memory")
 	c.must("conditions", some(pairs(sa.Conditions)), some(pairs(sb.Conditions)), "the host was set otherwise")
+	c.must("memory pool", sa.MemoryPool.String(), sb.MemoryPool.String(), "the instances shared another amount of memory")
 	c.must("actors", actors(sa), actors(sb), "other instances took part")
 	for i := range sa.Actors {
 		x := &sa.Actors[i]

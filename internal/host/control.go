@@ -20,13 +20,16 @@ const (
 )
 
 // Controls says of every condition what of it this host lets be set. The files
-// lie below root ("/").
-func Controls(root string) map[string]bench.Control {
+// lie below root ("/"); dir, a path there, is or will be the directory for scratch space.
+func Controls(root, dir string) map[string]bench.Control {
 	return map[string]bench.Control{
 		bench.CondGovernor:  governors(root),
 		bench.CondFrequency: frequencies(root),
 		bench.CondTHP:       oneOf(root, thpFile, "this kernel has no transparent huge pages", "always", "madvise", "never"),
 		bench.CondKSM:       oneOf(root, ksmFile, "this kernel does not merge equal pages (KSM)", "on", "off"),
+
+		bench.CondSwap:        swapping(root, dir),
+		bench.CondIOScheduler: schedulers(root, dir),
 	}
 }
 
@@ -137,18 +140,19 @@ func kHz(path string) (int64, error) {
 	return v, nil
 }
 
-// Set gives the host the conditions, and returns what puts back what was there.
+// Set gives the host the conditions, where dir is the directory for scratch
+// space, and returns what puts back what was there.
 // Each setting is registered with its old value before it is changed, so that
 // it is put back also if this process is killed. When it fails it has put back
 // what it had changed.
-func Set(root string, led bench.Ledger, wanted map[string]string) (restore func() error, err error) {
+func Set(root, dir string, led bench.Ledger, wanted map[string]string) (restore func() error, err error) {
 	s := &settings{ledger: led}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.restore())
 		}
 	}()
-	controls := Controls(root)
+	controls := Controls(root, dir)
 	for name := range wanted {
 		if !slices.Contains(bench.ConditionNames, name) {
 			return nil, fmt.Errorf("condition %q: unknown: %w", name, bench.ErrInvalid)
@@ -176,6 +180,16 @@ func Set(root string, led bench.Ledger, wanted map[string]string) (restore func(
 			if f, err = controls[name].KHz(value); err == nil {
 				err = s.hold(policyDirs(root), f)
 			}
+		case bench.CondSwap:
+			var missing bench.Bytes
+			if _, missing, err = controls[name].Swap(value); err == nil && missing > 0 {
+				err = s.swap(filepath.Join(root, dir, swapFile), missing)
+			}
+		case bench.CondIOScheduler:
+			var file string
+			if file, err = schedulerFile(root, dir); err == nil {
+				err = s.set(file, value)
+			}
 		}
 		if err != nil {
 			return nil, err
@@ -184,13 +198,11 @@ func Set(root string, led bench.Ledger, wanted map[string]string) (restore func(
 	return s.restore, nil
 }
 
-// settings are what was changed, in order.
+// settings are what was changed: what undoes it, in order.
 type settings struct {
-	ledger  bench.Ledger
-	changed []changed
+	ledger bench.Ledger
+	undo   []func() error
 }
-
-type changed struct{ path, old string }
 
 // set changes one file. What is as wanted already is left alone.
 func (s *settings) set(path, value string) error {
@@ -204,7 +216,12 @@ func (s *settings) set(path, value string) error {
 	if err := s.ledger.Register(bench.KindSetting, bench.SettingName(path, old)); err != nil {
 		return err
 	}
-	s.changed = append(s.changed, changed{path, old})
+	s.undo = append(s.undo, func() error {
+		if err := write(path, old); err != nil {
+			return err
+		}
+		return s.ledger.Release(bench.KindSetting, bench.SettingName(path, old))
+	})
 	if err := write(path, value); err != nil {
 		return err
 	}
@@ -239,16 +256,10 @@ func (s *settings) hold(dirs []string, f int64) error {
 // restore puts everything back, the last changed first. What cannot be stays in the ledger.
 func (s *settings) restore() error {
 	var errs []error
-	for _, c := range slices.Backward(s.changed) {
-		err := write(c.path, c.old)
-		if err == nil {
-			err = s.ledger.Release(bench.KindSetting, bench.SettingName(c.path, c.old))
-		}
-		if err != nil {
-			errs = append(errs, err)
-		}
+	for _, undo := range slices.Backward(s.undo) {
+		errs = append(errs, undo())
 	}
-	s.changed = nil
+	s.undo = nil
 	return errors.Join(errs...)
 }
 

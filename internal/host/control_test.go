@@ -106,7 +106,7 @@ func TestSetAndRestore(t *testing.T) {
 	} {
 		root := machine(t)
 		led := &book{t: t}
-		restore, err := Set(root, led, c.wanted)
+		restore, err := Set(root, "/", led, c.wanted)
 		if err != nil {
 			t.Fatalf("%v: %v", c.wanted, err)
 		}
@@ -133,7 +133,7 @@ func TestSetRefuses(t *testing.T) {
 	} {
 		root := machine(t)
 		led := &book{t: t}
-		if _, err := Set(root, led, c.wanted); err == nil || !strings.Contains(err.Error(), c.words) {
+		if _, err := Set(root, "/", led, c.wanted); err == nil || !strings.Contains(err.Error(), c.words) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got := state(t, root); got != before || len(led.held) != 0 {
@@ -143,7 +143,7 @@ func TestSetRefuses(t *testing.T) {
 	// A ledger that cannot be written keeps the file as it is.
 	root := machine(t)
 	full := errors.New("disk full")
-	if _, err := Set(root, &book{t: t, fail: full}, map[string]string{"thp": "never"}); !errors.Is(err, full) || state(t, root) != before {
+	if _, err := Set(root, "/", &book{t: t, fail: full}, map[string]string{"thp": "never"}); !errors.Is(err, full) || state(t, root) != before {
 		t.Errorf("%v, and %s", err, state(t, root))
 	}
 }
@@ -158,7 +158,7 @@ func TestSetThatDoesNotHold(t *testing.T) {
 	if err := os.Symlink("/dev/null", path); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Set(root, &forgetful{}, map[string]string{"governor": "performance"})
+	_, err := Set(root, "/", &forgetful{}, map[string]string{"governor": "performance"})
 	if err == nil || !strings.Contains(err.Error(), "wrote performance") || bench.HintOf(err) == "" {
 		t.Errorf("%v", err)
 	}
@@ -173,18 +173,18 @@ func (forgetful) Register(string, string) error { return nil }
 func (forgetful) Release(string, string) error  { return nil }
 
 func TestControls(t *testing.T) {
-	c := Controls(machine(t))
+	c := Controls(machine(t), "/")
 	if got := fmt.Sprint(c); !strings.Contains(got, "performance powersave") || c["frequency"].Least != 400_000 || c["frequency"].Most != 4_200_000 {
 		t.Errorf("%s", got)
 	}
-	for name, control := range Controls(t.TempDir()) {
+	for name, control := range Controls(t.TempDir(), "/") {
 		if control.Why == "" {
 			t.Errorf("%s can be set where there is nothing: %+v", name, control)
 		}
 	}
 	odd := machine(t)
 	place(t, odd, "sys/devices/system/cpu/cpufreq/policy4/cpuinfo_max_freq", "fast")
-	if why := Controls(odd)["frequency"].Why; !strings.Contains(why, `"fast"`) {
+	if why := Controls(odd, "/")["frequency"].Why; !strings.Contains(why, `"fast"`) {
 		t.Errorf("a frequency that is no number: %q", why)
 	}
 }

@@ -145,7 +145,7 @@ func checkThing(stateDir, kind, name string) error {
 		if !filepath.IsLocal(name) || filepath.Clean(name) != name || name == "." {
 			return errForm
 		}
-	case bench.KindNetNS, bench.KindMount, bench.KindDir, bench.KindLoop:
+	case bench.KindNetNS, bench.KindMount, bench.KindDir, bench.KindLoop, bench.KindSwap:
 		if filepath.Clean(name) != name {
 			return errForm
 		}

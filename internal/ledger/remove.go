@@ -67,6 +67,8 @@ func remove(ctx context.Context, stateDir, boot string, e Entry) error {
 			return nil
 		}
 		return putBack(e.Name)
+	case bench.KindSwap:
+		return removeSwap(stateDir, e.Name)
 	case bench.KindNetNS:
 		return removeNetNS(e.Name)
 	case bench.KindDir:

@@ -32,6 +32,20 @@ type Cage struct {
 // Cage makes a cage of the name, [a-z0-9-]+. A host that cannot bound tasks and
 // memory can hold none; the error then wraps [bench.ErrUnavailable].
 func (g *Guard) Cage(name string, l bench.Cage) (*Cage, error) {
+	return g.enclose(name, cgroup.Limits{Pids: l.Pids, Memory: l.Memory},
+		"what means harm runs only where tasks and memory can be bounded: enable the pids and memory controllers, or leave the scene out")
+}
+
+// unbounded swap is bounded by what there is.
+const unbounded = bench.Bytes(1) << 60
+
+// Pool makes a control group of the name in which instances share so much
+// memory; what the kernel does not find room for there it swaps out.
+func (g *Guard) Pool(name string, memory bench.Bytes) (*Cage, error) {
+	return g.enclose(name, cgroup.Limits{Memory: memory, Swap: unbounded}, "a pool of memory needs the memory controller, with its account of swap space (swapaccount=1)")
+}
+
+func (g *Guard) enclose(name string, l cgroup.Limits, needs bench.Hint) (*Cage, error) {
 	host, err := cgroup.Detect()
 	if err != nil {
 		return nil, fmt.Errorf("make cage %s: %w", name, err)
@@ -40,10 +54,9 @@ func (g *Guard) Cage(name string, l bench.Cage) (*Cage, error) {
 	if err := g.Ledger.Register(bench.KindCgroup, c.group.Name()); err != nil {
 		return nil, fmt.Errorf("make cage %s: %w", name, err)
 	}
-	_, missing, err := host.Create(c.group.Name(), cgroup.Limits{Pids: l.Pids, Memory: l.Memory})
+	_, missing, err := host.Create(c.group.Name(), l)
 	if err == nil && len(missing) > 0 {
-		err = fmt.Errorf("this host has no control group for: %v: %w%w", missing, bench.ErrUnavailable,
-			bench.Hint("what means harm runs only where tasks and memory can be bounded: enable the pids and memory controllers, or leave the scene out"))
+		err = fmt.Errorf("this host has no control group for: %v: %w%w", missing, bench.ErrUnavailable, needs)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make cage %s: %w", name, errors.Join(err, c.Close(context.Background())))
@@ -53,6 +66,9 @@ func (g *Guard) Cage(name string, l bench.Cage) (*Cage, error) {
 
 // Name is that of the cage's group, relative to [bench.CgroupRoot].
 func (c *Cage) Name() string { return c.group.Name() }
+
+// Held is the memory of what is inside, and what it has in swap space.
+func (c *Cage) Held() (used, swapped bench.Bytes, err error) { return c.group.Held() }
 
 // Kill ends everything inside, at once where the kernel can, and else forks first.
 func (c *Cage) Kill(ctx context.Context) error { return c.group.Kill(ctx) }

@@ -22,7 +22,7 @@ func (s *study) cases(observed *observed) {
 			at[sc.Case] = k
 			scenes = append(scenes, nil)
 			s.result.Cases = append(s.result.Cases, Case{
-				Name: sc.Case, Title: sc.Title, Kind: sc.Kind, Workload: workloadOf(sc), Resource: "other", Factors: sc.Factors, Conditions: sc.Conditions,
+				Name: sc.Case, Title: sc.Title, Kind: sc.Kind, Workload: workloadOf(sc), Resource: "other", Factors: sc.Factors, Conditions: sc.Conditions, MemoryPool: sc.MemoryPool,
 			})
 		}
 		scenes[k] = append(scenes[k], sc)
@@ -31,6 +31,7 @@ func (s *study) cases(observed *observed) {
 		c := &s.result.Cases[k]
 		c.Resource = resourceOf(c)
 		s.rows(c, scenes[k], observed)
+		c.Pools = s.pools(scenes[k])
 		c.StartUp = s.startUps(scenes[k])
 		if c.Kind == bench.Ramped {
 			for _, sc := range scenes[k] {
@@ -59,7 +60,7 @@ func workloadOf(s *bench.Scene) string {
 // resources by workload. The workloads know this too, but a result must be
 // readable without them.
 var resources = map[string]string{
-	"sysbench-cpu": "cpu", "rewrite": "disk", "stream": "memory", "fio": "disk", "netperf": "network",
+	"sysbench-cpu": "cpu", "rewrite": "disk", "stream": "memory", "fio": "disk", "working-set": "memory", "netperf": "network",
 }
 
 func resourceOf(c *Case) string {
@@ -163,7 +164,11 @@ func (s *study) rowWarnings(sc *bench.Scene, row *Row) []string {
 		add("%d of %d launches failed", row.Failed, launches)
 	}
 	if row.DNF > 0 {
-		add("%d of %d launches did not finish beside the neighbour", row.DNF, launches)
+		where := "beside the neighbour"
+		if sc.MemoryPool > 0 {
+			where = "in the pool of memory"
+		}
+		add("%d of %d launches did not finish %s", row.DNF, launches, where)
 	}
 	if row.Missing > 0 {
 		add("%d of %d launches are missing", row.Missing, launches)

@@ -65,6 +65,9 @@ func terms(sc *bench.Scene) map[string]string {
 	t := map[string]string{
 		"warm-up": sc.Timing.Warmup.String(), "measuring": sc.Timing.Measure.String(), "cool-down": sc.Timing.Cooldown.String(), "page cache": sc.Cache,
 	}
+	if sc.MemoryPool > 0 {
+		t["memory pool"] = sc.MemoryPool.String()
+	}
 	if sc.Timing.Deadline > 0 {
 		t["deadline"] = sc.Timing.Deadline.String()
 	}

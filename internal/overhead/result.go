@@ -46,7 +46,7 @@ type Result struct {
 	Platforms  []Platform   `json:"platforms"`
 	Skipped    []bench.Skip `json:"skipped,omitempty"`
 	Failures   []Failure    `json:"failures,omitempty"`
-	// Unfinished are the launches that did not finish beside their neighbour: a finding, no failure of the run.
+	// Unfinished are the launches that did not finish beside their neighbour or in their pool of memory: a finding, no failure of the run.
 	Unfinished []Failure `json:"unfinished,omitempty"`
 	// Relative is the table of scenes set against others on the same platform.
 	Relative *Matrix `json:"relative,omitempty"`
@@ -126,6 +126,10 @@ type Case struct {
 	// Answer is the case in one sentence, built from the effects.
 	Answer string `json:"answer"`
 	Rows   []Row  `json:"rows"`
+	// MemoryPool is the memory its instances share, 0 for the host's; Pools are how
+	// they fared in it, a row per platform.
+	MemoryPool bench.Bytes `json:"memory_pool,omitempty"`
+	Pools      []PoolRow   `json:"pools,omitempty"`
 	// Usage is where the resources went, a row per platform.
 	Usage []Usage `json:"usage,omitempty"`
 	// Crowd has a row per platform with a finished ramp, in a case of that kind.
@@ -152,7 +156,7 @@ type Row struct {
 	// Failed counts launches of this scene that failed, Missing those without an outcome.
 	Failed  int `json:"failed,omitempty"`
 	Missing int `json:"missing,omitempty"`
-	// DNF counts launches that did not finish beside their neighbour.
+	// DNF counts launches that did not finish beside their neighbour or in their pool of memory.
 	DNF int `json:"dnf,omitempty"`
 	// Fairness is Jain's index over alike subjects, the median of the launches; 0 with one subject.
 	Fairness float64 `json:"fairness,omitempty"`

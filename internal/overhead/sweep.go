@@ -67,8 +67,8 @@ func sweeps(cases []Case, plan *bench.Plan) []Sweep {
 				continue
 			}
 			axis, level := factor, c.Factors[factor]
-			if perCPU, pool := ratioOfCPUs(plan, c, factor); pool {
-				x, axis = x*perCPU, "virtual CPUs per real CPU"
+			if ratio, of := overcommitment(plan, c, factor); of != "" {
+				x, axis = ratio, of
 				level = strconv.FormatFloat(x, 'g', 3, 64)
 			}
 			for _, name := range drawn(c) {
@@ -87,7 +87,7 @@ func sweeps(cases []Case, plan *bench.Plan) []Sweep {
 		return !slices.ContainsFunc(s.Lines, func(l SweepLine) bool { return len(l.Points) >= fewestLevels })
 	})
 	for i := range all {
-		all[i].finish(cases)
+		all[i].finish(cases, plan)
 	}
 	return all
 }
@@ -120,7 +120,7 @@ func (s *Sweep) add(c *Case, metric string, x float64, level string) {
 }
 
 // finish orders the points and looks for knees.
-func (s *Sweep) finish(cases []Case) {
+func (s *Sweep) finish(cases []Case, plan *bench.Plan) {
 	for i := range s.Lines {
 		l := &s.Lines[i]
 		slices.SortFunc(l.Points, func(a, b SweepPoint) int {
@@ -135,7 +135,7 @@ func (s *Sweep) finish(cases []Case) {
 		if s.Axis == s.Factor {
 			continue // a knee is asked for where more instances want than there is
 		}
-		x, y := s.byBlock(l, cases)
+		x, y := s.byBlock(l, cases, plan)
 		k, err := stats.FindKnee(x, y, confidence)
 		switch {
 		case errors.Is(err, stats.ErrFew):
@@ -151,14 +151,14 @@ func (s *Sweep) finish(cases []Case) {
 }
 
 // byBlock are the values of a line, a row per block in which every level finished.
-func (s *Sweep) byBlock(l *SweepLine, cases []Case) (x []float64, y [][]float64) {
+func (s *Sweep) byBlock(l *SweepLine, cases []Case, plan *bench.Plan) (x []float64, y [][]float64) {
 	values := map[int]map[float64]float64{}
 	for i := range cases {
 		c := &cases[i]
 		if others(c, s.Factor) != s.Name {
 			continue
 		}
-		level, _ := levelNumber(c.Factors[s.Factor])
+		level, _ := overcommitment(plan, c, s.Factor)
 		for _, row := range c.Rows {
 			if row.Platform != l.Platform || row.Metric.Name != s.Metric.Name {
 				continue
@@ -213,18 +213,23 @@ func drawn(c *Case) []string {
 	return names
 }
 
-// ratioOfCPUs is how many virtual CPUs for each real one an instance of a scene
-// with a pool brings, where the factor is the number of instances.
-func ratioOfCPUs(plan *bench.Plan, c *Case, factor string) (each float64, ok bool) {
-	if factor != "alike" {
-		return 0, false
+// overcommitment is how many virtual CPUs there are for each real one of a
+// scene's pool, or how much memory of instances for each byte of it, where the
+// factor changes that; of is "" where it does not.
+func overcommitment(plan *bench.Plan, c *Case, factor string) (ratio float64, of string) {
+	i := slices.IndexFunc(plan.Scenes, func(sc bench.Scene) bool { return sc.Case == c.Name })
+	if i < 0 {
+		return 0, ""
 	}
-	for i := range plan.Scenes {
-		if sc := &plan.Scenes[i]; sc.Case == c.Name && sc.Pool > 0 {
-			return float64(sc.Actors[0].Shape.CPUs) / float64(sc.Pool), true
-		}
+	sc := &plan.Scenes[i]
+	switch {
+	case sc.MemoryPool > 0 && (factor == "memory_pool" || factor == "alike" || factor == "shape.memory"):
+		return sc.MemoryRatio(), "memory of instances per memory of the pool"
+	case sc.Pool > 0 && factor == "alike":
+		alike, _ := levelNumber(c.Factors[factor])
+		return alike * float64(sc.Actors[0].Shape.CPUs) / float64(sc.Pool), "virtual CPUs per real CPU"
 	}
-	return 0, false
+	return 0, ""
 }
 
 // others names a case without the factor's level.

@@ -73,3 +73,34 @@ func TestSweepFindsTheKnee(t *testing.T) {
 		t.Errorf("a flat line: %+v %q", flat.Knee, flat.NoKnee)
 	}
 }
+
+// A pool of memory that gets smaller from level to level: the ratio is the axis,
+// and blocks are read in its order.
+func TestSweepOverMemory(t *testing.T) {
+	plan := &bench.Plan{}
+	var cases []Case
+	for _, level := range []string{"1280MiB", "640MiB", "512MiB", "427MiB", "320MiB"} {
+		pool, err := bench.ParseBytes(level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ratio := float64(640*bench.MiB) / float64(pool)
+		values := map[string][]float64{}
+		for b := range 5 {
+			jitter := 1 + 0.01*float64(b%3)
+			values["native"] = append(values["native"], jitter*(3000-1500*max(0, ratio-1.25)))
+			values["docker"] = append(values["docker"], jitter*1000)
+		}
+		cases = append(cases, loaded("requests", "memory_pool", level, throughput, values))
+		actor := bench.Actor{Role: bench.Subject, Shape: bench.Shape{CPUs: 1, Memory: 320 * bench.MiB}}
+		plan.Scenes = append(plan.Scenes, bench.Scene{Case: cases[len(cases)-1].Name, MemoryPool: pool,
+			Actors: []bench.Actor{actor, actor, {Role: bench.Peer, Shape: actor.Shape}}})
+	}
+	s := sweeps(cases, plan)[0]
+	if s.Axis != "memory of instances per memory of the pool" || s.Lines[0].Points[0].Level != "0.5" || s.Lines[0].Points[3].Level != "1.5" {
+		t.Errorf("%+v", s)
+	}
+	if k := s.Lines[0].Knee; k == nil || math.Abs(k.At-1.25) > 0.05 {
+		t.Errorf("knee %+v, %s", k, s.Lines[0].NoKnee)
+	}
+}

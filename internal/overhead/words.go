@@ -169,7 +169,7 @@ func unfinished(r *Row) string {
 	case r.Failed > 0:
 		return fmt.Sprintf("no launch finished, %d failed", r.Failed)
 	case r.DNF > 0:
-		return fmt.Sprintf("did not finish beside the neighbour in any of %d launches", r.DNF)
+		return fmt.Sprintf("did not finish in any of %d launches", r.DNF)
 	}
 	return "no launch finished"
 }

@@ -37,7 +37,7 @@ func levels(s spec.Scene, is, and string) string {
 func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 	name := caseOf(s)
 	out := bench.Scene{
-		ID: name + "/" + on.String(), Kind: kindOf(s), Case: name, Title: titleOf(s), Platform: on, Timing: s.Timing, Conditions: s.Conditions, Pool: s.Pool, Cache: s.Cache, Ramp: s.Ramp,
+		ID: name + "/" + on.String(), Kind: kindOf(s), Case: name, Title: titleOf(s), Platform: on, Timing: s.Timing, Conditions: s.Conditions, Pool: s.Pool, MemoryPool: s.MemoryPool, Cache: s.Cache, Ramp: s.Ramp,
 	}
 	for _, f := range s.Factors {
 		if out.Factors == nil {

@@ -85,6 +85,7 @@ func (m *maker) checkScene(s spec.Scene) (errs spec.Errors) {
 			errs = append(errs, a.Places.Blame(err, "workload"))
 		}
 	}
+	errs = append(errs, m.checkPool(s)...)
 	return append(errs, m.checkCages(s)...)
 }
 

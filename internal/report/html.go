@@ -61,6 +61,7 @@ type caseView struct {
 	Latency  []latencyView
 	Energy   []energyGroup
 	Ramp     *crowdView
+	Pooled   []poolView
 	// Launches, Waterfalls and Sources are of a start-up case.
 	Launches   []launchView
 	Waterfalls []template.HTML
@@ -95,6 +96,7 @@ func HTML(w io.Writer, r *overhead.Result) error {
 		"times100":   func(f float64) float64 { return 100 * f },
 		"watchTitle": func() string { return watchTitle }, "watchNote": func() string { return watchNote },
 		"join": strings.Join, "phases": func() []string { return phaseNames },
+		"unfinished": unfinishedWords, "poolHeads": func() []string { return poolHeads },
 		"launchPhases": func() []string { return bench.LaunchPhases }, "launchKey": keyOf,
 	}).Parse(pageText)
 	if err != nil {
@@ -103,7 +105,7 @@ func HTML(w io.Writer, r *overhead.Result) error {
 	p := page{Result: r, Style: template.CSS(styleText), Panels: panelsOf(r.Series), Sweeps: sweepViews(r.Sweeps), Facts: r.HostFacts,
 		Minutes: fmt.Sprintf("%.1f", r.Seconds/60), Extent: blocksOf(r), UpTo: upTo(r), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts), Balance: balancesOf(r), Balanced: balanceAnswer(r), Matrix: relativeOf(r), Hosts: watchesOf(r), Power: powersOf(r.Power)}
 	for i, c := range r.Cases {
-		v := caseView{Case: c, ID: caseID(i, c.Name), Stop: stopOf(r, c.Name), Notes: append(notesOf(c.Rows), crowdNotes(c.Crowd)...), Ramp: crowdOf(c), Usage: usageOf(c), Stack: stackOf(c), Audits: auditsOf(c.Rows), Latency: latenciesOf(c),
+		v := caseView{Case: c, ID: caseID(i, c.Name), Stop: stopOf(r, c.Name), Notes: append(notesOf(c.Rows), crowdNotes(c.Crowd)...), Ramp: crowdOf(c), Pooled: poolsOf(c), Usage: usageOf(c), Stack: stackOf(c), Audits: auditsOf(c.Rows), Latency: latenciesOf(c),
 			Launches: launchesOf(c), Waterfalls: waterfallsOf(c), Sources: sourcesOf(c), Energy: energiesOf(c, r.Power)}
 		for _, m := range metricsOf(c, r.Margin) {
 			if m.Headline {

@@ -57,6 +57,7 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 			auditText(out, c.Rows, audited)
 		}
 		crowdText(out, c, all)
+		poolText(out, c)
 		launchesText(out, c, all)
 		latencyText(out, c, all)
 		usageText(out, c, all)
@@ -181,7 +182,7 @@ func clockBounds(c overhead.ClockRow) (known, drift string) {
 
 // closing says what the tables do not.
 func closing(out io.Writer, r *overhead.Result) {
-	failuresText(out, "did not finish beside the neighbour", r.Unfinished)
+	failuresText(out, unfinishedWords(r), r.Unfinished)
 	what := "did not finish"
 	if len(r.Unfinished) > 0 {
 		what = "failed for other reasons"

@@ -53,6 +53,9 @@ func (x *trial) launch(ctx context.Context) error {
 	if err := x.cages(); err != nil {
 		return err
 	}
+	if err := x.makePool(); err != nil {
+		return err
+	}
 	for _, role := range []bench.Role{bench.Peer, bench.Idle, bench.Neighbour, bench.Subject} {
 		for _, a := range x.actors {
 			if a.Role != role {
@@ -92,7 +95,7 @@ func (x *trial) launchActor(ctx context.Context, a *actor) error {
 	a.outcome.Caveats = e.CaveatsOf(options)
 	var err error
 	a.instance, err = e.Start(ctx, bench.Launch{
-		ID: a.id, Shape: a.Shape, CPUSet: a.CPUSet, Options: options, Dir: a.dir, NetNS: a.netns, Cage: a.cageName(),
+		ID: a.id, Shape: a.Shape, CPUSet: a.CPUSet, Options: options, Dir: a.dir, NetNS: a.netns, Cage: x.around(a),
 	})
 	if err != nil {
 		return inUse(err)

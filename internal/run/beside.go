@@ -93,11 +93,16 @@ func (x *trial) cages() error {
 	return nil
 }
 
-func (a *actor) cageName() string {
-	if a.cage == nil {
-		return ""
+// around names the control group that an actor's own is made in: its cage, or
+// the scene's pool of memory; "" for none.
+func (x *trial) around(a *actor) string {
+	switch {
+	case a.cage != nil:
+		return "cage-" + a.id
+	case x.scene.MemoryPool > 0 && a.Role != bench.Peer:
+		return x.poolName()
 	}
-	return "cage-" + a.id
+	return ""
 }
 
 // unleash is called before a neighbour begins: from then on the host is

@@ -148,6 +148,9 @@ func (x *trial) close() error {
 	for i := len(x.actors) - 1; i >= 0; i-- {
 		errs = append(errs, x.actors[i].close(ctx))
 	}
+	if x.pool != nil {
+		errs = append(errs, x.pool.Close(ctx))
+	}
 	if x.restore != nil {
 		if err := x.restore(); err != nil {
 			errs = append(errs, fmt.Errorf("put the host's conditions back: %w", err))

@@ -47,7 +47,7 @@ func (x *trial) outOfMemory(a *actor) int {
 	if err != nil {
 		return 0
 	}
-	n, err := host.Group(x.ID + "/" + a.id).OutOfMemory()
+	n, err := host.Group(bench.Launch{ID: a.id, Cage: x.around(a)}.Group(x.ID)).OutOfMemory()
 	if err != nil {
 		return 0 // an error is explained as far as can be
 	}

@@ -35,6 +35,7 @@ func (x *trial) takeFacts(ctx context.Context, a *actor) {
 		maps.Copy(facts, d.Facts())
 	}
 	a.outcome.Facts = facts
+	a.note(bench.FactHostSwap, swapSpaces("/proc/swaps"))
 	a.note(bench.FactHostGovernor, cpuFiles(a.CPUSet, "scaling_governor"))
 	a.note(bench.FactHostClockBefore, cpuFiles(a.CPUSet, "scaling_cur_freq"))
 }

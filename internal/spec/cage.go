@@ -40,3 +40,14 @@ func (d *decoder) tame(a *Actor) {
 	d.fail(a.Places.At("workload"), "%s means harm: it cannot be the subject without a cage%w", w.Name(),
 		bench.Hint("put it beside another: beside: {workload: "+w.Name()+", ...}; or write the actor out, with cage: {pids: 500}"))
 }
+
+// notCaged refuses an outer cage in a pool of memory: each is a control group
+// around the instance, and one is enough.
+func (d *decoder) notCaged(s *Scene, a *Actor) {
+	w := d.words.Workload(a.Workload)
+	if s.MemoryPool == 0 || a.Cage == nil && (w == nil || !bench.IsAdversary(w)) {
+		return
+	}
+	d.fail(s.Places.At("memory_pool"), "%s is in an outer cage, which cannot lie in a pool of memory%w", a.Name,
+		bench.Hint("leave memory_pool out, or the neighbour that means harm"))
+}

@@ -155,8 +155,10 @@ type Scene struct {
 	// Relative, if set, sets the scene against another on the same platform.
 	Relative *Relative
 	// Pool is how many of the host's CPUs the scene is placed on; 0 is all.
-	Pool   int
-	Places Places
+	Pool int
+	// MemoryPool is the memory that all actors but peers share; 0 is the host's.
+	MemoryPool bench.Bytes
+	Places     Places
 }
 
 // Factor is one factor's level in a scene.

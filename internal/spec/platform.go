@@ -178,6 +178,10 @@ func (d *decoder) option(at Place, word *PlatformWord, ref *bench.PlatformRef, k
 	}
 	i := slices.IndexFunc(word.Options, func(o bench.Option) bool { return o.Name == key })
 	if i < 0 {
+		if others := d.words.having(key); len(others) > 0 {
+			d.fail(at, "%s has no option %q%w", word.Name, key, bench.Hint("these have: "+strings.Join(others, ", ")))
+			return false
+		}
 		var names []string
 		for _, o := range word.Options {
 			names = append(names, o.Name)
@@ -202,6 +206,17 @@ func (d *decoder) option(at Place, word *PlatformWord, ref *bench.PlatformRef, k
 	}
 	ref.Options[key] = value
 	return true
+}
+
+// having names the platforms with an option.
+func (v Vocabulary) having(option string) []string {
+	var names []string
+	for _, w := range v.Platforms {
+		if slices.ContainsFunc(w.Options, func(o bench.Option) bool { return o.Name == option }) {
+			names = append(names, w.Name)
+		}
+	}
+	return names
 }
 
 // alias reads the second name of a platform.

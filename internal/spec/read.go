@@ -173,7 +173,7 @@ type variant struct {
 }
 
 // varied are the keys of a scene a factor may lie in.
-var varied = []string{"params", "cache", "shape", "timing", "alike", "load", "placement", "idle", "beside", "peer", "actors", "conditions", "ramp"}
+var varied = []string{"params", "cache", "shape", "timing", "alike", "load", "placement", "idle", "beside", "peer", "actors", "conditions", "ramp", "memory_pool"}
 
 // cross makes a scene of every combination of its factors' levels, the last
 // factor changing fastest.

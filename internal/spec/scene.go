@@ -11,7 +11,7 @@ import (
 // subjectKeys are the short form's: they speak of the subject and what stands
 // beside it, and are written out as actors here. sceneKeys go with either form.
 var (
-	sceneKeys   = []string{"name", "title", "host", "platforms", "shape", "timing", "vary", "startup", "cache", "migrate", "optional", "pool", "conditions", "actors", "ramp", "relative"}
+	sceneKeys   = []string{"name", "title", "host", "platforms", "shape", "timing", "vary", "startup", "cache", "migrate", "optional", "pool", "memory_pool", "conditions", "actors", "ramp", "relative"}
 	subjectKeys = []string{"workload", "params", "alike", "load", "placement", "beside", "idle", "peer"}
 	peerKeys    = []string{"platform", "shape", "host"}
 	besideKeys  = []string{"workload", "params", "platform", "shape", "count", "load", "placement", "host", "cage"}
@@ -55,6 +55,7 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 	}
 	d.boolean(f["optional"], &s.Optional)
 	d.integer(f["pool"], 1, 4096, &s.Pool)
+	d.size(f["memory_pool"], &s.MemoryPool)
 	d.conditions(f["conditions"], &s.Conditions, s.Places)
 	d.readTiming(f["timing"], &s.Timing, s.Places)
 	if f["platforms"] != nil {
@@ -72,6 +73,9 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 
 	var peerNode *node
 	if f["ramp"] != nil {
+		if f["memory_pool"] != nil {
+			d.fail(f["memory_pool"].place, "memory_pool has no meaning in a ramp%w", bench.Hint("a ramp ends at a limit of the host; several alike share a pool: alike: 4"))
+		}
 		s.Actors = d.ramp(f, &s, like)
 		d.relative(f["relative"], &s)
 		return s
@@ -90,6 +94,7 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 	s.Actors = append(s.Actors, d.peers(peerNode, s, peer)...)
 	for i := range s.Actors {
 		d.tame(&s.Actors[i])
+		d.notCaged(&s, &s.Actors[i])
 	}
 	d.relative(f["relative"], &s)
 	return s

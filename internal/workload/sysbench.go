@@ -83,39 +83,65 @@ func (sysbenchCPU) Parse(_ bench.Params, _ bench.Setting, out bench.Output) ([]b
 	if err := finished("sysbench", out); err != nil {
 		return nil, err
 	}
-	field := make(map[string]float64)
-	for _, label := range []string{"events per second", "total time", "total number of events", "avg", "95th percentile"} {
-		text, err := afterLabel(out.Stdout, label)
-		if err != nil {
-			return nil, fmt.Errorf("sysbench: %w", err)
-		}
-		if field[label], err = positive(strings.TrimSuffix(text, "s")); err != nil {
-			return nil, fmt.Errorf("sysbench: %q: %w", label, err)
-		}
-	}
-	rate, events, elapsed := field["events per second"], field["total number of events"], field["total time"]
-	// Its own rate counts to the moment it prints, which under load may be much
-	// later than the end of the last event; it is never sooner.
-	if rate*elapsed > 1.05*events || rate*elapsed < 0.5*events {
-		return nil, fmt.Errorf("sysbench: %v events in %v s are not %v events per second", events, elapsed, rate)
-	}
-	h, err := sysbenchHistogram(out.Stdout)
+	text, err := afterLabel(out.Stdout, "events per second")
 	if err != nil {
 		return nil, fmt.Errorf("sysbench: %w", err)
 	}
-	if n := h.Count(); float64(n) != events {
-		return nil, fmt.Errorf("sysbench: histogram: %d events in the bins, %v in all", n, events)
+	rate, err := positive(text)
+	if err != nil {
+		return nil, fmt.Errorf("sysbench: %q: %w", "events per second", err)
 	}
-	p95 := h.Quantile(0.95)
-	if err := agrees(h, 0.95, field["95th percentile"]*1e6, sysbenchDigit/2); err != nil {
+	r, err := sysbenchRun(out.Stdout)
+	if err != nil {
+		return nil, fmt.Errorf("sysbench: %w", err)
+	}
+	// Its own rate counts to the moment it prints, which under load may be much
+	// later than the end of the last event; it is never sooner.
+	if rate*r.elapsed > 1.05*r.events || rate*r.elapsed < 0.5*r.events {
+		return nil, fmt.Errorf("sysbench: %v events in %v s are not %v events per second", r.events, r.elapsed, rate)
+	}
+	times, err := r.times(out.Stdout)
+	if err != nil {
 		return nil, fmt.Errorf("sysbench: %w", err)
 	}
 	return []bench.Value{
-		{Metric: "throughput", Value: events / elapsed},
-		{Metric: "latency_mean", Value: field["avg"]},
+		{Metric: "throughput", Value: r.events / r.elapsed},
+		{Metric: "latency_mean", Value: r.mean},
 		// What sysbench prints itself has two decimals: 10 us.
-		{Metric: "latency_p95", Value: p95.Mid() / 1e6},
+		{Metric: "latency_p95", Value: times.Quantile(0.95).Mid() / 1e6},
 	}, nil
+}
+
+// sysbenchEvents are what every test of sysbench's reports: events, the seconds
+// they took, and the mean and 95th percentile of the time of one, in ms.
+type sysbenchEvents struct{ events, elapsed, mean, p95 float64 }
+
+func sysbenchRun(stdout []byte) (r sysbenchEvents, err error) {
+	for _, f := range []struct {
+		label string
+		into  *float64
+	}{{"total time", &r.elapsed}, {"total number of events", &r.events}, {"avg", &r.mean}, {"95th percentile", &r.p95}} {
+		text, err := afterLabel(stdout, f.label)
+		if err != nil {
+			return r, err
+		}
+		if *f.into, err = positive(strings.TrimSuffix(text, "s")); err != nil {
+			return r, fmt.Errorf("%q: %w", f.label, err)
+		}
+	}
+	return r, nil
+}
+
+// times is the histogram beside the report, which must agree with it.
+func (r sysbenchEvents) times(stdout []byte) (bench.Histogram, error) {
+	h, err := sysbenchHistogram(stdout)
+	if err != nil {
+		return h, err
+	}
+	if n := h.Count(); float64(n) != r.events {
+		return h, fmt.Errorf("histogram: %d events in the bins, %v in all", n, r.events)
+	}
+	return h, agrees(h, 0.95, r.p95*1e6, sysbenchDigit/2)
 }
 
 // afterLabel returns what follows "label:" on the one line that begins with it.

@@ -173,7 +173,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("hint %q", hint)
 	}
 	_, err = Find("zzzzzzzzzz")
-	if hint := bench.HintOf(err); !strings.Contains(hint, "sysbench-cpu, stream, fio") {
+	if hint := bench.HintOf(err); !strings.Contains(hint, "sysbench-cpu, stream, working-set") {
 		t.Errorf("hint %q does not list the workloads", hint)
 	}
 }

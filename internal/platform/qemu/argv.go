@@ -97,6 +97,9 @@ func (m machine) argv() []string {
 	argv = append(argv,
 		"-chardev", "socket,id=agent,path="+m.file(fileAgent),
 		"-device", "virtio-serial-pci", "-device", "virtserialport,chardev=agent,name="+vm.PortName)
+	if m.options[optBalloon] == "yes" {
+		argv = append(argv, "-device", "virtio-balloon-pci,id=balloon,deflate-on-oom=on,free-page-reporting=on")
+	}
 	argv = append(argv, m.boot()...)
 	if m.incoming {
 		argv = append(argv, "-incoming", "defer")
@@ -173,7 +176,7 @@ func (m machine) network() []string {
 
 // guest is what the agent in the guest is told.
 func (m machine) guest() vm.Guest {
-	g := vm.Guest{Addr: m.addr, Gateway: m.gateway, Scratch: scratchDevice[m.options[optBus]], Systemd: m.options[optInit] == initSystemd}
+	g := vm.Guest{Addr: m.addr, Gateway: m.gateway, Scratch: scratchDevice[m.options[optBus]], Systemd: m.options[optInit] == initSystemd, Balloon: m.options[optBalloon] == "yes"}
 	if m.options[optNet] == netUser {
 		g.Addr, g.Gateway = userAddr, userGateway
 	}

@@ -189,7 +189,7 @@ func TestVariants(t *testing.T) {
 		addr    string // the guest's, "" for the lab's
 	}{
 		{map[string]string{optMachine: "pc", optBus: vm.BusIDE, optDisk: vm.Qcow2, optCache: "writeback"}, "/dev/sda", ""},
-		{map[string]string{optBus: vm.BusIDE, optCache: "directsync"}, "/dev/sda", ""},
+		{map[string]string{optBus: vm.BusIDE, optCache: "directsync", optBalloon: "yes"}, "/dev/sda", ""},
 		{map[string]string{optBus: vm.BusSCSI, optPin: "on", optKSM: "off", optAIO: "io_uring"}, "/dev/sda", ""},
 		{map[string]string{optBus: vm.BusNVMe, optNet: netUser, optCache: "unsafe"}, "/dev/nvme0n1", "10.0.2.15"},
 	} {
@@ -214,6 +214,11 @@ dd if=/dev/zero of=/scratch/x bs=64k count=4 oflag=direct status=none; sync; ip 
 		}
 		if c.options[optPin] == "on" {
 			checkPinned(t, i, l.CPUSet)
+		}
+		to := l.Shape.Memory * 3 / 4
+		b, ok, err := i.Balloon(t.Context(), to)
+		if has := c.options[optBalloon] == "yes"; err != nil || ok != has || has && (b.Actual != to || b.MS <= 0 || b.Before < bench.MiB) {
+			t.Errorf("%v: asked to make do with %v: %+v, %v, %v", c.options, to, b, ok, err)
 		}
 		client.Close()
 		if err := i.Close(t.Context()); err != nil {

@@ -23,6 +23,7 @@ const (
 	optPin     = "pin"
 	optRoot    = "root"
 	optInit    = "init"
+	optBalloon = "balloon"
 )
 
 // options are the variant switches, the same on both platforms. Disks are the scratch disk, the one under test: the root
@@ -48,6 +49,7 @@ func options() []bench.Option {
 			"raw a copy of the whole image", rootSnapshot, vm.Qcow2, vm.Raw),
 		option(optInit, "what boots: agent is a minimal guest, in which nothing but the agent runs; systemd a full one, whose last service is the agent",
 			"agent", initSystemd),
+		option(optBalloon, "a balloon, by which the guest gives memory back: pages it has freed, and in a pool of memory that is too small what exceeds its share", "no", "yes"),
 	}
 }
 
@@ -110,6 +112,7 @@ var exclusive = func() []bench.Lack {
 		lack("a microvm has no IDE: use machine=pc or q35", "bus=ide with machine=microvm"),
 		lack("vhost moves the packets of a tap: use net=tap", "vhost=on with net=user"),
 		lack("huge pages are never merged", "ksm=on with pages=huge"),
+		lack("a balloon gives back pages of the usual size: use pages=normal", "balloon=yes with pages=huge"),
 	}
 	for _, cache := range []string{"writethrough", "writeback", "unsafe"} {
 		list = append(list, lack("the kernel's native I/O works around the page cache only: use aio=threads", "aio=native with cache="+cache))

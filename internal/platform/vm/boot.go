@@ -47,6 +47,7 @@ type Guest struct {
 	Bus     string // of the disks, if its drivers are not loaded anyhow: one of the constants
 	Layer   string // the device of a disk for what is written to the root, if the root's is read-only
 	Restart bool   // the machine ends by a restart: it cannot be powered off
+	Balloon bool   // the machine has a virtio balloon
 	Systemd bool   // the image's systemd boots, and the agent is its last service
 }
 
@@ -67,6 +68,9 @@ func (g Guest) Args() string {
 	}
 	if g.Restart {
 		args += " tare.end=restart"
+	}
+	if g.Balloon {
+		args += " tare.balloon=yes"
 	}
 	if g.Systemd {
 		args += " net.ifnames=0 tare.init=systemd" // the network is up by then, and stays as it is

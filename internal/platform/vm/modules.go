@@ -21,10 +21,12 @@ const checksum = "crc32c_generic"
 var moreModules = map[string][]string{
 	BusMMIO: {"virtio_mmio"},
 	"layer": {"overlay"},
-	BusSCSI: {"virtio_scsi", "sd_mod"},
-	BusIDE:  {"ahci", "ata_piix", "sd_mod"},
-	BusNVMe: {"nvme"},
-	BusXen:  {"xen_blkfront", "xen_netfront", "xen_evtchn", "xen_gntalloc"},
+
+	"balloon": {"virtio_balloon"},
+	BusSCSI:   {"virtio_scsi", "sd_mod"},
+	BusIDE:    {"ahci", "ata_piix", "sd_mod"},
+	BusNVMe:   {"nvme"},
+	BusXen:    {"xen_blkfront", "xen_netfront", "xen_evtchn", "xen_gntalloc"},
 }
 
 // moduleSet is what a kernel's modules directory says about its modules.

@@ -1,0 +1,67 @@
+package plan
+
+import (
+	"fmt"
+
+	"tare/internal/bench"
+	"tare/internal/spec"
+)
+
+// checkPool sees that a scene's pool of memory leaves the host its share, that
+// what does not fit into it has somewhere to go, and that nobody is to swap
+// where there is no swap space.
+func (m *maker) checkPool(s spec.Scene) (errs spec.Errors) {
+	swap, known := m.swap(s)
+	var sum bench.Bytes
+	count := 0
+	for _, a := range s.Actors {
+		if known && swap == 0 && a.Shape.Swap > 0 {
+			errs = append(errs, a.Places.At("shape.swap").Errorf("%s: %s of swap on a host without swap space%w", a.Name, a.Shape.Swap,
+				bench.Hint("have some made for the scene: conditions: {swap: 2GiB}")))
+		}
+		if a.Role != bench.Peer {
+			count += a.Count
+			sum += bench.Bytes(a.Count) * a.Shape.Memory
+		}
+	}
+	if s.MemoryPool == 0 {
+		return errs
+	}
+	at := s.Places.At("memory_pool")
+	ratio := float64(sum) / float64(s.MemoryPool)
+	switch most := m.Host.Memory - m.Host.Memory/hostMemory; {
+	case most > 0 && s.MemoryPool > most:
+		errs = append(errs, at.Errorf("a pool of %s of memory leaves this host less than an eighth of its %s%w", s.MemoryPool, m.Host.Memory,
+			bench.Hint("the ratio counts, not the size: make pool and instances smaller alike")))
+	case known && swap > 0 && sum > s.MemoryPool+swap:
+		errs = append(errs, at.Errorf("%d instances with %s together are %.3g times the pool of %s: more than the pool and the %s of swap space hold%w",
+			count, sum, ratio, s.MemoryPool, swap, bench.Hint(fmt.Sprintf("make more swap space: conditions: {swap: %s}; or have fewer instances", written(sum-s.MemoryPool)))))
+	case known && swap == 0 && sum > s.MemoryPool:
+		m.findings.add(caseOf(s), []string{fmt.Sprintf("%d instances with %s together are %.3g times the pool of %s, and there is no swap space: what does not fit is killed",
+			count, sum, ratio, s.MemoryPool)})
+	}
+	return errs
+}
+
+// written is a size as a specification has it, in whole MiB, rounded up.
+func written(b bench.Bytes) string {
+	return fmt.Sprintf("%dMiB", (b+bench.MiB-1)/bench.MiB)
+}
+
+// swap is how much swap space a scene has: that of its condition, or what the
+// host has to spare itself. What is made stands in the findings, as does what is not.
+func (m *maker) swap(s spec.Scene) (size bench.Bytes, known bool) {
+	control, known := m.Host.Controls[bench.CondSwap]
+	value, wanted := s.Conditions[bench.CondSwap]
+	if !wanted {
+		return control.Own, known
+	}
+	size, missing, err := control.Swap(value)
+	if err != nil {
+		return 0, false // said of the condition
+	}
+	if missing == 0 {
+		m.findings.add(caseOf(s), []string{fmt.Sprintf("swap %s: the host's own swap space is used, of which %s are free; none is made", size, control.Own)})
+	}
+	return size, known
+}

@@ -1,0 +1,60 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"tare/internal/bench"
+	"tare/internal/overhead"
+)
+
+func pooled() overhead.Case {
+	const mib = float64(bench.MiB)
+	return overhead.Case{Title: "Requests", MemoryPool: 512 * bench.MiB, Pools: []overhead.PoolRow{
+		{Platform: "native", Ratio: 1.25, Launches: 3, Used: 511.6 * mib, Swapped: 40 * mib, Killed: 2},
+		{Platform: "kvm[balloon=yes]", Ratio: 1.25, Launches: 3, Used: 500 * mib,
+			Balloon: &overhead.BalloonRow{Target: 512 * mib, Actual: 530 * mib, MS: 1250, Given: 101 * mib}},
+	}}
+}
+
+func TestPoolInWords(t *testing.T) {
+	var b bytes.Buffer
+	poolText(&b, pooled())
+	poolText(&b, overhead.Case{})
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	if len(lines) != 3 || !strings.HasPrefix(lines[0], "POOL OF 512 MiB") {
+		t.Fatalf("%q", lines)
+	}
+	for i, want := range [][]string{{"native", "1.25", "512 MiB", "40 MiB", "in 2 of 3 launches"}, {"kvm[balloon=yes]", "530 MiB of 512 MiB asked", "101 MiB"}} {
+		for _, words := range want {
+			if !strings.Contains(lines[1+i], words) {
+				t.Errorf("%q lacks %q", lines[1+i], words)
+			}
+		}
+	}
+}
+
+func TestPoolOnThePage(t *testing.T) {
+	r := synthetic(t)
+	r.Cases[0].MemoryPool, r.Cases[0].Pools = pooled().MemoryPool, pooled().Pools
+	page := renderHTML(t, r)
+	for _, want := range []string{"In the pool of 512 MiB of memory", `data-name="swapped out">40 MiB`, "in 2 of 3 launches"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+func TestUnfinishedWords(t *testing.T) {
+	beside, pool := overhead.Case{}, pooled()
+	for want, cases := range map[string][]overhead.Case{
+		"did not finish beside the neighbour":                          {beside},
+		"did not finish in the pool of memory":                         {pool, pool},
+		"did not finish beside the neighbour or in the pool of memory": {pool, beside},
+	} {
+		if got := unfinishedWords(&overhead.Result{Cases: cases}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
