@@ -77,8 +77,8 @@ type Watch struct {
 // Pool is how a scene's pool of memory fared.
 type Pool struct {
 	Memory  Bytes `json:"memory"`  // its size
-	Used    Bytes `json:"used"`    // of it, at the end of the measurement
-	Swapped Bytes `json:"swapped"` // what its instances had in swap space then
+	Used    Bytes `json:"used"`    // the most of it, from the first launch on
+	Swapped Bytes `json:"swapped"` // the most that its instances had in swap space
 	// Killed are the actors of which the kernel killed processes for want of memory.
 	Killed []string `json:"killed,omitempty"`
 }

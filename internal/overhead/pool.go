@@ -14,8 +14,8 @@ type PoolRow struct {
 	Label    string  `json:"label,omitempty"`
 	Ratio    float64 `json:"ratio"` // memory of the instances by that of the pool
 	Launches int     `json:"launches"`
-	Used     float64 `json:"used"`    // of the pool, at the end of the measurement
-	Swapped  float64 `json:"swapped"` // in swap space then
+	Used     float64 `json:"used"`    // the most of the pool, from the first launch on
+	Swapped  float64 `json:"swapped"` // the most in swap space
 	// Killed are the launches in which the kernel killed something for want of memory.
 	Killed  int         `json:"killed,omitempty"`
 	Balloon *BalloonRow `json:"balloon,omitempty"`

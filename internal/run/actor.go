@@ -53,7 +53,7 @@ func (x *trial) launch(ctx context.Context) error {
 	if err := x.cages(); err != nil {
 		return err
 	}
-	if err := x.makePool(); err != nil {
+	if err := x.makePool(ctx); err != nil {
 		return err
 	}
 	for _, role := range []bench.Role{bench.Peer, bench.Idle, bench.Neighbour, bench.Subject} {

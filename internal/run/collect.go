@@ -149,7 +149,7 @@ func (x *trial) close() error {
 		errs = append(errs, x.actors[i].close(ctx))
 	}
 	if x.pool != nil {
-		errs = append(errs, x.pool.Close(ctx))
+		errs = append(errs, x.pool.cage.Close(ctx))
 	}
 	if x.restore != nil {
 		if err := x.restore(); err != nil {

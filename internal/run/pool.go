@@ -9,49 +9,82 @@ import (
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/outercage"
 	"tare/internal/proc"
 )
+
+// poolInterval is how often it is looked at what a pool holds.
+const poolInterval = 250 * time.Millisecond
+
+// pool is a scene's pool of memory, with whoever looks at what it holds.
+type pool struct {
+	cage *outercage.Cage
+	end  context.CancelFunc // of the looking
+	done chan struct{}      // closed once it has ended
+	most bench.Pool         // its owner's until done
+	err  error
+}
 
 func (x *trial) poolName() string { return "pool-" + x.trial.ID }
 
 // makePool makes the control group whose memory all actors but peers share.
-func (x *trial) makePool() (err error) {
+func (x *trial) makePool(ctx context.Context) error {
 	if x.scene.MemoryPool == 0 {
 		return nil
 	}
 	if x.Guard == nil {
 		return fmt.Errorf("the scene needs a pool of memory, and nothing here can make one: %w", bench.ErrUnavailable)
 	}
-	x.pool, err = x.Guard.Pool(x.poolName(), x.scene.MemoryPool)
-	return err
+	cage, err := x.Guard.Pool(x.poolName(), x.scene.MemoryPool)
+	if err != nil {
+		return err
+	}
+	p := &pool{cage: cage, done: make(chan struct{}), most: bench.Pool{Memory: x.scene.MemoryPool}}
+	ctx, p.end = context.WithCancel(ctx)
+	x.pool = p
+	go p.watch(ctx)
+	return nil
 }
 
-// notePool keeps how the pool fares. What it held is that of the last time at
-// which the programs were still there.
-func (x *trial) notePool() {
-	if x.pool == nil {
-		return
-	}
-	first := x.outcome.Pool == nil
-	if first {
-		x.outcome.Pool = &bench.Pool{Memory: x.scene.MemoryPool}
-	}
-	p := x.outcome.Pool
-	if used, swapped, err := x.pool.Held(); err != nil {
-		x.warn("%v", err)
-	} else if first {
-		p.Used, p.Swapped = used, swapped
-	}
-	p.Killed = nil
-	for _, a := range x.actors {
-		if a.instance != nil && x.outOfMemory(a) > 0 {
-			p.Killed = append(p.Killed, a.Name)
+// watch keeps the most that the pool held, until ctx ends.
+func (p *pool) watch(ctx context.Context) {
+	defer close(p.done)
+	for {
+		used, swapped, err := p.cage.Held()
+		if err != nil {
+			p.err = err
+			return
+		}
+		p.most.Used, p.most.Swapped = max(p.most.Used, used), max(p.most.Swapped, swapped)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(poolInterval):
 		}
 	}
 }
 
-// starved reports whether the kernel killed something in the pool for want of memory.
-func (x *trial) starved() bool { return x.outcome.Pool != nil && len(x.outcome.Pool.Killed) > 0 }
+// endPool keeps how the pool fared, while its instances are still there.
+func (x *trial) endPool() {
+	x.pool.end()
+	<-x.pool.done
+	if x.pool.err != nil {
+		x.warn("%v", x.pool.err)
+	}
+	x.outcome.Pool = &x.pool.most
+	for _, a := range x.actors {
+		if a.instance != nil && x.outOfMemory(a) > 0 {
+			x.outcome.Pool.Killed = append(x.outcome.Pool.Killed, a.Name)
+		}
+	}
+}
+
+// starved reports whether the pool had no room for all: then a trial that fails
+// did not finish, which is a finding.
+func (x *trial) starved() bool {
+	p := x.outcome.Pool
+	return p != nil && (p.Swapped > 0 || len(p.Killed) > 0)
+}
 
 // balloonLimit bounds how long a guest may take to give memory back.
 const balloonLimit = 60 * time.Second

@@ -218,10 +218,10 @@ type trial struct {
 	scene    *bench.Scene
 	actors   []*actor
 	sampler  *sampler
-	beside   beside          // the neighbours at work
-	stop     func()          // ends what runs beside; nil if nothing does
-	restore  func() error    // puts the host's conditions back; nil if none was set
-	pool     *outercage.Cage // of memory, around all actors but peers; nil for none
+	beside   beside       // the neighbours at work
+	stop     func()       // ends what runs beside; nil if nothing does
+	restore  func() error // puts the host's conditions back; nil if none was set
+	pool     *pool        // of memory, around all actors but peers; nil for none
 	outcome  bench.Outcome
 	readings []reading // before they are settled
 	samples  []bench.Sample
@@ -275,7 +275,9 @@ func (x *trial) execute(ctx context.Context) {
 	err := x.steps(steps)
 	failed := x.phase
 	cancel(nil)
-	x.notePool()
+	if x.pool != nil {
+		x.endPool()
+	}
 	if err != nil {
 		x.rememberLogs()
 		if ctx.Err() == nil {
@@ -297,7 +299,7 @@ func (x *trial) execute(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 			x.outcome.Status = bench.Aborted
-		case (x.beside.began || x.pool != nil) && errors.As(err, new(*unfinished)) || x.starved():
+		case x.beside.began && errors.As(err, new(*unfinished)) || x.starved():
 			x.outcome.Status = bench.DidNotFinish
 		}
 		x.outcome.Error, x.outcome.Hint = err.Error(), bench.HintOf(err)
@@ -397,7 +399,6 @@ func (x *trial) steps(ctx context.Context) error {
 	if err := x.release(); err != nil {
 		return err
 	}
-	x.notePool() // before the programs' memory is gone
 	x.enter("collect")
 	x.probeAfter(ctx)
 	x.stopSampler()
