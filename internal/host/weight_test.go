@@ -110,7 +110,7 @@ func compete(t *testing.T, dir string, weights ...int) []float64 {
 			t.Fatalf("dd: %v: %s", err, out)
 		}
 		all.Go(func() {
-			const fio = `read go; exec fio --name=a --filename="$1" --size=200M --rw=randread --bs=4k --direct=1 --ioengine=libaio --iodepth=16 --time_based --ramp_time=2 --runtime=8 --output-format=json`
+			const fio = `read go; exec fio --name=a --filename="$1" --size=200M --rw=randread --bs=64k --direct=1 --ioengine=libaio --iodepth=16 --time_based --ramp_time=2 --runtime=8 --output-format=json`
 			cmd := exec.Command("sh", "-c", fio, "sh", file)
 			in, err := cmd.StdinPipe()
 			if err != nil {
