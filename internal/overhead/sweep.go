@@ -32,7 +32,9 @@ type SweepLine struct {
 	Label    string       `json:"label,omitempty"`
 	Baseline bool         `json:"baseline,omitempty"`
 	Points   []SweepPoint `json:"points"`
-	Knee     *Knee        `json:"knee,omitempty"`
+	// DNF are the levels at which no launch finished and some did not, as a finding.
+	DNF  []string `json:"dnf,omitempty"`
+	Knee *Knee    `json:"knee,omitempty"`
 	// NoKnee says why there is none.
 	NoKnee string `json:"no_knee,omitempty"`
 }
@@ -113,8 +115,11 @@ func (s *Sweep) add(c *Case, metric string, x float64, level string) {
 				p.High = v.Value
 			}
 		}
-		if row.N > 0 {
+		switch {
+		case row.N > 0:
 			s.Lines[k].Points = append(s.Lines[k].Points, p)
+		case row.DNF > 0:
+			s.Lines[k].DNF = append(s.Lines[k].DNF, level)
 		}
 	}
 }

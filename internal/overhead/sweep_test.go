@@ -96,7 +96,11 @@ func TestSweepOverMemory(t *testing.T) {
 		plan.Scenes = append(plan.Scenes, bench.Scene{Case: cases[len(cases)-1].Name, MemoryPool: pool,
 			Actors: []bench.Actor{actor, actor, {Role: bench.Peer, Shape: actor.Shape}}})
 	}
+	cases[4].Rows[1].Points, cases[4].Rows[1].N, cases[4].Rows[1].DNF = nil, 0, 5
 	s := sweeps(cases, plan)[0]
+	if starved := s.Lines[1]; len(starved.Points) != 4 || len(starved.DNF) != 1 || starved.DNF[0] != "2" {
+		t.Errorf("a level at which none finished: %+v", starved)
+	}
 	if s.Axis != "memory of instances per memory of the pool" || s.Lines[0].Points[0].Level != "0.5" || s.Lines[0].Points[3].Level != "1.5" {
 		t.Errorf("%+v", s)
 	}

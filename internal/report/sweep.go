@@ -147,6 +147,9 @@ func knees(s *overhead.Sweep) []string {
 		case l.NoKnee != "":
 			all = append(all, fmt.Sprintf("%s: no knee given: %s", name, l.NoKnee))
 		}
+		if len(l.DNF) > 0 {
+			all = append(all, fmt.Sprintf("%s: no launch finished at %s %s", name, strings.Join(l.DNF, ", "), s.Axis))
+		}
 	}
 	return all
 }

@@ -19,7 +19,7 @@ func sweep() overhead.Sweep {
 		Lines: []overhead.SweepLine{
 			{Platform: "native", Baseline: true, Points: []overhead.SweepPoint{point(0.5, "0.5", 1000), point(1, "1", 2000), point(3, "3", 2100)},
 				Knee: &overhead.Knee{At: 1.02, Low: 0.9, High: 1.25}},
-			{Platform: "qemu-tcg", Label: "emulated (tcg)", Points: []overhead.SweepPoint{point(0.5, "0.5", 100), point(3, "3", 200)}, NoKnee: "too few levels or blocks"},
+			{Platform: "qemu-tcg", Label: "emulated (tcg)", Points: []overhead.SweepPoint{point(0.5, "0.5", 100), point(3, "3", 200)}, NoKnee: "too few levels or blocks", DNF: []string{"2"}},
 		}}
 }
 
@@ -30,6 +30,7 @@ func TestSweepInWords(t *testing.T) {
 		"Finding primes: throughput in events/s, medians, over virtual CPUs per real CPU (higher is better)",
 		"VIRTUAL CPUS PER REAL CPU", "native: knee at 1.02 virtual CPUs per real CPU (0.90 to 1.25)",
 		"qemu-tcg, emulated (tcg)", "no knee given: too few levels or blocks",
+		"no launch finished at 2 virtual CPUs",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, &b)
@@ -58,7 +59,7 @@ func TestSweepPicture(t *testing.T) {
 	if !strings.Contains(string(v.Plot), "qemu-tcg, emulated (tcg), virtual CPUs per real CPU 3: 200 events/s (180 to 220, 5 launches)") {
 		t.Errorf("no tooltip with label, median and range in %s", v.Plot)
 	}
-	if strings.Contains(string(v.Plot), "NaN") || len(v.Legend) != 2 || len(v.Knees) != 2 {
+	if strings.Contains(string(v.Plot), "NaN") || len(v.Legend) != 2 || len(v.Knees) != 3 {
 		t.Errorf("%+v", v)
 	}
 	one := sweep()
