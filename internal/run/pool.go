@@ -73,6 +73,9 @@ func (x *trial) endPool() {
 	}
 	x.outcome.Pool = &x.pool.most
 	for _, a := range x.actors {
+		if s := a.outcome.Scope; s != nil && s.Domain != 0 {
+			x.warn("the memory of %s is the hypervisor's, and not in the pool", a.Name)
+		}
 		if a.instance != nil && x.outOfMemory(a) > 0 {
 			x.outcome.Pool.Killed = append(x.outcome.Pool.Killed, a.Name)
 		}
