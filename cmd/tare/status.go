@@ -36,7 +36,8 @@ const statusTable = `Exit status, the same for the same results by whichever ver
   64  usage
 Where scenes are set against others on the same platform (relative) the cells
 of that table count, undecided or unfair, in the place of their cases; one that
-did not finish beside its neighbour is decided.`
+did not finish beside its neighbour is decided, one whose cage was over too
+soon is not.`
 
 // statusError ends the program with a status other than its error implies.
 type statusError struct {

@@ -153,7 +153,7 @@ func (s *study) cell(sc *bench.Scene, metric bench.Metric, base []Point, fair *a
 			continue
 		case o.Status == bench.Failed:
 			c.Failed++
-		case o.Status == bench.DidNotFinish && o.Watch != nil && o.Watch.Overdue:
+		case o.Status == bench.Overdue:
 			c.Overdue++
 		case o.Status == bench.DidNotFinish:
 			c.DNF++
