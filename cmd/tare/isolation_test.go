@@ -22,7 +22,7 @@ const (
 	overdueScene = `  - name: endless
     workload: command
     params: {argv: [sleep, 100], metrics: [{name: n, better: higher, regex: '(\d+)'}]}
-    beside: {workload: bomb, params: {kind: fork}, placement: shared, cage: {pids: 200, time: 1s}}
+    beside: {workload: bomb, params: {kind: fork}, placement: shared, cage: {pids: 200, time: 2s}}
 `
 )
 

@@ -21,6 +21,8 @@ const (
 	nestedRoom = 3 * bench.GiB
 	// cageTime is added to twice the time that the scene takes undisturbed.
 	cageTime = 15 * time.Second
+	// cageSlack is what a written time must leave beyond that: programs take time to start and to end.
+	cageSlack = time.Second
 )
 
 // caged reports whether the actor runs inside an outer cage.
@@ -96,11 +98,12 @@ func (m *maker) checkCages(s spec.Scene) (errs spec.Errors) {
 
 // checkCageTime sees that the cages that were written stand as long as the
 // scene's work takes undisturbed: no platform could finish in a shorter one.
-func checkCageTime(s spec.Scene, work time.Duration) (errs spec.Errors) {
+func (m *maker) checkCageTime(s spec.Scene) (errs spec.Errors) {
+	work := m.undisturbed(s)
 	for _, a := range s.Actors {
-		if a.Cage != nil && a.Cage.Time > 0 && a.Cage.Time < work {
-			errs = append(errs, a.Places.At("cage.time").Errorf("scene %s: a cage of %s is over before the %s that preparing, warm-up and measuring take undisturbed%w",
-				s.Name, a.Cage.Time, work, bench.Hint("give it longer, or leave time out: twice what the scene takes, and 15 s")))
+		if a.Cage != nil && a.Cage.Time > 0 && a.Cage.Time < work+cageSlack {
+			errs = append(errs, a.Places.At("cage.time").Errorf("scene %s: a cage of %s is over too soon: warm-up and measuring take %s undisturbed, and starting and ending programs up to %s more%w",
+				s.Name, a.Cage.Time, work, cageSlack, bench.Hint("give it longer, or leave time out: twice what the scene takes, and 15 s")))
 		}
 	}
 	return errs
@@ -121,7 +124,7 @@ const slowly = 4
 
 // undisturbed is how long the subjects' work takes, from the first preparing
 // command to the end of the measured one.
-func (m *maker) undisturbed(s bench.Scene) time.Duration {
+func (m *maker) undisturbed(s spec.Scene) time.Duration {
 	work := s.Timing.Warmup + s.Timing.Measure
 	for _, a := range s.Actors {
 		if a.Role != bench.Subject {

@@ -92,12 +92,14 @@ func TestCagesLeaveTheHostItsShare(t *testing.T) {
 	}
 }
 
-// A cage that stands as long as the work takes is enough, a shorter one an error.
+// A cage that stands as long as the work takes and programs need to start and
+// to end is enough, a shorter one an error.
 func TestCageTime(t *testing.T) {
 	for cage, want := range map[string]string{
-		"1s":     "x.yaml:4:69: scene a: a cage of 1s is over before the 1.2s",
-		"1.2s":   "",
-		"1199ms": "is over before the 1.2s",
+		"1s":     "x.yaml:4:69: scene a: a cage of 1s is over too soon: warm-up and measuring take 1.2s undisturbed",
+		"1.2s":   "starting and ending programs up to 1s more",
+		"2.2s":   "",
+		"2199ms": "is over too soon",
 	} {
 		_, err := makeWith(t, harmful(), `name: x
 timing: {warmup: 200ms, measure: 1s}

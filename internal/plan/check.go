@@ -85,6 +85,9 @@ func (m *maker) checkScene(s spec.Scene) (errs spec.Errors) {
 			errs = append(errs, a.Places.Blame(err, "workload"))
 		}
 	}
+	if !s.Startup && s.Migrate == "" {
+		errs = append(errs, m.checkCageTime(s)...)
+	}
 	return append(errs, m.checkCages(s)...)
 }
 

@@ -41,8 +41,9 @@ var launchCost = map[string]time.Duration{
 	"kvm":    4 * time.Second,
 }
 
-// trialCost estimates a trial of the scene. Actors start one after the other.
-func (m *maker) trialCost(s bench.Scene) time.Duration {
+// trialCost estimates a trial of the scene, of which its subjects work so long.
+// Actors start one after the other.
+func (m *maker) trialCost(s bench.Scene, work time.Duration) time.Duration {
 	total := trialCost + s.Timing.Cooldown
 	for _, a := range s.Actors {
 		cost, known := launchCost[a.Platform.Driver()]
@@ -69,7 +70,7 @@ func (m *maker) trialCost(s bench.Scene) time.Duration {
 		steps := (s.Ramp.To + s.Ramp.Step - 1) / s.Ramp.Step
 		return total + (s.Timing.Warmup+s.Timing.Measure)*time.Duration(steps)
 	}
-	return total + m.undisturbed(s)
+	return total + work
 }
 
 // estimate fills in the plan's duration and warns where it is above the limit.

@@ -389,6 +389,11 @@ func (x *trial) steps(ctx context.Context) error {
 			return err
 		}
 	}
+	if w := x.beside.watch; w != nil {
+		if err := w.Begin(); err != nil {
+			return err
+		}
+	}
 	x.enter("warmup")
 	if err := x.warmup(ctx); err != nil {
 		return x.subjectFailed(ctx, err)
