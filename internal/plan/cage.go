@@ -125,7 +125,7 @@ const slowly = 4
 // undisturbed is how long the subjects' work takes, from the first preparing
 // command to the end of the measured one.
 func (m *maker) undisturbed(s spec.Scene) time.Duration {
-	work := s.Timing.Warmup + s.Timing.Measure
+	var work time.Duration
 	for _, a := range s.Actors {
 		if a.Role != bench.Subject {
 			continue
@@ -133,6 +133,8 @@ func (m *maker) undisturbed(s spec.Scene) time.Duration {
 		w := m.Words.Workload(a.Workload)
 		if e, ok := w.(Estimator); ok {
 			work = max(work, e.Estimate(a.Params, m.setting(s.Timing, a.Shape, w)))
+		} else {
+			work = max(work, s.Timing.Warmup+s.Timing.Measure)
 		}
 	}
 	return work
