@@ -51,10 +51,13 @@ func changeCells(c *compare.Comparison, r *compare.Row) []string {
 		if v.Failed > 0 {
 			n += fmt.Sprintf(" (%d failed)", v.Failed)
 		}
+		if v.Overdue > 0 {
+			n += fmt.Sprintf(" (%d overdue)", v.Overdue)
+		}
 		switch {
 		case len(v.Values) == 0:
 			return "–", n
-		case c.Relative:
+		case c.Relative, r.Kept != nil:
 			return decimals(v.Median, 3), n
 		}
 		return quantity(v.Median, r.Metric.Unit), n
