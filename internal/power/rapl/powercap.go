@@ -42,6 +42,12 @@ type zone struct {
 	begun bool
 }
 
+// Check is an error for a name that no counters fit.
+func Check(n *source.Name) error {
+	_, err := n.Word("zone", "package", "psys")
+	return err
+}
+
 // OpenPowercap opens the zones below root ("/"): packages and their memory, or
 // the whole platform's with ?zone=psys.
 func OpenPowercap(root string, n *source.Name) (*Powercap, error) {
@@ -49,9 +55,9 @@ func OpenPowercap(root string, n *source.Name) (*Powercap, error) {
 	if err != nil {
 		return nil, err
 	}
-	want := n.Option("zone", "package")
-	if want != "package" && want != "psys" {
-		return nil, n.Errorf("zone=%s is neither package nor psys", want)
+	want, err := n.Word("zone", "package", "psys")
+	if err != nil {
+		return nil, err
 	}
 	p := &Powercap{source: bench.PowerSource{Name: n.Text, StepJ: stepJ, Update: update.Seconds(), Every: every.Seconds(), Part: want == "package"}}
 	dirs, err := filepath.Glob(filepath.Join(root, "sys/class/powercap/*-rapl:*"))

@@ -25,6 +25,12 @@ type Meter struct {
 	counter bool
 }
 
+// CheckHwmon is an error for a name that no sensor fits.
+func CheckHwmon(n *source.Name) error {
+	_, err := n.Word("covers", "part", "machine")
+	return err
+}
+
 // OpenHwmon opens a sensor of hwmon below root ("/"): hwmon:chip=NAME,sensor=power1.
 // Neither need be given where there is one only.
 func OpenHwmon(root string, n *source.Name) (*Meter, error) {
@@ -81,9 +87,9 @@ func OpenHwmon(root string, n *source.Name) (*Meter, error) {
 	}
 	m.source.Update = up.Seconds()
 	// What a chip's sensor covers only who built the machine knows.
-	covers := n.Option("covers", "part")
-	if covers != "part" && covers != "machine" {
-		return nil, n.Errorf("covers=%s is neither part nor machine", covers)
+	covers, err := n.Word("covers", "part", "machine")
+	if err != nil {
+		return nil, err
 	}
 	m.source.Part = covers == "part"
 	return m, nil

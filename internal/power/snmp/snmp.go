@@ -25,6 +25,7 @@ const (
 	every    = 500 * time.Millisecond
 
 	leastScale, mostScale = 1e-6, 1e6 // watts of 1
+	mostStep              = 1e4       // W
 
 	sysObjectID = ".1.3.6.1.2.1.1.2.0"
 )
@@ -41,9 +42,6 @@ var dotted = regexp.MustCompile(`^\.?[0-9]+(\.[0-9]+)+$`)
 
 // Open connects to the unit that the name says: snmp://HOST/MODEL?outlet=3,4.
 func Open(ctx context.Context, n *source.Name) (*Meter, error) {
-	if n.Host == "" {
-		return nil, n.Errorf("no host")
-	}
 	w, err := wished(n)
 	if err != nil {
 		return nil, err
@@ -93,13 +91,10 @@ func client(ctx context.Context, n *source.Name) (*gosnmp.GoSNMP, error) {
 	if usm.PrivacyPassphrase, err = n.Secret("privacy", ""); err != nil {
 		return nil, err
 	}
-	auth := map[string]gosnmp.SnmpV3AuthProtocol{"md5": gosnmp.MD5, "sha": gosnmp.SHA, "sha256": gosnmp.SHA256, "sha512": gosnmp.SHA512}
-	priv := map[string]gosnmp.SnmpV3PrivProtocol{"des": gosnmp.DES, "aes": gosnmp.AES, "aes256": gosnmp.AES256}
-	var ok bool
 	if usm.AuthenticationPassphrase != "" {
 		c.MsgFlags = gosnmp.AuthNoPriv
-		if usm.AuthenticationProtocol, ok = auth[n.Option("auth", "sha")]; !ok {
-			return nil, n.Errorf("auth=%s is none of md5, sha, sha256, sha512", n.Option("auth", ""))
+		if usm.AuthenticationProtocol, err = authOf(n); err != nil {
+			return nil, err
 		}
 	}
 	if usm.PrivacyPassphrase != "" {
@@ -107,8 +102,8 @@ func client(ctx context.Context, n *source.Name) (*gosnmp.GoSNMP, error) {
 			return nil, n.Errorf("privacy needs a password as well")
 		}
 		c.MsgFlags = gosnmp.AuthPriv
-		if usm.PrivacyProtocol, ok = priv[n.Option("cipher", "aes")]; !ok {
-			return nil, n.Errorf("cipher=%s is none of des, aes, aes256", n.Option("cipher", ""))
+		if usm.PrivacyProtocol, err = cipherOf(n); err != nil {
+			return nil, err
 		}
 	}
 	return c, nil
@@ -123,11 +118,36 @@ type wish struct {
 
 // Check is an error for a name that no unit can answer.
 func Check(n *source.Name) error {
-	if n.Host == "" {
-		return n.Errorf("no host")
+	if err := n.Remote(); err != nil {
+		return err
 	}
-	_, err := wished(n)
-	return err
+	if _, err := wished(n); err != nil {
+		return err
+	}
+	if _, err := n.Number("step", 1, 0, mostStep); err != nil {
+		return err
+	}
+	if _, err := authOf(n); err != nil {
+		return err
+	}
+	if _, err := cipherOf(n); err != nil {
+		return err
+	}
+	if n.Option("privacy", "") != "" && n.Option("password", "") == "" {
+		return n.Errorf("privacy needs a password as well")
+	}
+	return n.Secrets("community", "password", "privacy")
+}
+
+// authOf and cipherOf are what version 3 signs and encrypts by.
+func authOf(n *source.Name) (gosnmp.SnmpV3AuthProtocol, error) {
+	name, err := n.Word("auth", "sha", "md5", "sha256", "sha512")
+	return map[string]gosnmp.SnmpV3AuthProtocol{"md5": gosnmp.MD5, "sha": gosnmp.SHA, "sha256": gosnmp.SHA256, "sha512": gosnmp.SHA512}[name], err
+}
+
+func cipherOf(n *source.Name) (gosnmp.SnmpV3PrivProtocol, error) {
+	name, err := n.Word("cipher", "aes", "des", "aes256")
+	return map[string]gosnmp.SnmpV3PrivProtocol{"des": gosnmp.DES, "aes": gosnmp.AES, "aes256": gosnmp.AES256}[name], err
 }
 
 func wished(n *source.Name) (wish, error) {
@@ -196,7 +216,7 @@ func (m *Meter) choose(n *source.Name, w wish) error {
 		m.scale = append(m.scale, s)
 		step += s
 	}
-	if m.source.StepW, err = n.Number("step", step, 0, 1e4); err != nil {
+	if m.source.StepW, err = n.Number("step", step, 0, mostStep); err != nil {
 		return err
 	}
 	update, err := n.Update(md.update)
