@@ -45,7 +45,7 @@ func AnalyzeWith(r *store.Run, options Options) (*Result, error) {
 	s.dropNotNeeded()
 	h, p := r.Header(), s.plan
 	s.result = &Result{
-		Format: Format, Run: h.Run, Experiment: p.Experiment, Title: p.Title, Question: p.Question,
+		Format: Format, Run: h.Run, Experiment: p.Experiment, Repeat: s.repeat(), Title: p.Title, Question: p.Question,
 		Started: h.Started, Seconds: s.seconds(), Seed: p.Seed, Baseline: p.Baseline, Margin: p.Margin,
 		Blocks: p.Blocks, Trials: s.counts(), Skipped: p.Skipped, Image: h.Image,
 		Warnings: append([]string{}, p.Warnings...), HostFacts: hostFacts(r.Host()),

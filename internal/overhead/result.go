@@ -32,6 +32,7 @@ type Result struct {
 	Format     string       `json:"format"` // "tare-result/1"
 	Run        string       `json:"run"`
 	Experiment string       `json:"experiment"`
+	Repeat     string       `json:"repeat"` // the command that measures it anew, in another order
 	Title      string       `json:"title"`
 	Question   string       `json:"question,omitempty"`
 	Started    string       `json:"started"` // RFC 3339
