@@ -38,6 +38,9 @@ func TestRelativeOverdue(t *testing.T) {
 	r := besides(t, throughput, map[string][3]float64{
 		"alone/native": {100, 100, 100}, "bomb/native": {dnf, dnf, dnf}, "alone/lxc": {100, 100, 100}, "bomb/lxc": {dnf, dnf, dnf},
 	}, func(o *bench.Outcome) {
+		if o.Scene == "alone/native" { // through at the very moment at which the time was over
+			o.Watch = &bench.Watch{Overdue: true}
+		}
 		if o.Scene == "bomb/native" {
 			o.Status, o.Watch = bench.Overdue, &bench.Watch{Overdue: true}
 		}
@@ -61,6 +64,9 @@ func TestRelativeOverdue(t *testing.T) {
 		if row.DNF != dnf || row.Overdue != overdue {
 			t.Errorf("%s: %d did not finish, %d overdue", row.Platform, row.DNF, row.Overdue)
 		}
+	}
+	if w := r.Watches; len(w) != 2 || w[0].Overdue != 0 || w[1].Overdue != 3 {
+		t.Errorf("%+v", w)
 	}
 	if a := r.Cases[2].Answer; !strings.Contains(a, "native: no launch finished, the time of the cage was over in 3") {
 		t.Error(a)
