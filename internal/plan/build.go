@@ -80,6 +80,7 @@ func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 	if out.Kind.Sampled() {
 		if m.Available[on.Driver()].Label != "" {
 			work *= slowly
+			m.findings.add(name, narrow(out, work))
 		}
 		lock(&out, work)
 	}

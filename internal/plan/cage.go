@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"time"
 
 	"tare/internal/bench"
@@ -107,6 +108,17 @@ func (m *maker) checkCageTime(s spec.Scene) (errs spec.Errors) {
 		}
 	}
 	return errs
+}
+
+// narrow says which written time of a cage may be over before emulated work, of
+// such a length, is through.
+func narrow(s bench.Scene, work time.Duration) []string {
+	for _, a := range s.Actors {
+		if a.Cage != nil && a.Cage.Time > 0 && a.Cage.Time < work {
+			return []string{fmt.Sprintf("on %s the cage's time of %s may be over before the subject is through: what is emulated takes up to %d times as long, here %s", s.Platform, a.Cage.Time, slowly, work)}
+		}
+	}
+	return nil
 }
 
 // lock puts the cages' time into a scene that was built: work is how long it
