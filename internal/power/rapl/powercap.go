@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -101,25 +100,13 @@ func openZone(dir string) (*zone, error) {
 	return &zone{name: strings.TrimSpace(string(name)), file: filepath.Join(dir, "energy_uj"), size: size}, nil
 }
 
-// microjoules reads a file with one whole number.
+// microjoules reads a counter or its range.
 func microjoules(path string) (float64, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return 0, err
+	v, err := source.Whole(path)
+	if err == nil && v < 0 {
+		err = fmt.Errorf("%s: %d is no number of microjoules", path, v)
 	}
-	v, err := parse(b)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", path, err)
-	}
-	return v, nil
-}
-
-func parse(b []byte) (float64, error) {
-	v, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%.40q is no number of microjoules", b)
-	}
-	return float64(v), nil
+	return float64(v), err
 }
 
 // advance takes note of the counter, which may have begun anew once.

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -152,23 +151,8 @@ func discharge(dir string) (float64, error) {
 }
 
 func millionths(path string) (float64, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return 0, err
-	}
-	v, err := parse(b)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", path, err)
-	}
-	return v, nil
-}
-
-func parse(b []byte) (float64, error) {
-	v, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%.40q is no whole number", b)
-	}
-	return float64(v) / 1e6, nil
+	v, err := source.Whole(path)
+	return float64(v) / 1e6, err
 }
 
 // word is the content of a small file without the blanks around it, or "".
