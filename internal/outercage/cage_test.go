@@ -13,12 +13,21 @@ import (
 	"tare/internal/cgroup"
 )
 
-// A cage whose time is over is killed, and the watch says so.
+// A cage whose time is over is killed, and the watch says so. The time runs from
+// when the work began, however long that took to prepare.
 func TestOverdue(t *testing.T) {
 	g := newGuard(t, "overdue")
 	c := newCage(t, g, "cage", bench.Cage{Pids: 100, Memory: 64 * bench.MiB})
 	sleeper(t, c)
 	w := watch(t, g, 300*time.Millisecond, c)
+	select {
+	case <-w.Ended():
+		t.Error("the time of a cage was over before its work began")
+	case <-time.After(time.Second):
+	}
+	if err := w.Begin(); err != nil {
+		t.Fatal(err)
+	}
 	select {
 	case why := <-w.Ended():
 		if why != "" {

@@ -40,8 +40,9 @@ const readyWithin = 10 * time.Second
 // 1.9 s at equal weights (Linux 6.18).
 const yielding = 6
 
-// Watch starts a watchdog over the cages, which it kills after the time. It is
-// at work when Watch returns, and until it is released the rest of the host goes first.
+// Watch starts a watchdog over the cages, which it kills the time after
+// [Watch.Begin]. It is at work when Watch returns, and until it is released the
+// rest of the host goes first.
 func (g *Guard) Watch(ctx context.Context, cages []*Cage, after time.Duration) (*Watch, error) {
 	host, err := cgroup.Detect()
 	if err == nil {
@@ -133,6 +134,15 @@ func (w *Watch) listen(out io.Reader, ready chan<- struct{}, complaint *strings.
 		last.err = fmt.Errorf("the watchdog ended without a report: %w: %s", errors.Join(err, io.ErrUnexpectedEOF), strings.TrimSpace(complaint.String()))
 	}
 	w.last <- last
+}
+
+// Begin lets the cages' time run: everything is prepared and what means harm is
+// at work.
+func (w *Watch) Begin() error {
+	if _, err := io.WriteString(w.orders, begin); err != nil {
+		return fmt.Errorf("begin the cages' time: %w", err)
+	}
+	return nil
 }
 
 // Ended receives when the watchdog has killed the cages of its own accord: why
