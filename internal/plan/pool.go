@@ -7,9 +7,11 @@ import (
 	"tare/internal/spec"
 )
 
-// checkPool sees that a scene's pool of memory leaves the host its share, that
-// what does not fit into it has somewhere to go, and that nobody is to swap
-// where there is no swap space.
+// mostMemory is what a scene may have of the host's memory; 0 is unknown.
+func (m *maker) mostMemory() bench.Bytes { return m.Host.Memory - m.Host.Memory/hostMemory }
+
+// checkPool sees that what does not fit into a scene's pool of memory has
+// somewhere to go, and that nobody is to swap where there is no swap space.
 func (m *maker) checkPool(s spec.Scene) (errs spec.Errors) {
 	swap, known := m.swap(s)
 	var sum bench.Bytes
@@ -29,10 +31,7 @@ func (m *maker) checkPool(s spec.Scene) (errs spec.Errors) {
 	}
 	at := s.Places.At("memory_pool")
 	ratio := float64(sum) / float64(s.MemoryPool)
-	switch most := m.Host.Memory - m.Host.Memory/hostMemory; {
-	case most > 0 && s.MemoryPool > most:
-		errs = append(errs, at.Errorf("a pool of %s of memory leaves this host less than an eighth of its %s%w", s.MemoryPool, m.Host.Memory,
-			bench.Hint("the ratio counts, not the size: make pool and instances smaller alike")))
+	switch {
 	case known && swap > 0 && sum > s.MemoryPool+swap:
 		errs = append(errs, at.Errorf("%d instances with %s together are %.3g times the pool of %s: more than the pool and the %s of swap space hold%w",
 			count, sum, ratio, s.MemoryPool, swap, bench.Hint(fmt.Sprintf("make more swap space: conditions: {swap: %s}; or have fewer instances", written(sum-s.MemoryPool)))))
