@@ -178,8 +178,8 @@ func cellNotes(row overhead.MatrixRow, column string, c *overhead.MatrixCell) st
 	if c.Ended > 0 {
 		notes = append(notes, fmt.Sprintf("the watchdog ended %d of %d for the host's sake", c.Ended, c.Launches))
 	}
-	if c.Fairness > 0 {
-		notes = append(notes, "fairness between the alike subjects (Jain) "+decimals(c.Fairness, 3))
+	if c.Fairness != nil {
+		notes = append(notes, "the alike subjects among themselves: "+fairnessWords(c.Fairness))
 	}
 	if len(notes) == 0 {
 		return ""
