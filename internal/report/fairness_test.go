@@ -39,7 +39,7 @@ func TestFairnessBetweenTheAlike(t *testing.T) {
 		}
 	}
 	cell := &overhead.MatrixCell{Effect: &overhead.Effect{}, Fairness: few}
-	if got := cellNotes(overhead.MatrixRow{Row: "CPU", Platform: "lxc"}, "two alike", cell); got != "CPU, lxc, two alike: the alike subjects among themselves: 66.7 % apart, Jain 0.800" {
+	if got := cellNotes(overhead.MatrixRow{Row: "CPU", Platform: "lxc", Metric: rate}, "two alike", cell); got != "CPU, lxc, two alike: the alike subjects among themselves: 66.7 % apart, Jain 0.800" {
 		t.Error(got)
 	}
 }

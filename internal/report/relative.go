@@ -184,12 +184,17 @@ func cellNotes(row overhead.MatrixRow, column string, c *overhead.MatrixCell) st
 	if len(notes) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s, %s, %s: %s", row.Row, labelled(row.Platform, row.Label), column, strings.Join(notes, "; "))
+	of := column
+	if !row.Metric.Headline {
+		of += ", " + row.Metric.Name
+	}
+	return fmt.Sprintf("%s, %s, %s: %s", row.Row, labelled(row.Platform, row.Label), of, strings.Join(notes, "; "))
 }
 
 // The heat map's measures.
 const (
 	heatLabel  = 190.0 // at least
+	heatWidth  = 830.0 // at least, or few columns would be drawn as wide as the page
 	heatLetter = 7.0   // of a name, about
 	heatColumn = 128.0
 	heatRow    = 36.0
@@ -220,7 +225,7 @@ func heatMap(m *overhead.Matrix) template.HTML {
 		}
 		height += heatRow
 	}
-	d := newDrawing(label+heatColumn*float64(len(m.Columns)), height, "heat", relativeTitle+", by row, platform and column")
+	d := newDrawing(max(heatWidth, label+heatColumn*float64(len(m.Columns))), height, "heat", relativeTitle+", by row, platform and column")
 	for i, c := range m.Columns {
 		lines := columnLines(c)
 		for k, line := range lines {
