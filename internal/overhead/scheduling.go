@@ -190,7 +190,7 @@ func (s *study) scheduling(sc *bench.Scene, d domains, o *observed) Scheduling {
 		if row.On != platform {
 			row.Label = labelOf(out, d.actors[0].Name)
 		}
-		lower, unended = lower || p.lower, unended || p.values[0] == 0
+		lower, unended = lower || p.lower, unended || p.values[0] == 0 && p.values[1] > 0
 		for i := range paces {
 			if v, ok := p.of(i); ok {
 				quantities[i].Points = append(quantities[i].Points, Point{out.Block, out.Trial, v})

@@ -108,20 +108,23 @@ func schedulingText(out io.Writer, c overhead.Case, all bool) {
 	var t table
 	head := []string{"  EXECUTIONS", "DOMAIN"}
 	for _, p := range pacesShown {
-		head = append(head, strings.ToUpper(p.Name), "RATIO")
+		head = append(head, strings.ToUpper(p.Name))
 	}
 	t.row(head...)
 	for _, v := range views {
-		cells, alone, set := []string{"  " + v.Name, v.Domain}, []string{"", "  against alone"}, false
-		for _, c := range v.Cells {
-			cells, alone, set = append(cells, c.Value, c.Ratio), append(alone, "", c.Alone), set || c.Alone != ""
-		}
 		if v.Why != "" {
-			cells = append(cells, "not known")
+			t.row(filled([]string{"  " + v.Name, v.Domain, "not known"}, len(head))...)
+			continue
 		}
-		t.row(filled(cells, len(head))...)
-		if set {
-			t.row(alone...)
+		own, against, alone := []string{"  " + v.Name, v.Domain}, []string{"", "  of the baseline"}, []string{"", "  of alone"}
+		for _, c := range v.Cells {
+			own, against, alone = append(own, c.Value), append(against, c.Ratio), append(alone, c.Alone)
+		}
+		t.row(own...)
+		for _, ratios := range [][]string{against, alone} {
+			if strings.Join(ratios[2:], "") != "" {
+				t.row(ratios...)
+			}
 		}
 	}
 	t.write(out)

@@ -37,8 +37,8 @@ func TestExecutionsAreShown(t *testing.T) {
 	text := strings.Join(strings.Fields(out.String()), " ")
 	for _, want := range []string{
 		"native subject 12 345 12.5 us 432 ms/s",
-		"against alone 1.500 (1.400 to 1.600) 0.500 (0.400 to 0.600)",
-		"qemu-tcg, emulated (tcg) subject 20 000 1.620 (1.520 to 1.720) 7 us no comparison 0 ms/s",
+		"of alone 1.500 (1.400 to 1.600) 0.500 (0.400 to 0.600)",
+		"qemu-tcg, emulated (tcg) subject 20 000 7 us 0 ms/s of the baseline 1.620 (1.520 to 1.720) no comparison",
 		"subject, its virtual CPUs 9 000", "5 idle, mean of each 0.25", "xen-pv neighbour (docker) not known", "xen-pv, neighbour (docker): Xen counts none", "a <bound>",
 	} {
 		if !strings.Contains(strings.ReplaceAll(text, " ", " "), strings.ReplaceAll(want, " ", " ")) {

@@ -18,26 +18,48 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
 	"tare/internal/proc"
 )
 
-// caged is an empty control group, and a reader of it.
-func caged(t testing.TB) (*cgroup.Group, *Meter, *Reader) {
+// hierarchies are the mount points of control groups here, by their name in a scope.
+func hierarchies(t testing.TB) map[string]string {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("making control groups needs root")
 	}
-	fs, err := cgroup.Detect()
-	if err != nil {
-		t.Skip(err)
-	}
-	g, _, err := fs.Create(fmt.Sprintf("sched-test-%d/%s", os.Getpid(), strings.ToLower(t.Name())), cgroup.Limits{})
+	mounts, err := os.ReadFile("/proc/self/mounts")
 	if err != nil {
 		t.Fatal(err)
 	}
+	found := map[string]string{}
+	for line := range strings.Lines(string(mounts)) {
+		switch f := strings.Fields(line); {
+		case f[2] == "cgroup2":
+			found["unified"] = f[1]
+		case f[2] == "cgroup" && strings.Contains(","+f[3]+",", ",cpuacct,"):
+			found["cpuacct"] = f[1]
+		}
+	}
+	if len(found) == 0 {
+		t.Skip("no control groups are mounted that account for CPU time")
+	}
+	return found
+}
+
+// caged is a new control group in a hierarchy, and a reader of it.
+func caged(t testing.TB, hierarchy, mount string) (dir string, m *Meter, r *Reader) {
+	t.Helper()
+	dir = filepath.Join(mount, fmt.Sprintf("tare-sched-test-%d", os.Getpid()))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Skip(err)
+	}
 	t.Cleanup(func() {
-		if err := g.Remove(); err != nil {
+		err := os.Remove(dir)
+		for try := 0; err != nil && try < 100; try++ { // the last one is on its way out
+			time.Sleep(10 * time.Millisecond)
+			err = os.Remove(dir)
+		}
+		if err != nil {
 			t.Error(err)
 		}
 	})
@@ -46,17 +68,18 @@ func caged(t testing.TB) (*cgroup.Group, *Meter, *Reader) {
 		t.Skip(err)
 	}
 	t.Cleanup(func() { m.Close() })
-	r, err := m.Watch(bench.Scope{Cgroups: g.Dirs()})
-	if err != nil {
+	if r, err = m.Watch(bench.Scope{Cgroups: map[string]string{hierarchy: dir}}); err != nil {
 		t.Fatal(err)
 	}
-	return g, m, r
+	return dir, m, r
 }
 
-// inside is a Perl program that moves into the group first; it has one thread and waits for nothing but what it says.
-func inside(g *cgroup.Group, program string) *exec.Cmd {
-	return exec.Command("sh", append([]string{"-c", `p=$1; shift; for f; do echo $$ > "$f"; done; exec perl -e "$p"`, "sh", program}, g.ProcsFiles()...)...)
+// inside is a command line that moves into the group first. The Perl program has one thread.
+func inside(dir, program string) []string {
+	return []string{"sh", "-c", `echo $$ > "$1"; exec perl -e "$2"`, "sh", filepath.Join(dir, "cgroup.procs"), program}
 }
+
+func command(argv []string) *exec.Cmd { return exec.Command(argv[0], argv[1:]...) }
 
 func values(t testing.TB, r *Reader) map[string]float64 {
 	t.Helper()
@@ -94,8 +117,12 @@ func switches(t *testing.T, pid int) (voluntary, other int) {
 // A process that sleeps so many times is put on a CPU as often.
 func TestCountsTheSleepsOfAProcess(t *testing.T) {
 	const sleeps = 300
-	g, _, r := caged(t)
-	c := inside(g, fmt.Sprintf(`$| = 1; print "up\n"; <STDIN>; select(undef, undef, undef, 0.001) for 1..%d; print "through\n"; <STDIN>`, sleeps))
+	var hierarchy, mount string
+	for hierarchy, mount = range hierarchies(t) {
+		break
+	}
+	dir, _, r := caged(t, hierarchy, mount)
+	c := command(inside(dir, fmt.Sprintf(`$| = 1; print "up\n"; <STDIN>; select(undef, undef, undef, 0.001) for 1..%d; print "through\n"; <STDIN>`, sleeps)))
 	in, err := c.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -139,42 +166,89 @@ func TestCountsTheSleepsOfAProcess(t *testing.T) {
 	}
 }
 
+const children, sleeps = 60, 5
+
+// parent starts children that sleep, one after the other.
+var parent = fmt.Sprintf(`for (1..%d) { if (!fork) { select(undef, undef, undef, 0.001) for 1..%d; exit } wait }`, children, sleeps)
+
 // Nothing is lost of tasks that are gone before the second reading.
 func TestCountsTasksThatEnded(t *testing.T) {
-	const children, sleeps = 60, 5
-	g, m, r := caged(t)
-	if err := m.Uncounted(); err != nil {
-		t.Skipf("the ends of tasks cannot be watched here: %v", err)
+	for hierarchy, mount := range hierarchies(t) {
+		t.Run(hierarchy, func(t *testing.T) {
+			dir, m, r := caged(t, hierarchy, mount)
+			if err := m.Uncounted(); err != nil {
+				t.Skipf("the ends of tasks cannot be watched here: %v", err)
+			}
+			if stats, err := ebpf.EnableStats(unix.BPF_STATS_RUN_TIME); err == nil {
+				defer stats.Close()
+			}
+			before := values(t, r)
+			c := command(inside(dir, parent))
+			if out, err := c.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			after := values(t, r)
+			usage := c.ProcessState.SysUsage().(*syscall.Rusage)
+			grew := func(column string) float64 { return after[column] - before[column] }
+			cpu := (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds()
+			executions, taken := grew(bench.ColSchedExecutions), float64(usage.Nvcsw+usage.Nivcsw)
+			t.Logf("%d children: %g executions, %g switches by their own count; %.4f s on a CPU of %.4f", children, executions, taken, grew(bench.ColSchedRun), cpu)
+			if s, err := r.exits.program.Stats(); err == nil && s.RunCount > 0 {
+				t.Logf("the program at the end of %d tasks of the whole host took %v each", s.RunCount, s.Runtime/time.Duration(s.RunCount))
+			}
+			if n := grew(bench.ColSchedExits); n != children+1 {
+				t.Errorf("%g tasks ended, want %d", n, children+1)
+			}
+			if executions < children*(sleeps+1) {
+				t.Errorf("%g executions of %d children that slept %d times each", executions, children, sleeps)
+			}
+			// An execution that ends with the task is no switch in its own count yet.
+			if d := executions - taken; d < -(children+1)*2 || d > (children+1)*2 {
+				t.Errorf("%g executions, but %g switches", executions, taken)
+			}
+			if ran := grew(bench.ColSchedRun); ran <= 0 || ran > cpu+0.02 {
+				t.Errorf("%v s on a CPU of %v", ran, cpu)
+			}
+		})
 	}
-	stats, err := ebpf.EnableStats(unix.BPF_STATS_RUN_TIME)
-	if err == nil {
-		defer stats.Close()
+}
+
+// The kernel's own counter, which costs something at every switch, agrees.
+func TestAgreesWithPerf(t *testing.T) {
+	if _, err := exec.LookPath("perf"); err != nil {
+		t.Skip("perf is not installed: it is a second opinion")
 	}
-	before := values(t, r)
-	c := inside(g, fmt.Sprintf(`for (1..%d) { if (!fork) { select(undef, undef, undef, 0.001) for 1..%d; exit } wait }`, children, sleeps))
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	after := values(t, r)
-	usage := c.ProcessState.SysUsage().(*syscall.Rusage)
-	grew := func(column string) float64 { return after[column] - before[column] }
-	executions, taken := grew(bench.ColSchedExecutions), float64(usage.Nvcsw+usage.Nivcsw)
-	t.Logf("%d children: %g executions, %g switches by their own count; %.3f s on a CPU of %v", children, executions, taken, grew(bench.ColSchedRun), c.ProcessState.UserTime()+c.ProcessState.SystemTime())
-	if s, err := r.exits.program.Stats(); err == nil && s.RunCount > 0 {
-		t.Logf("the program at the end of %d tasks of the whole host took %v each", s.RunCount, s.Runtime/time.Duration(s.RunCount))
-	}
-	if n := grew(bench.ColSchedExits); n != children+1 {
-		t.Errorf("%g tasks ended, want %d", n, children+1)
-	}
-	if executions < children*(sleeps+1) {
-		t.Errorf("%g executions of %d children that slept %d times each", executions, children, sleeps)
-	}
-	// An execution that ends with the task is no switch in its own count yet.
-	if d := executions - taken; d < -(children+1)*2 || d > (children+1)*2 {
-		t.Errorf("%g executions, but %g switches", executions, taken)
-	}
-	if ran := grew(bench.ColSchedRun); ran <= 0 || ran > (c.ProcessState.UserTime()+c.ProcessState.SystemTime()).Seconds()+0.02 {
-		t.Errorf("%v s on a CPU of %v", ran, c.ProcessState.UserTime()+c.ProcessState.SystemTime())
+	for hierarchy, mount := range hierarchies(t) {
+		dir, m, r := caged(t, hierarchy, mount)
+		if err := m.Uncounted(); err != nil {
+			t.Skipf("the ends of tasks cannot be watched here: %v", err)
+		}
+		said := filepath.Join(t.TempDir(), "perf")
+		before := values(t, r)
+		if out, err := command(append([]string{"perf", "stat", "-x", ",", "-e", "context-switches", "-o", said, "--"}, inside(dir, parent)...)).CombinedOutput(); err != nil {
+			t.Skipf("perf cannot count here: %v: %s", err, out)
+		}
+		after := values(t, r)
+		b, err := os.ReadFile(said)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switches := -1.0
+		for line := range strings.Lines(string(b)) {
+			if count, _, ok := strings.Cut(line, ","); ok && strings.Contains(line, "context-switches") {
+				if switches, err = strconv.ParseFloat(count, 64); err != nil {
+					t.Skipf("perf counts no switches here: %s", line)
+				}
+			}
+		}
+		executions := after[bench.ColSchedExecutions] - before[bench.ColSchedExecutions]
+		exits := after[bench.ColSchedExits] - before[bench.ColSchedExits]
+		t.Logf("%s: %g executions, of them %g ended with their task; perf counts %g switches: %+.2f %%", hierarchy, executions, exits, switches, 100*((executions-exits)/switches-1))
+		// perf lets go of a task before its last switch; its first may be before perf is there.
+		if d := executions - exits - switches; d < -children || d > children {
+			t.Errorf("%s: %g executions, of them %g the last of a task, but perf counts %g switches", hierarchy, executions, exits, switches)
+		}
+		break
 	}
 }
 
@@ -252,19 +326,23 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// BenchmarkRead reads a group with one task; what a window costs is twice that for each.
+// BenchmarkRead reads a group with one task; a window costs that twice for each instance.
 func BenchmarkRead(b *testing.B) {
-	g, _, r := caged(b)
-	c := inside(g, `sleep 1000`)
-	if err := c.Start(); err != nil {
-		b.Fatal(err)
-	}
-	defer c.Wait()
-	defer c.Process.Kill()
-	v := make([]float64, len(r.Columns()))
-	for b.Loop() {
-		if err := r.Read(v); err != nil {
-			b.Fatal(err)
-		}
+	for hierarchy, mount := range hierarchies(b) {
+		b.Run(hierarchy, func(b *testing.B) {
+			dir, _, r := caged(b, hierarchy, mount)
+			c := command(inside(dir, `sleep 1000`))
+			if err := c.Start(); err != nil {
+				b.Fatal(err)
+			}
+			defer c.Wait()
+			defer c.Process.Kill()
+			v := make([]float64, len(r.Columns()))
+			for b.Loop() {
+				if err := r.Read(v); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
