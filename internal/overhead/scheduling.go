@@ -16,7 +16,7 @@ type Scheduling struct {
 	Platform string `json:"platform"` // the subject's
 	Label    string `json:"label,omitempty"`
 	Baseline bool   `json:"baseline,omitempty"`
-	// Domain is the actor's name or, of more than a few of one role, the role.
+	// Domain is the actor's name or, of several idle ones or more than a few of another role, the role.
 	Domain string     `json:"domain"`
 	Role   bench.Role `json:"role"`
 	// On is the domain's own platform, and Domains how many the figures are the mean of.
@@ -75,7 +75,8 @@ var paces = []struct {
 	{bench.Metric{Name: VCPU + Waited, Unit: "ms/s", Better: bench.LowerIsBetter, Combine: bench.Mean, Doc: "the same of the threads that are the domain's virtual CPUs"}, bench.ColSchedVCPUWait, "", 1e3},
 }
 
-// apartAtMost is how many domains of one role have a row each.
+// apartAtMost is how many domains of one role have a row each. Idle ones, of
+// which one is as the other, have one together.
 const apartAtMost = 4
 
 // A domains is what has a row: an actor, or all of a role.
@@ -96,7 +97,7 @@ func domainsOf(sc *bench.Scene) []domains {
 				all.actors = append(all.actors, a)
 			}
 		}
-		if len(group) > apartAtMost {
+		if len(group) > apartAtMost || len(group) > 1 && role == bench.Idle {
 			group = []domains{all}
 		}
 		out = append(out, group...)
