@@ -15,8 +15,11 @@ var pacesShown = []struct{ Name, of string }{
 }
 
 // paceCell is one quantity of a domain, with its ratios to the baseline's and to
-// the same alone, "" where there is none.
-type paceCell struct{ Name, Value, Ratio, Alone string }
+// the same alone, "" where there is none. Share is its part of the case's largest, in percent.
+type paceCell struct {
+	Name, Value, Ratio, Alone string
+	Share                     float64
+}
 
 // paceView is a domain's row. Of virtual CPUs alone it has a second one.
 type paceView struct {
@@ -28,6 +31,13 @@ type paceView struct {
 
 func pacesOf(c overhead.Case) []paceView {
 	var views []paceView
+	most := map[string]float64{}
+	for i := range c.Scheduling {
+		for _, q := range c.Scheduling[i].Quantities {
+			name := strings.TrimPrefix(q.Metric.Name, overhead.VCPU)
+			most[name] = max(most[name], q.Median)
+		}
+	}
 	for i := range c.Scheduling {
 		d := &c.Scheduling[i]
 		v := paceView{Name: labelled(d.Platform, d.Label), Domain: domainName(d), Notes: d.Notes, Why: d.Why}
@@ -35,9 +45,9 @@ func pacesOf(c overhead.Case) []paceView {
 			views = append(views, v)
 			continue
 		}
-		v.Cells = paceCells(d, "")
+		v.Cells = paceCells(d, "", most)
 		if d.Of(overhead.VCPU+overhead.Executions) != nil {
-			of := paceView{Name: v.Name, Domain: v.Domain + ", its virtual CPUs", Cells: paceCells(d, overhead.VCPU), Notes: v.Notes}
+			of := paceView{Name: v.Name, Domain: v.Domain + ", its virtual CPUs", Cells: paceCells(d, overhead.VCPU, most), Notes: v.Notes}
 			v.Notes = nil
 			views = append(views, v, of)
 			continue
@@ -60,7 +70,7 @@ func domainName(d *overhead.Scheduling) string {
 
 var plurals = map[bench.Role]string{bench.Subject: "subjects", bench.Neighbour: "neighbours", bench.Idle: "idle"}
 
-func paceCells(d *overhead.Scheduling, prefix string) []paceCell {
+func paceCells(d *overhead.Scheduling, prefix string, most map[string]float64) []paceCell {
 	var cells []paceCell
 	for _, p := range pacesShown {
 		cell := paceCell{Name: p.Name, Value: "–"}
@@ -68,6 +78,9 @@ func paceCells(d *overhead.Scheduling, prefix string) []paceCell {
 			cell.Value = unbroken.Replace(number(q.Median) + " " + q.Metric.Unit)
 			if p.of == overhead.Executions {
 				cell.Value = number(q.Median)
+			}
+			if m := most[p.of]; m > 0 {
+				cell.Share = 100 * q.Median / m
 			}
 			cell.Ratio, cell.Alone = paceRatio(q.Effect), paceRatio(q.Alone)
 		}
@@ -92,7 +105,7 @@ func paceRatio(e *overhead.Effect) string {
 
 // paceNote says what the figures are.
 const paceNote = "An execution is one stretch of a task of the domain on a CPU, counted by the host's scheduler: of a virtual machine all of its monitor's threads, of a container all of its processes. " +
-	"Waited is the time that tasks were ready to run and had no CPU, all together. Medians of launches; ratios are paired by block, with 95 % intervals."
+	"Waited is the time that tasks were ready to run and had no CPU, all together. Medians of launches; below, the ratio to the same domain of the baseline and to the subject of the scene that this one is set against, paired by block, with its 95 % interval."
 
 // schedulingText writes the table of executions, unless the case has one domain
 // only and not all is asked for.
@@ -116,7 +129,7 @@ func schedulingText(out io.Writer, c overhead.Case, all bool) {
 			t.row(filled([]string{"  " + v.Name, v.Domain, "not known"}, len(head))...)
 			continue
 		}
-		own, against, alone := []string{"  " + v.Name, v.Domain}, []string{"", "  of the baseline"}, []string{"", "  of alone"}
+		own, against, alone := []string{"  " + v.Name, v.Domain}, []string{"", "  to the baseline"}, []string{"", "  to alone"}
 		for _, c := range v.Cells {
 			own, against, alone = append(own, c.Value), append(against, c.Ratio), append(alone, c.Alone)
 		}

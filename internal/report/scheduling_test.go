@@ -37,8 +37,8 @@ func TestExecutionsAreShown(t *testing.T) {
 	text := strings.Join(strings.Fields(out.String()), " ")
 	for _, want := range []string{
 		"native subject 12 345 12.5 us 432 ms/s",
-		"of alone 1.500 (1.400 to 1.600) 0.500 (0.400 to 0.600)",
-		"qemu-tcg, emulated (tcg) subject 20 000 7 us 0 ms/s of the baseline 1.620 (1.520 to 1.720) no comparison",
+		"to alone 1.500 (1.400 to 1.600) 0.500 (0.400 to 0.600)",
+		"qemu-tcg, emulated (tcg) subject 20 000 7 us 0 ms/s to the baseline 1.620 (1.520 to 1.720) no comparison",
 		"subject, its virtual CPUs 9 000", "5 idle, mean of each 0.25", "xen-pv neighbour (docker) not known", "xen-pv, neighbour (docker): Xen counts none", "a <bound>",
 	} {
 		if !strings.Contains(strings.ReplaceAll(text, " ", " "), strings.ReplaceAll(want, " ", " ")) {
@@ -50,7 +50,7 @@ func TestExecutionsAreShown(t *testing.T) {
 	if err := HTML(&page, r); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"How often each domain ran", "<small>of alone 1.500 (1.400 to 1.600)</small>", "<small>of the baseline 1.620 (1.520 to 1.720)</small>", "not known: Xen counts none", "a &lt;bound&gt;"} {
+	for _, want := range []string{"How often each domain ran", "<small>to alone: 1.500 (1.400 to 1.600)</small>", "<small>to the baseline: 1.620 (1.520 to 1.720)</small>", "not known: Xen counts none", "a &lt;bound&gt;"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("%q is not in the page", want)
 		}
