@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -46,10 +47,13 @@ func hierarchies(t testing.TB) map[string]string {
 	return found
 }
 
+var made int // groups, so that their names differ
+
 // caged is a new control group in a hierarchy, and a reader of it.
 func caged(t testing.TB, hierarchy, mount string) (dir string, m *Meter, r *Reader) {
 	t.Helper()
-	dir = filepath.Join(mount, fmt.Sprintf("tare-sched-test-%d", os.Getpid()))
+	made++
+	dir = filepath.Join(mount, fmt.Sprintf("tare-sched-test-%d-%d", os.Getpid(), made))
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Skip(err)
 	}
@@ -345,4 +349,51 @@ func BenchmarkRead(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkCrowd reads a hundred groups of three processes each, a second after
+// the reading before, when the caches hold something else. It tells the CPU time.
+func BenchmarkCrowd(b *testing.B) {
+	for hierarchy, mount := range hierarchies(b) {
+		b.Run(hierarchy, func(b *testing.B) {
+			var readers []*Reader
+			for range 100 {
+				dir, _, r := caged(b, hierarchy, mount)
+				for range 3 {
+					c := command(inside(dir, `sleep 1000`))
+					if err := c.Start(); err != nil {
+						b.Fatal(err)
+					}
+					defer c.Wait()
+					defer c.Process.Kill()
+				}
+				readers = append(readers, r)
+			}
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			cpu, v := 0.0, make([]float64, len(columns))
+			for b.Loop() {
+				b.StopTimer()
+				time.Sleep(time.Second)
+				b.StartTimer()
+				before := threadCPU(b)
+				for _, r := range readers {
+					if err := r.Read(v); err != nil {
+						b.Fatal(err)
+					}
+				}
+				cpu += threadCPU(b) - before
+			}
+			b.ReportMetric(1e3*cpu/float64(b.N), "ms-of-cpu/op")
+		})
+	}
+}
+
+func threadCPU(t testing.TB) float64 {
+	t.Helper()
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts); err != nil {
+		t.Fatal(err)
+	}
+	return float64(ts.Nano()) / 1e9
 }
