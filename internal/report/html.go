@@ -97,7 +97,7 @@ func HTML(w io.Writer, r *overhead.Result) error {
 		"paceNote": func() string { return paceNote }, "pacesShown": func() any { return pacesShown },
 		"watchTitle": func() string { return watchTitle }, "watchNote": func() string { return watchNote },
 		"join": strings.Join, "phases": func() []string { return phaseNames },
-		"launchPhases": func() []string { return bench.LaunchPhases }, "launchKey": keyOf,
+		"crowdMeans": func() string { return crowdMeans }, "launchPhases": func() []string { return bench.LaunchPhases }, "launchKey": keyOf,
 	}).Parse(pageText)
 	if err != nil {
 		return fmt.Errorf("report template: %w", err)

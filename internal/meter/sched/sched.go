@@ -59,7 +59,7 @@ func (m *Meter) Uncounted() error { return m.uncounted }
 // Watch opens a reader of the tasks in the scope's control groups.
 func (m *Meter) Watch(s bench.Scope) (*Reader, error) {
 	if s.Domain != 0 {
-		return nil, errors.New("Xen counts no executions of a domain")
+		return nil, errors.New("no executions of a domain are counted by Xen")
 	}
 	g, unified, err := groupOf(s.Cgroups)
 	if err != nil {

@@ -308,7 +308,7 @@ func TestSumsNeverFall(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	m := &Meter{proc: "/proc", exits: map[bool]*exits{}}
 	for want, s := range map[string]bench.Scope{
-		"Xen counts":       {Domain: 3, Cgroups: map[string]string{"unified": "/"}},
+		"counted by Xen":   {Domain: 3, Cgroups: map[string]string{"unified": "/"}},
 		"no control group": {Cgroups: map[string]string{"memory": "/"}},
 		"no such file":     {Cgroups: map[string]string{"cpuacct": "/nowhere"}},
 	} {
