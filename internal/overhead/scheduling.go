@@ -105,7 +105,7 @@ func domainsOf(sc *bench.Scene) []domains {
 	return out
 }
 
-// schedulings fills a case's rows: the domains in their order, of each the platforms.
+// schedulings fills a case's rows: the platforms in their order, of each the domains.
 func (s *study) schedulings(c *Case, scenes []*bench.Scene, base *bench.Scene, audits map[*bench.Scene]*audit.Audit, o *observed) {
 	if !c.Kind.Sampled() || c.Kind == bench.Ramped || c.Kind == bench.Resting {
 		return
