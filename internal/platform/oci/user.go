@@ -24,8 +24,8 @@ import (
 type User struct {
 	// With are the options of these launches.
 	With map[string]string
-	// Home fills the user's home directory; may be nil.
-	Home func(dir string) error
+	// Home fills the user's home directory, for a run; may be nil.
+	Home func(run, dir string) error
 }
 
 // userName is as good as any: it is seen by the program alone.
@@ -175,7 +175,7 @@ func (i *instance) settle() error {
 		return err
 	}
 	if home := i.engine.User.Home; home != nil {
-		if err := home(userHome); err != nil {
+		if err := home(i.engine.env.Run, userHome); err != nil {
 			return err
 		}
 	}
