@@ -69,7 +69,8 @@ var allowed = map[string][]string{
 	"platform/vm":     {"bench", "cgroup", "platform/launch"},
 	"platform/fake":   {"agent", "bench", "clock"},
 
-	"platform/oci": {"bench", "cgroup", "platform/launch"},
+	"platform/criu": {"bench", "platform/launch"},
+	"platform/oci":  {"bench", "cgroup", "clock", "platform/criu", "platform/launch"},
 
 	"platform/containerd": {"bench", "cgroup", "platform/launch", "platform/oci"},
 
@@ -108,6 +109,7 @@ var outside = map[string][]string{
 	"platform/launch":  {"github.com/vishvananda/"},
 	"platform/docker":  {"github.com/moby/", "github.com/containerd/errdefs", "github.com/vishvananda/netlink"},
 	"platform/oci":     {"github.com/opencontainers/runtime-spec/"},
+	"platform/criu":    {"google.golang.org/protobuf/encoding/protowire"},
 	"platform/libkrun": {"github.com/opencontainers/runtime-spec/"},
 	"platform/qemu":    {"github.com/ulikunitz/xz"},
 }

@@ -62,7 +62,7 @@ func (m *maker) trialCost(s bench.Scene) time.Duration {
 	if s.Kind == bench.Startup {
 		return total
 	}
-	if s.Kind == bench.Migration { // whatever runs is ended when the move is over
+	if s.Kind.Moves() { // whatever runs is ended when the move is over
 		return total + s.Timing.Warmup + migrationCost
 	}
 	if s.Ramp != nil {
