@@ -78,7 +78,7 @@ func TestImagesByKind(t *testing.T) {
 
 func TestComplaints(t *testing.T) {
 	for log, want := range map[string]string{
-		"testdata/refused.log": "unsupported",
+		"testdata/refused.log": "userfaultfd",
 		"testdata/none":        "",
 	} {
 		if got := Complaints(log); (want == "") != (got == "") || !strings.Contains(strings.ToLower(got), want) {
