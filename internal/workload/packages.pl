@@ -22,9 +22,9 @@ sub copy {
 # stage copies a file into a package's tree, with its mode.
 sub stage {
     my ($from, $to) = @_;
-    my @s = lstat $from or return 0;
     (my $parent = $to) =~ s{/[^/]*$}{};
     make_path($parent);
+    my @s = lstat $from or return 0;
     if (-l _) { symlink(readlink $from, $to) or die "$to: $!\n"; return 0 }
     return 0 unless -f _;
     copy($from, $to);
