@@ -93,7 +93,7 @@ var allowed = map[string][]string{
 }
 
 // driver is what a package under platform may import that has no entry above.
-var driver = []string{"agent", "bench", "cgroup", "clock", "platform/launch", "platform/microvm", "platform/oci", "platform/vm", "serial", "xenpipe"}
+var driver = []string{"agent", "bench", "cgroup", "clock", "platform/criu", "platform/launch", "platform/microvm", "platform/oci", "platform/vm", "serial", "xenpipe"}
 
 // outside names the only packages that may import a module other than the
 // standard library and golang.org/x/sys, with the modules.
@@ -176,7 +176,7 @@ func permits(may []string, to string) bool {
 
 // sharedByDrivers are the packages below platform/ that are no drivers.
 var sharedByDrivers = []string{
-	"platform/launch", "platform/microvm", "platform/oci", "platform/vm",
+	"platform/criu", "platform/launch", "platform/microvm", "platform/oci", "platform/vm",
 	"platform/launch/launchtest", "platform/platformtest",
 }
 
