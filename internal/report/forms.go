@@ -45,8 +45,8 @@ func FormsHTML(w io.Writer, f Forms) error {
 	}
 	return t.Execute(w, map[string]any{
 		"Style": template.CSS(styleText), "Image": f, "Published": published,
-		"Times": f.bars("Seconds to make each form", "%.4g s", func(x Form) float64 { return x.Seconds }),
-		"Sizes": f.bars("Megabytes on the disk of each form", "%.4g MB", func(x Form) float64 { return float64(x.OnDisk) / 1e6 }),
+		"Times": f.bars("Seconds to make each form", "%.3g s", func(x Form) float64 { return x.Seconds }),
+		"Sizes": f.bars("Megabytes on the disk of each form", "%.3g MB", func(x Form) float64 { return float64(x.OnDisk) / 1e6 }),
 	})
 }
 
