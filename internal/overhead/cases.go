@@ -105,8 +105,10 @@ func (s *study) rows(c *Case, scenes []*bench.Scene, observed *observed) {
 			if sc == base {
 				row.Baseline = true
 			} else {
-				compared := base != nil && (m.Of == "" || m.Of == base.Kind)
-				row.Effect = s.effect(&row, c.Name, compared, native, audits[sc])
+				of := base != nil && (m.Of == "" || m.Of == base.Kind)
+				if row.Effect = s.effect(&row, c.Name, of, native, audits[sc]); base != nil && !of {
+					row.Effect.Why = fmt.Sprintf("the baseline, %s, moves in another way, which has no such figure", s.plan.Baseline)
+				}
 			}
 			c.Rows = append(c.Rows, row)
 		}
