@@ -40,7 +40,7 @@ func (packages) Params() []bench.Param {
 	return []bench.Param{
 		{Name: "kind", Kind: bench.KindWord, Default: "upgrade", Words: []string{"upgrade", "install"},
 			Doc: "upgrade: packages of the image, repacked, are unpacked over themselves; install: a new package of many files, as a kernel with its modules is, and then a second one"},
-		{Name: "files", Kind: bench.KindInt, Default: "1000", Min: 1, Doc: "files of all packages together; packages are taken whole"},
+		{Name: "files", Kind: bench.KindInt, Default: "600", Min: 1, Doc: "files of all packages together; packages are taken whole"},
 	}
 }
 

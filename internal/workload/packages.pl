@@ -52,14 +52,14 @@ sub list {
     close $f or die "$!\n";
 }
 
-# upgrade repacks installed packages, whole ones until there are enough files: those
-# that bring neither scripts nor configuration, so that files are all there is to it.
+# upgrade repacks installed packages, whole ones until there are enough files, those of
+# most files first: such as bring neither scripts nor configuration, so that files are all
+# there is to it, and are not large, so that it is their number that counts.
 sub upgrade {
     local $/ = '';
     open(my $status, '<', '/var/lib/dpkg/status') or die "$!\n";
-    my @debs;
+    my @found;
     while (my $entry = <$status>) {
-        last if $count >= $files;
         next if $entry =~ /^(Essential|Protected): yes|^Conffiles:/m || $entry !~ /^Status: install ok installed$/m;
         my ($name) = $entry =~ /^Package: (\S+)/m;
         my ($arch) = $entry =~ /^Architecture: (\S+)/m;
@@ -68,9 +68,19 @@ sub upgrade {
         open(my $l, '<', "$info/$at.list") or die "$!\n";
         my @paths = do { local $/ = "\n"; <$l> };
         chomp @paths;
-        my $before = $count;
-        for my $path (@paths) { stage($path, "$dir/tree$path") if -l $path || -f $path }
-        if ($count == $before) { remove_tree("$dir/tree"); next }
+        my ($n, $size, @kept) = (0, 0);
+        for my $path (@paths) {
+            my @s = lstat $path or next;
+            if (-f _) { $n++; $size += $s[7] }
+            push @kept, $path if -f _ || -l _;
+        }
+        push @found, [$name, $entry, $n, @kept] if $n && $size <= 8e6;
+    }
+    my @debs;
+    for my $package (sort { $b->[2] <=> $a->[2] || $a->[0] cmp $b->[0] } @found) {
+        last if $count >= $files;
+        my ($name, $entry, undef, @paths) = @$package;
+        stage($_, "$dir/tree$_") for @paths;
         $entry =~ s/^Status: .*\n//m;
         $entry =~ s/\n+\z/\n/;
         build($name, $entry);
