@@ -227,22 +227,13 @@ func TestRefusedCPUSetLeavesNothing(t *testing.T) {
 // What a checkpoint that was cut short has left frozen dies, too.
 func TestKillFrozen(t *testing.T) {
 	g, _ := hostGroup(t, Limits{CPUSet: []int{0}})
-	cmd := exec.Command("sleep", "60")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer cmd.Wait()
-	if err := g.Add(cmd.Process.Pid); err != nil {
-		cmd.Process.Kill()
-		t.Fatal(err)
-	}
+	child(t, g, "sleep")
 	file, word := "cgroup.freeze", "1"
 	dir := g.Dirs()[Unified]
 	if v1 := g.Dirs()["freezer"]; v1 != "" {
 		dir, file, word = v1, "freezer.state", "FROZEN"
 	}
 	if err := write(filepath.Join(dir, file), word); err != nil {
-		cmd.Process.Kill()
 		t.Skip(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -250,6 +241,5 @@ func TestKillFrozen(t *testing.T) {
 	if err := g.Kill(ctx); err != nil {
 		t.Error(err)
 		_ = write(filepath.Join(dir, file), "THAWED")
-		cmd.Process.Kill()
 	}
 }
