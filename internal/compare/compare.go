@@ -246,7 +246,7 @@ func (c *Comparison) warn(a, b Run) {
 			c.Warnings = append(c.Warnings, fmt.Sprintf("run %s is not complete: %d of %d trials have no outcome", s.name, n, s.run.Result.Trials.Planned))
 		}
 		if n := s.run.Result.Trials.Failed; n > 0 {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("run %s: %d of %d trials did not finish", s.name, n, s.run.Result.Trials.Planned))
+			c.Warnings = append(c.Warnings, fmt.Sprintf("run %s: %d of %d trials failed", s.name, n, s.run.Result.Trials.Planned))
 		}
 	}
 	if a.Result.Run == b.Result.Run {

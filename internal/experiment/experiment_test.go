@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -180,31 +179,5 @@ func TestExamplesOfTheDocument(t *testing.T) {
 		if err != nil {
 			t.Errorf("%v", err)
 		}
-	}
-}
-
-// What an experiment covers is read both by people, from the list, and by the
-// program that reads specifications.
-func TestCovers(t *testing.T) {
-	exhibit := regexp.MustCompile(`^(tesfatsion2018|sharma2016|tso2014|felter2014|ruan2016) (fig|table|text-)\S+$`)
-	seen := 0
-	for _, info := range experiment.List() {
-		text, err := experiment.Find(info.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := spec.Parse(info.Name, text, nil, words())
-		if err != nil || !slices.Equal(e.Covers, info.Covers) {
-			t.Errorf("%s: %v in the list, %v in the specification, %v", info.Name, info.Covers, e.Covers, err)
-		}
-		for _, c := range info.Covers {
-			seen++
-			if !exhibit.MatchString(c) {
-				t.Errorf("%s covers %q", info.Name, c)
-			}
-		}
-	}
-	if seen < 60 {
-		t.Errorf("%d exhibits in all", seen)
 	}
 }

@@ -58,8 +58,8 @@ type MatrixCell struct {
 	Overdue  int `json:"overdue,omitempty"`
 	Failed   int `json:"failed,omitempty"`
 	Missing  int `json:"missing,omitempty"`
-	// Fairness is Jain's index over alike subjects, the median of the launches; 0 with one subject.
-	Fairness float64 `json:"fairness,omitempty"`
+	// Fairness is that between alike subjects; nil with one.
+	Fairness *Fairness `json:"fairness,omitempty"`
 	// Gone are launches in which the neighbour's own program or instance ended
 	// before the measurement did, and Ended those that the watchdog ended.
 	Gone  int `json:"neighbour_gone,omitempty"`
@@ -181,34 +181,6 @@ func (s *study) cell(sc *bench.Scene, metric bench.Metric, base []Point, fair *a
 	}
 	c.Words = cellWords(c)
 	return c
-}
-
-// fairness is the median over a scene's launches of Jain's index over its
-// alike subjects; 0 where there is but one.
-func (s *study) fairness(sc *bench.Scene, metric string) float64 {
-	var all []float64
-	for _, o := range s.done(sc.ID) {
-		if j, err := stats.Jain(shares(o, metric)); err == nil {
-			all = append(all, j)
-		}
-	}
-	if len(all) == 0 {
-		return 0
-	}
-	return stats.Median(all)
-}
-
-// shares are what each subject of a launch had of a metric.
-func shares(o *bench.Outcome, metric string) []float64 {
-	var xs []float64
-	for _, a := range o.Actors {
-		for _, v := range a.Values {
-			if a.Role == bench.Subject && v.Metric == metric {
-				xs = append(xs, v.Value)
-			}
-		}
-	}
-	return xs
 }
 
 // relativeEffect compares two sets of launches of one platform, paired by block.

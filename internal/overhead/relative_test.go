@@ -175,9 +175,15 @@ func TestFairnessAndWatch(t *testing.T) {
 		}
 	})
 	row := r.Relative.Rows[0]
-	approx(t, "fairness", row.Cells[0].Fairness, 80*80/(2*(60*60+20*20.0)))
-	approx(t, "of the row", r.Cases[1].Rows[0].Fairness, row.Cells[0].Fairness)
-	if c := row.Cells[1]; c.Fairness != 0 || c.Gone != 3 || c.Ended != 1 || c.DNF != 1 {
+	f := row.Cells[0].Fairness
+	approx(t, "Jain", f.Jain.Mean, 80*80/(2*(60*60+20*20.0)))
+	approx(t, "apart", f.Apart.Mean, 2.0/3)
+	approx(t, "three like launches", f.Jain.Low, f.Jain.Mean)
+	approx(t, "apart in three like launches", f.Apart.High, f.Apart.Mean)
+	if f.N != 3 || f.Why != "" || *r.Cases[1].Rows[0].Fairness != *f {
+		t.Errorf("%+v, of the row %+v", f, r.Cases[1].Rows[0].Fairness)
+	}
+	if c := row.Cells[1]; c.Fairness != nil || c.Gone != 3 || c.Ended != 1 || c.DNF != 1 {
 		t.Errorf("%+v", c)
 	}
 	if len(r.Watches) != 1 {

@@ -160,8 +160,8 @@ type Row struct {
 	// those that were ended when the time of their cages was over.
 	DNF     int `json:"dnf,omitempty"`
 	Overdue int `json:"overdue,omitempty"`
-	// Fairness is Jain's index over alike subjects, the median of the launches; 0 with one subject.
-	Fairness float64 `json:"fairness,omitempty"`
+	// Fairness is that between alike subjects; nil with one.
+	Fairness *Fairness `json:"fairness,omitempty"`
 	// Effect compares with the baseline; nil for the baseline itself.
 	Effect *Effect `json:"effect,omitempty"`
 	// Reproduce is a command that measures this row again.

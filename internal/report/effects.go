@@ -21,6 +21,7 @@ type metricView struct {
 	Headline           bool
 	Axis               template.HTML
 	Rows               []rowView
+	Fairness           []string // between alike subjects
 }
 
 // rowView is one platform's row.
@@ -57,6 +58,7 @@ func metricsOf(c overhead.Case, margin float64) []metricView {
 		for _, row := range c.Rows[i:j] {
 			v.Rows = append(v.Rows, viewRow(row, s, margin))
 		}
+		v.Fairness = fairnessOf(c.Rows[i:j])
 		views = append(views, v)
 		i = j
 	}

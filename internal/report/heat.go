@@ -12,10 +12,13 @@ import (
 // The heat map's measures.
 const (
 	heatLabel  = 190.0 // at least
+	heatWidth  = 830.0 // at least, or few columns would be drawn as wide as the page
 	heatLetter = 7.0   // of a name, about
 	heatColumn = 128.0
 	heatRow    = 36.0
-	heatHead   = 26.0
+	heatHead   = 26.0 // of names of one line
+	heatLine   = 14.0 // each further line
+	heatName   = 18   // characters of a column's name in a line
 	heatGap    = 10.0 // between the rows' groups
 	heatPad    = 2.0
 )
@@ -24,7 +27,11 @@ const (
 // subject and platform, a column for each scene that is set against it.
 func heatMap(m *overhead.Matrix) template.HTML {
 	rows := relativeRows(m, false)
-	height, last, label := heatHead, "", heatLabel
+	head := heatHead
+	for _, c := range m.Columns {
+		head = max(head, heatHead+heatLine*float64(len(columnLines(c))-1))
+	}
+	height, last, label := head, "", heatLabel
 	for _, r := range rows {
 		letters := utf8.RuneCountInString(labelled(r.Platform, r.Label)) + 3
 		if r.Row != last {
@@ -36,11 +43,14 @@ func heatMap(m *overhead.Matrix) template.HTML {
 		}
 		height += heatRow
 	}
-	d := newDrawing(label+heatColumn*float64(len(m.Columns)), height, "heat", relativeTitle+", by row, platform and column")
+	d := newDrawing(max(heatWidth, label+heatColumn*float64(len(m.Columns))), height, "heat", relativeTitle+", by row, platform and column")
 	for i, c := range m.Columns {
-		d.text("column", label+heatColumn*(float64(i)+0.5), heatHead-8, c)
+		lines := columnLines(c)
+		for k, line := range lines {
+			d.text("column", label+heatColumn*(float64(i)+0.5), head-8-heatLine*float64(len(lines)-1-k), line)
+		}
 	}
-	y := heatHead
+	y := head
 	last = ""
 	for _, r := range rows {
 		if r.Row != last {
@@ -55,6 +65,19 @@ func heatMap(m *overhead.Matrix) template.HTML {
 		y += heatRow
 	}
 	return d.html()
+}
+
+// columnLines break a column's name after its commas where it is wider than a cell.
+func columnLines(name string) []string {
+	var lines []string
+	for _, part := range strings.Split(name, ", ") {
+		if n := len(lines); n > 0 && utf8.RuneCountInString(lines[n-1])+2+utf8.RuneCountInString(part) <= heatName {
+			lines[n-1] += ", " + part
+		} else {
+			lines = append(lines, part)
+		}
+	}
+	return lines
 }
 
 func drawCell(d *drawing, x, y float64, r overhead.MatrixRow, column string, c *overhead.MatrixCell) {

@@ -177,13 +177,17 @@ func cellNotes(row overhead.MatrixRow, column string, c *overhead.MatrixCell) st
 	if c.Ended > 0 {
 		notes = append(notes, fmt.Sprintf("the watchdog ended %d of %d for the host's sake", c.Ended, c.Launches))
 	}
-	if c.Fairness > 0 {
-		notes = append(notes, "fairness between the alike subjects (Jain) "+decimals(c.Fairness, 3))
+	if c.Fairness != nil {
+		notes = append(notes, "the alike subjects among themselves: "+fairnessWords(c.Fairness))
 	}
 	if len(notes) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s, %s, %s: %s", row.Row, labelled(row.Platform, row.Label), column, strings.Join(notes, "; "))
+	of := column
+	if !row.Metric.Headline {
+		of += ", " + row.Metric.Name
+	}
+	return fmt.Sprintf("%s, %s, %s: %s", row.Row, labelled(row.Platform, row.Label), of, strings.Join(notes, "; "))
 }
 
 // relativeView is what the page shows of the table.

@@ -98,9 +98,10 @@ func TestUndecidedCells(t *testing.T) {
 // and the table names what it sets against.
 func TestRelativeNotes(t *testing.T) {
 	cell := &overhead.MatrixCell{Kept: 0.8, Differs: []string{"memory 1 GiB for 256 MiB"}, Effect: &overhead.Effect{Unfair: "huge pages (always against never): changed"}}
+	rate := bench.Metric{Name: "iops", Headline: true}
 	m := &overhead.Matrix{Columns: []string{"soft limit"}, Rows: []overhead.MatrixRow{
-		{Row: "reads", Case: "hard", Platform: "native", Cells: []*overhead.MatrixCell{cell}},
-		{Row: "reads", Case: "hard", Platform: "podman[root=no]", Label: "limits ignored", Caveats: []string{"not enforced: memory", "not enforced: swap"}, Cells: []*overhead.MatrixCell{cell}},
+		{Row: "reads", Case: "hard", Platform: "native", Metric: rate, Cells: []*overhead.MatrixCell{cell}},
+		{Row: "reads", Case: "hard", Platform: "podman[root=no]", Label: "limits ignored", Metric: rate, Caveats: []string{"not enforced: memory", "not enforced: swap"}, Cells: []*overhead.MatrixCell{cell}},
 	}}
 	want := []string{
 		"reads, native, soft limit: unfair: huge pages (always against never): changed",

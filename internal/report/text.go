@@ -46,7 +46,9 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 			paragraph(out, "  ", "  ", s)
 		}
 		effectsText(out, rows)
-		fairnessText(out, rows)
+		for _, said := range fairnessOf(rows) {
+			paragraph(out, "  ", "    ", said)
+		}
 		if all {
 			testsText(out, rows)
 		}
@@ -98,19 +100,6 @@ func effectsText(out io.Writer, rows []overhead.Row) {
 		t.row("  "+labelled(row.Platform, row.Label), value(row), fmt.Sprint(row.N), mid, bounds, effectWords(row))
 	}
 	t.write(out)
-}
-
-// fairnessText says how equal alike subjects fared.
-func fairnessText(out io.Writer, rows []overhead.Row) {
-	var said []string
-	for _, row := range rows {
-		if row.Fairness > 0 && row.Metric.Headline {
-			said = append(said, labelled(row.Platform, row.Label)+" "+decimals(row.Fairness, 3))
-		}
-	}
-	if len(said) > 0 {
-		paragraph(out, "  ", "    ", "fairness between the alike, Jain's index (1: equal): "+strings.Join(said, ", "))
-	}
 }
 
 func usageText(out io.Writer, c overhead.Case, all bool) {

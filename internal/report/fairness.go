@@ -1,0 +1,39 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"tare/internal/overhead"
+)
+
+// fairnessOf says of each metric how alike its alike subjects fared, with their intervals.
+func fairnessOf(rows []overhead.Row) []string {
+	var metrics []string
+	said := map[string][]string{}
+	for _, row := range rows {
+		if row.Fairness == nil {
+			continue
+		}
+		name := row.Metric.Name
+		if said[name] == nil {
+			metrics = append(metrics, name)
+		}
+		said[name] = append(said[name], labelled(row.Platform, row.Label)+" "+fairnessWords(row.Fairness))
+	}
+	var all []string
+	for _, name := range metrics {
+		all = append(all, "Fairness between the alike, "+name+" (apart: the least from the most; Jain's index: 1 is equal): "+strings.Join(said[name], "; "))
+	}
+	return all
+}
+
+// fairnessWords are "4.2 % apart (0.0 to 9.1), Jain 0.998 (0.990 to 1.000)".
+func fairnessWords(f *overhead.Fairness) string {
+	apart, jain := fmt.Sprintf("%.1f %% apart", 100*f.Apart.Mean), "Jain "+decimals(f.Jain.Mean, 3)
+	if f.Why == "" {
+		apart += fmt.Sprintf(" (%.1f to %.1f)", 100*f.Apart.Low, 100*f.Apart.High)
+		jain += fmt.Sprintf(" (%s to %s)", decimals(f.Jain.Low, 3), decimals(f.Jain.High, 3))
+	}
+	return apart + ", " + jain
+}
