@@ -67,12 +67,22 @@ func heatMap(m *overhead.Matrix) template.HTML {
 	return d.html()
 }
 
-// columnLines break a column's name after its commas where it is wider than a cell.
+// columnLines break a column's name where it is wider than a cell, after its
+// commas or, where a part is wider by itself, between words.
 func columnLines(name string) []string {
 	var lines []string
-	for _, part := range strings.Split(name, ", ") {
-		if n := len(lines); n > 0 && utf8.RuneCountInString(lines[n-1])+2+utf8.RuneCountInString(part) <= heatName {
-			lines[n-1] += ", " + part
+	for _, line := range broken(strings.Split(name, ", "), ", ") {
+		lines = append(lines, broken(strings.Split(line, " "), " ")...)
+	}
+	return lines
+}
+
+// broken puts as many parts into each line as a cell's width takes.
+func broken(parts []string, between string) []string {
+	var lines []string
+	for _, part := range parts {
+		if n := len(lines); n > 0 && utf8.RuneCountInString(lines[n-1]+between+part) <= heatName {
+			lines[n-1] += between + part
 		} else {
 			lines = append(lines, part)
 		}
