@@ -33,7 +33,7 @@ func host() plan.Inputs {
 			Controls: map[string]bench.Control{bench.CondFrequency: {Least: 800_000, Most: 3_600_000},
 				bench.CondGovernor: {Values: []string{"performance", "powersave"}}, bench.CondTHP: {Values: []string{"always", "madvise", "never"}}}},
 		Available: map[string]bench.Availability{
-			"native": {Version: "1"}, "docker": {Version: "1"}, "lxc": {Version: "1"}, "qemu-tcg": {Version: "1", Label: "emulated (tcg)", Migrates: true},
+			"native": {Version: "1"}, "docker": {Version: "1"}, "lxc": {Version: "1"}, "qemu-tcg": {Version: "1", Label: "emulated (tcg)", Migrates: bench.Live},
 		},
 		Skips: []bench.Skip{{Platform: "kvm", Reason: "no /dev/kvm"}},
 		Words: words(),

@@ -21,6 +21,7 @@ func All() []bench.Workload {
 		copyUp{},
 		netperf{},
 		rewrite{},
+		packages{},
 		command{},
 		stress{},
 		bomb{},
