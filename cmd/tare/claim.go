@@ -48,11 +48,27 @@ type holder struct {
 	Since string `json:"since"` // RFC 3339
 }
 
+// cleaner is in the place of a run while tare clean --all holds the host.
+const cleaner = "clean"
+
 func (h holder) String() string {
-	if h.PID == 0 {
+	switch {
+	case h.PID == 0:
 		return "" // it has not said yet
+	case h.Run == cleaner:
+		return fmt.Sprintf(" (process %d, state directory %s, since %s)", h.PID, h.State, h.Since)
 	}
 	return fmt.Sprintf(" (run %s of process %d, state directory %s, since %s)", h.Run, h.PID, h.State, h.Since)
+}
+
+// busy is that somebody else has claimed the host.
+type busy struct{ by holder }
+
+func (b *busy) Error() string {
+	if b.by.Run == cleaner {
+		return fmt.Sprintf("tare clean --all is removing what is kept on this host%v: what a run needs would be gone", b.by)
+	}
+	return fmt.Sprintf("another run is measuring on this host%v: two would measure each other", b.by)
 }
 
 // hostLock is the file that the one who measures holds, whatever its state
@@ -124,11 +140,14 @@ func (a *app) lock(ctx context.Context, f *os.File, wait bool) error {
 			if by.PID != 0 {
 				stop = fmt.Sprintf("stop it: kill -INT %d", by.PID)
 			}
-			return fmt.Errorf("another run is measuring on this host%v: two would measure each other: %w%w", by, err,
-				bench.Hint("wait until it ends, as --wait does, or "+stop))
+			return fmt.Errorf("%w%w", &busy{by}, bench.Hint("wait until it ends, as --wait does, or "+stop))
 		}
 		if !told {
-			fmt.Fprintf(a.stderr, "waiting for another run on this host to end%v\n", by)
+			what := "another run on this host"
+			if by.Run == cleaner {
+				what = "tare clean --all"
+			}
+			fmt.Fprintf(a.stderr, "waiting for %s to end%v\n", what, by)
 		}
 		select {
 		case <-ctx.Done():

@@ -27,6 +27,9 @@ func TestOneRunAtATime(t *testing.T) {
 	pid := strconv.Itoa(p.cmd.Process.Pid)
 	q.says("another run is measuring on this host (run "+run+" of process "+pid+", state directory "+state+", since 20",
 		"hint: wait until it ends, as --wait does, or stop it: kill -INT "+pid)
+	q = start(t, other, "clean", "--all")
+	q.ends(exitHost)
+	q.says("what is kept for the next run stays: a run is measuring on this host (run "+run, "hint: try again when it has ended")
 	q = start(t, other, "run", spec, "-o", second, "--wait")
 	q.await(`^waiting for another run on this host to end \(run ` + run)
 

@@ -92,8 +92,15 @@ func (g *cleaning) kept(ctx context.Context) error {
 	if _, err := os.Stat(g.state); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	release, err := g.claim(ctx, "clean", false) // no run may begin meanwhile
-	if err != nil {
+	release, err := g.claim(ctx, cleaner, false) // no run may begin meanwhile
+	var held *busy
+	switch {
+	case errors.As(err, &held) && held.by.Run == cleaner:
+		return fmt.Errorf("another tare clean --all is at work on this host%v%w", held.by, bench.Hint("wait until it has ended"))
+	case errors.As(err, &held):
+		return fmt.Errorf("what is kept for the next run stays: a run is measuring on this host%v and may need it%w", held.by,
+			bench.Hint("try again when it has ended; tare clean without --all can be run beside it"))
+	case err != nil:
 		return err
 	}
 	defer release()

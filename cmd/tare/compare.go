@@ -28,6 +28,7 @@ func (a *app) compareCommand() *cobra.Command {
 of B's launches to A's with a 95 % interval, p of a permutation test and the
 same corrected over the table. The launches of two runs are not paired. Runs that
 must not be compared (other image, machine, limits, parameters) get no ratio.
+Where scenes are set against others (relative), what is left is compared, too.
 
 Exit status: 0 every headline change is decided; 2 one is not; 3 the runs must
 not be compared.`,
@@ -70,7 +71,8 @@ func (a *app) gateCommand() *cobra.Command {
 		Use:   "gate A B --max-regression 5%",
 		Short: "Decide whether run B got worse than run A by more than a limit, for CI",
 		Long: `Gate compares run B with run A and decides on every headline metric of every
-platform in every case. Exit status: 0 pass, surely no worse than the limit; 1
+platform in every case, and on what is left of it where a scene is set against
+another (relative). Exit status: 0 pass, surely no worse than the limit; 1
 regression, surely worse than the limit; 2 inconclusive; 3 the runs must not
 be compared, or the question is invalid.`,
 		Example: `  tare gate results/main results/branch --max-regression 5%

@@ -22,12 +22,13 @@ const (
 	overdueScene = `  - name: endless
     workload: command
     params: {argv: [sleep, 100], metrics: [{name: n, better: higher, regex: '(\d+)'}]}
-    beside: {workload: bomb, params: {kind: fork}, placement: shared, cage: {pids: 200, time: 1s}}
+    beside: {workload: bomb, params: {kind: fork}, placement: shared, cage: {pids: 200, time: 2s}}
 `
 )
 
-// A subject beside a bomb is measured, one that is not through in time did not
-// finish, which fails no run, and of the cages nothing is left.
+// A subject beside a bomb is measured, one that is not through when the time of
+// the cage is over is overdue, which fails no run and decides nothing, and of the
+// cages nothing is left.
 func TestBesideABomb(t *testing.T) {
 	state := realState(t)
 	dir := filepath.Join(t.TempDir(), "results")
@@ -43,7 +44,7 @@ func TestBesideABomb(t *testing.T) {
 	if bombed.Status != bench.Done || bombed.Watch == nil || len(bombed.Watch.Starts) == 0 || bombed.Watch.Ended != "" || bombed.Watch.Overdue {
 		t.Errorf("beside the bomb: %s: %s, watch %+v", bombed.Status, bombed.Error, bombed.Watch)
 	}
-	if endless.Status != bench.DidNotFinish || endless.Watch == nil || !endless.Watch.Overdue ||
+	if endless.Status != bench.Overdue || endless.Watch == nil || !endless.Watch.Overdue ||
 		!strings.Contains(endless.Error, "not through when the time of the neighbour's cage was over") {
 		t.Errorf("without an end: %s in %s: %s, watch %+v", endless.Status, endless.Phase, endless.Error, endless.Watch)
 	}
@@ -59,7 +60,7 @@ func TestBesideABomb(t *testing.T) {
 	if m := result.Relative; m == nil || len(m.Rows) != 3 || m.Rows[0].Cells[0].N != 1 {
 		t.Errorf("table %+v", m)
 	}
-	if result.Trials != (overhead.Counts{Planned: 3, Done: 2, DNF: 1}) || len(result.Watches) != 2 {
+	if result.Trials != (overhead.Counts{Planned: 3, Done: 2, Overdue: 1}) || len(result.Watches) != 2 {
 		t.Errorf("%+v, %d watches", result.Trials, len(result.Watches))
 	}
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"tare/internal/bench"
 	"tare/internal/spec"
@@ -69,7 +71,7 @@ guest, layer and host at the same time, and says how sure it is.
 		return err
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return &statusError{exitUsage, fmt.Errorf("%w%w", err, bench.Hint("see "+c.CommandPath()+" --help"))}
+		return &statusError{exitUsage, fmt.Errorf("%w%w", flagError(err), bench.Hint("see "+c.CommandPath()+" --help"))}
 	})
 	root.AddCommand(
 		a.doctorCommand(), a.listCommand(), a.imageCommand(), a.planCommand(), a.runCommand(),
@@ -78,6 +80,25 @@ guest, layer and host at the same time, and says how sure it is.
 	)
 	usageStatus(root)
 	return root
+}
+
+// flagTakes is what the values of flags are, by their type.
+var flagTakes = map[string]string{
+	"uint64": "a whole number from 0 to 18446744073709551615", "int": "a whole number", "intSlice": "whole numbers, such as 10,30",
+	"duration": "a time with its unit, such as 90s, 10m or 1h30m", "bool": "true or false",
+}
+
+// flagError says of a value that cannot be read what would be.
+func flagError(err error) error {
+	var bad *pflag.InvalidValueError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	takes, known := flagTakes[bad.GetFlag().Value.Type()]
+	if !known {
+		return err
+	}
+	return fmt.Errorf("--%s %q: it takes %s", bad.GetFlag().Name, bad.GetValue(), takes)
 }
 
 // usageStatus makes a wrong number of arguments a usage error, for c and below,

@@ -155,7 +155,7 @@ func (a *app) plan(ctx context.Context, r *request, trial func(*spec.Experiment)
 	words := a.vocabulary()
 	e, err := spec.Parse(file, text, r.overrides(), words)
 	if err != nil {
-		return nil, err
+		return nil, a.withMisfits(err, e, words)
 	}
 	facts, err := host.Read("/", a.state)
 	if err != nil {
@@ -184,6 +184,17 @@ func (a *app) plan(ctx context.Context, r *request, trial func(*spec.Experiment)
 		return nil, err
 	}
 	return &planned{p, text, e.MaxTime, facts, found}, nil
+}
+
+// withMisfits adds to what is wrong with a specification what of the rest is too
+// large for this host, so that all of it can be mended at once.
+func (a *app) withMisfits(err error, e *spec.Experiment, words spec.Vocabulary) error {
+	var faults spec.Errors
+	facts, unread := host.Read("/", a.state)
+	if e == nil || unread != nil || !errors.As(err, &faults) {
+		return err
+	}
+	return faults.With(plan.Misfits(e, plan.Inputs{Host: planHost(facts), Words: words}))
 }
 
 func planHost(f *host.Facts) plan.Host {

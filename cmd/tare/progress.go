@@ -116,7 +116,7 @@ func (g *progress) notify(e run.Event) {
 	case bench.Aborted: // why the run ends is said at its end
 		result = "stopped in " + string(e.Outcome.Phase)
 	default:
-		if e.Outcome.Status != bench.DidNotFinish { // which is a result
+		if e.Outcome.Status == bench.Failed { // others are results
 			g.failed++
 		}
 		result = fmt.Sprintf("%s in %s: %s", e.Outcome.Status, e.Outcome.Phase, firstLine(e.Outcome.Error))

@@ -36,7 +36,8 @@ const statusTable = `Exit status, the same for the same results by whichever ver
   64  usage
 Where scenes are set against others on the same platform (relative) the cells
 of that table count, undecided or unfair, in the place of their cases; one that
-did not finish beside its neighbour is decided.`
+did not finish beside its neighbour is decided, one whose cage was over too
+soon is not.`
 
 // statusError ends the program with a status other than its error implies.
 type statusError struct {
@@ -127,14 +128,21 @@ func (a *app) resultStatus(dir string, r *overhead.Result) error {
 			bench.Hint("tare resume "+dir))}
 	}
 	if n := undecided(r); n > 0 {
-		more := fmt.Sprintf("--set blocks=%d", max(10, 3*r.Blocks))
-		if u := r.Until; u != nil {
-			more = fmt.Sprintf("--set until.interval=%.2g%%, --set until.max=%d", 50*u.Interval, min(1000, 3*u.Max))
-		}
-		fmt.Fprintf(a.stderr, "%s undecided: more blocks or a quieter host may decide (%s)\n", are(n, "effect"), more)
+		fmt.Fprintf(a.stderr, "%s undecided: a quieter host or more blocks may decide, in a new run: %s\n", are(n, "effect"), withMore(r))
 		return &statusError{status: exitUndecided}
 	}
 	return nil
+}
+
+// mostBlocks is the most that a specification can have.
+const mostBlocks = 1000
+
+// withMore is the command that measures the run's experiment anew with more blocks.
+func withMore(r *overhead.Result) string {
+	if u := r.Until; u != nil {
+		return fmt.Sprintf("%s --set until.interval=%.2g%% --set until.max=%d", r.Repeat, 50*u.Interval, min(mostBlocks, 3*u.Max))
+	}
+	return fmt.Sprintf("%s --set blocks=%d", r.Repeat, min(mostBlocks, max(10, 3*r.Blocks)))
 }
 
 // are says how many there are: "1 effect is", "2 effects are".

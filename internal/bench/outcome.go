@@ -6,15 +6,22 @@ type Status string
 const (
 	Done   Status = "done"
 	Failed Status = "failed" // it started and did not finish: data, counted in the report
-	// DidNotFinish: a subject crashed or was not through in time beside a
-	// neighbour. It is what was asked, and no failure of the run.
+	// DidNotFinish: a subject crashed, told nothing that can be read or was not
+	// through within its own deadline beside a neighbour. It is what was asked,
+	// and no failure of the run.
 	DidNotFinish Status = "dnf"
+	// Overdue: the time of the cages was over before the subject was through.
+	// It is a bound that was written or chosen for the host's sake, and says
+	// nothing of the platform.
+	Overdue Status = "overdue"
 	// Aborted: stopped from outside (Ctrl-C, a time limit of the run); resume runs it again.
 	Aborted Status = "aborted"
 )
 
 // Final reports whether a trial with the status is never run again.
-func (s Status) Final() bool { return s == Done || s == Failed || s == DidNotFinish }
+func (s Status) Final() bool {
+	return s == Done || s == Failed || s == DidNotFinish || s == Overdue
+}
 
 // Phase is a stretch of a trial, in nanoseconds of the host's CLOCK_MONOTONIC.
 type Phase struct {

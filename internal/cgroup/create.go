@@ -150,6 +150,20 @@ func (g *Group) apply(l Limits) (unenforced []string, err error) {
 	return unenforced, nil
 }
 
+// DefaultWeight is a group's weight where nothing else is said (cgroup v2's
+// cpu.weight; 1024 of v1's shares).
+const DefaultWeight = 100
+
+// Weigh sets what all of Tare's groups together weigh against the rest of the
+// host when CPUs are short, 1 to 10000. What the groups weigh against each other stays. It
+// lasts until the last group is gone, or the next call. A host without a controller of CPUs has no weights.
+func (fs *FS) Weigh(weight int) error {
+	if _, err := fs.Group(".").apply(Limits{Weight: weight}); err != nil {
+		return fmt.Errorf("weigh cgroup %s: %w", bench.CgroupRoot, err)
+	}
+	return nil
+}
+
 // refusal is the advice for a limit that the kernel refuses.
 func refusal(k knob) bench.Hint {
 	if k.what == cpuSet {

@@ -71,6 +71,7 @@ type Row struct {
 	Label    string       `json:"label,omitempty"`
 	Baseline bool         `json:"baseline,omitempty"` // it is the runs' own baseline
 	Metric   bench.Metric `json:"metric"`
+	Kept     *Kept        `json:"kept,omitempty"` // of a row of what is left
 	A        Values       `json:"a"`
 	B        Values       `json:"b"`
 	Change   Change       `json:"change"`
@@ -84,6 +85,7 @@ type Values struct {
 	Values  []float64 `json:"values"`
 	Median  float64   `json:"median"` // 0 if there are no values
 	Failed  int       `json:"failed,omitempty"`
+	Overdue int       `json:"overdue,omitempty"` // ended by the time of their cages, which says nothing of the platform
 	Missing int       `json:"missing,omitempty"`
 	Version string    `json:"version,omitempty"` // of the platform
 }
@@ -126,6 +128,7 @@ func Runs(a, b Run, o Options) (*Comparison, error) {
 	}
 	c.Method = method(c)
 	c.rows(a, b, o)
+	c.keptRows(a, b, o)
 	if len(c.Rows) == 0 {
 		return nil, fmt.Errorf("compare %s with %s: no metric of a platform in a case is in both: %w%w", c.B.Run, c.A.Run,
 			bench.ErrInvalid, bench.Hint("compare two runs of one specification"))
@@ -144,7 +147,8 @@ func method(c *Comparison) string {
 	if c.Relative {
 		what = "ratios of launches to " + c.Baseline + " in the same block"
 	}
-	return "run B over run A: ratio of the geometric means of " + what + ", which are not paired between the runs; " +
+	return "run B over run A: ratio of the geometric means of " + what + ", which are not paired between the runs" +
+		" (where scenes are set against others, also of what is left in each block); " +
 		"95 % interval by Welch's t on the logs, p by permutation of Welch's t, Holm over the headline rows; " +
 		"the interval covers the scatter of launches within each run, not what may differ from one run to the next"
 }
@@ -216,7 +220,7 @@ func (c *Comparison) row(k *overhead.Case, ra, rb *overhead.Row, checks []audit.
 
 // valuesOf are a row's launches, or their ratios to the baseline.
 func valuesOf(r *overhead.Row, relative bool) Values {
-	v := Values{Values: []float64{}, Failed: r.Failed + r.DNF, Missing: r.Missing}
+	v := Values{Values: []float64{}, Failed: r.Failed + r.DNF, Overdue: r.Overdue, Missing: r.Missing}
 	points := r.Points
 	if relative {
 		points = nil
@@ -242,7 +246,7 @@ func (c *Comparison) warn(a, b Run) {
 			c.Warnings = append(c.Warnings, fmt.Sprintf("run %s is not complete: %d of %d trials have no outcome", s.name, n, s.run.Result.Trials.Planned))
 		}
 		if n := s.run.Result.Trials.Failed; n > 0 {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("run %s: %d of %d trials did not finish", s.name, n, s.run.Result.Trials.Planned))
+			c.Warnings = append(c.Warnings, fmt.Sprintf("run %s: %d of %d trials failed", s.name, n, s.run.Result.Trials.Planned))
 		}
 	}
 	if a.Result.Run == b.Result.Run {
@@ -253,7 +257,7 @@ func (c *Comparison) warn(a, b Run) {
 	}
 	for i := range c.Rows {
 		r := &c.Rows[i]
-		if r.Baseline && r.Metric.Headline && r.Change.Verdict == overhead.Differs {
+		if r.Baseline && r.Kept == nil && r.Metric.Headline && r.Change.Verdict == overhead.Differs {
 			hint := "--relative-to-baseline takes out what the platforms have in common"
 			c.Warnings = append(c.Warnings, fmt.Sprintf("the baseline itself changed: %s on %s: %s; either the host or the program is not what it was; %s",
 				r.Title, r.Platform, r.Change.Words, hint))

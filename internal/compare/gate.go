@@ -47,6 +47,7 @@ type GateRow struct {
 	Title    string       `json:"title"`
 	Platform string       `json:"platform"`
 	Metric   bench.Metric `json:"metric"`
+	Kept     *Kept        `json:"kept,omitempty"` // of a row of what is left
 	Decision Decision     `json:"decision"`
 	Cost     float64      `json:"cost"`
 	// Low is the least the worsening may be, by bounds that hold for all rows at
@@ -77,13 +78,13 @@ func Judge(c *Comparison, limit float64, metrics []string) (*Gate, error) {
 		share(limit), share(limit))
 	var rows []*Row
 	for _, m := range metrics {
-		if !slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Metric.Name == m }) {
+		if !slices.ContainsFunc(c.Rows, func(r Row) bool { return r.of([]string{m}) }) {
 			return nil, fmt.Errorf("gate: no metric %q in both runs: %w%w", m, bench.ErrInvalid, bench.Hint("they have "+strings.Join(metricNames(c), ", ")))
 		}
 	}
 	for i := range c.Rows {
 		r := &c.Rows[i]
-		if len(metrics) == 0 && r.Metric.Headline || slices.Contains(metrics, r.Metric.Name) {
+		if len(metrics) == 0 && r.Metric.Headline || r.of(metrics) {
 			rows = append(rows, r)
 		}
 	}
@@ -93,6 +94,11 @@ func Judge(c *Comparison, limit float64, metrics []string) (*Gate, error) {
 	g.judge(rows)
 	g.decide()
 	return g, nil
+}
+
+// of reports whether a row is of one of the metrics, or of what is left of it.
+func (r *Row) of(metrics []string) bool {
+	return slices.Contains(metrics, r.Metric.Name) || r.Kept != nil && slices.Contains(metrics, r.Kept.Of)
 }
 
 func metricNames(c *Comparison) []string {
@@ -118,7 +124,7 @@ func (g *Gate) judge(rows []*Row) {
 	}
 	for i, corrected := range stats.Holm(p) {
 		r := rows[i]
-		g.Rows = append(g.Rows, GateRow{Case: r.Case, Title: r.Title, Platform: r.Platform, Metric: r.Metric, Words: r.Change.Words, Cost: r.Change.Cost})
+		g.Rows = append(g.Rows, GateRow{Case: r.Case, Title: r.Title, Platform: r.Platform, Metric: r.Metric, Kept: r.Kept, Words: r.Change.Words, Cost: r.Change.Cost})
 		if row := &g.Rows[i]; r.Change.ok {
 			g.bound(row, r, corrected, tail/float64(tests))
 		} else {
@@ -153,6 +159,10 @@ func (g *Gate) bound(row *GateRow, r *Row, p, at float64) {
 		row.Decision = Undecided
 		row.Why = fmt.Sprintf("between %s and %s; %s is allowed", worsening(row.Low), worsening(row.High), share(g.Limit))
 		row.Decide = g.needed(r, at)
+	case r.B.Overdue > r.A.Overdue:
+		row.Decision = Undecided
+		row.Why = fmt.Sprintf("at most %s by the launches that finished, but the cage's time was over in %d in B and %d in A", worsening(row.High), r.B.Overdue, r.A.Overdue)
+		row.Decide = "give the cage longer, then measure both again"
 	case r.B.Failed > r.A.Failed:
 		row.Decision = Undecided
 		row.Why = fmt.Sprintf("at most %s by the launches that finished, but %d failed in B and %d in A", worsening(row.High), r.B.Failed, r.A.Failed)

@@ -2,19 +2,32 @@ package outercage
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/cgroup"
 )
 
-// A cage whose time is over is killed, and the watch says so.
+// A cage whose time is over is killed, and the watch says so. The time runs from
+// when the work began, however long that took to prepare.
 func TestOverdue(t *testing.T) {
 	g := newGuard(t, "overdue")
 	c := newCage(t, g, "cage", bench.Cage{Pids: 100, Memory: 64 * bench.MiB})
 	sleeper(t, c)
 	w := watch(t, g, 300*time.Millisecond, c)
+	select {
+	case <-w.Ended():
+		t.Error("the time of a cage was over before its work began")
+	case <-time.After(time.Second):
+	}
+	if err := w.Begin(); err != nil {
+		t.Fatal(err)
+	}
 	select {
 	case why := <-w.Ended():
 		if why != "" {
@@ -102,5 +115,31 @@ func TestCageNames(t *testing.T) {
 	g := newGuard(t, "names")
 	if _, err := g.Cage("../up", bench.Cage{Pids: 100, Memory: 64 * bench.MiB}); err == nil || errors.Is(err, bench.ErrUnavailable) {
 		t.Errorf("a cage outside of the run: %v", err)
+	}
+}
+
+// While a watchdog is at work the rest of the host goes before Tare's groups.
+func TestTheHostGoesFirst(t *testing.T) {
+	g := newGuard(t, "first")
+	c := newCage(t, g, "cage", bench.Cage{Pids: 50, Memory: 64 * bench.MiB})
+	weight := func() string {
+		t.Helper()
+		for controller, file := range map[string]string{"cpu": "cpu.shares", cgroup.Unified: "cpu.weight"} {
+			text, err := os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(c.group.Dirs()[controller])), file))
+			if err == nil {
+				return strings.TrimSpace(string(text))
+			}
+		}
+		t.Skip("no controller of CPUs")
+		return ""
+	}
+	before := weight()
+	w := watch(t, g, time.Minute, c)
+	if got := weight(); got != strconv.Itoa(yielding) && got != strconv.Itoa(cgroup.SharesOf(yielding)) {
+		t.Errorf("weight of all groups beside an adversary is %s", got)
+	}
+	release(t, w)
+	if got := weight(); got != before {
+		t.Errorf("weight is %s, was %s", got, before)
 	}
 }

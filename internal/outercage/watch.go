@@ -13,12 +13,14 @@ import (
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/cgroup"
 )
 
 // Watch is a watchdog at work.
 type Watch struct {
 	cmd    *exec.Cmd
 	orders io.WriteCloser
+	host   *cgroup.FS
 	cages  []*Cage
 	ended  chan string // one word when the watchdog has killed the cages of its own accord
 	last   chan said   // its report, or why there is none
@@ -32,31 +34,53 @@ type said struct {
 // readyWithin bounds the start of a watchdog.
 const readyWithin = 10 * time.Second
 
-// Watch starts a watchdog over the cages, which it kills after the time. It is
-// at work when Watch returns.
+// yielding is what Tare's groups weigh against the rest of the host beside an
+// adversary, of [cgroup.DefaultWeight]: tasks that wake and sleep ten thousand
+// times a second, as those under a flood do, kept a new program from a CPU for up to
+// 1.9 s at equal weights (Linux 6.18).
+const yielding = 6
+
+// Watch starts a watchdog over the cages, which it kills the time after
+// [Watch.Begin]. It is at work when Watch returns, and until it is released the
+// rest of the host goes first.
 func (g *Guard) Watch(ctx context.Context, cages []*Cage, after time.Duration) (*Watch, error) {
+	host, err := cgroup.Detect()
+	if err == nil {
+		err = host.Weigh(yielding)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start watchdog: %w", err)
+	}
+	w, err := g.watch(ctx, host, cages, after)
+	if err != nil {
+		return nil, fmt.Errorf("start watchdog: %w", errors.Join(err, host.Weigh(cgroup.DefaultWeight)))
+	}
+	return w, nil
+}
+
+func (g *Guard) watch(ctx context.Context, host *cgroup.FS, cages []*Cage, after time.Duration) (*Watch, error) {
 	o := order{Rules: g.Rules, Time: after}
 	for _, c := range cages {
 		o.Cages = append(o.Cages, c.Name())
 	}
 	text, err := json.Marshal(o)
 	if err != nil {
-		return nil, fmt.Errorf("start watchdog: %w", err)
+		return nil, err
 	}
 	// Not tied to ctx: it must outlive what it watches.
-	w := &Watch{cmd: exec.Command(g.Watchdog[0], g.Watchdog[1:]...), cages: cages, ended: make(chan string, 1), last: make(chan said, 1)}
+	w := &Watch{cmd: exec.Command(g.Watchdog[0], g.Watchdog[1:]...), host: host, cages: cages, ended: make(chan string, 1), last: make(chan said, 1)}
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is not for it
 	var complaint strings.Builder
 	w.cmd.Stderr = &complaint
 	if w.orders, err = w.cmd.StdinPipe(); err != nil {
-		return nil, fmt.Errorf("start watchdog: %w", err)
+		return nil, err
 	}
 	out, err := w.cmd.StdoutPipe()
 	if err != nil {
-		return nil, fmt.Errorf("start watchdog: %w", err)
+		return nil, err
 	}
 	if err := w.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start watchdog: %w", err)
+		return nil, err
 	}
 	ready := make(chan struct{})
 	go w.listen(out, ready, &complaint)
@@ -77,7 +101,7 @@ func (g *Guard) Watch(ctx context.Context, cages []*Cage, after time.Duration) (
 	}
 	w.orders.Close()
 	_ = w.cmd.Process.Kill()
-	return nil, fmt.Errorf("start watchdog: %w", err)
+	return nil, err
 }
 
 // listen reads what the watchdog says until it ends.
@@ -112,12 +136,26 @@ func (w *Watch) listen(out io.Reader, ready chan<- struct{}, complaint *strings.
 	w.last <- last
 }
 
+// Begin lets the cages' time run: everything is prepared and what means harm is
+// at work.
+func (w *Watch) Begin() error {
+	if _, err := io.WriteString(w.orders, begin); err != nil {
+		return fmt.Errorf("begin the cages' time: %w", err)
+	}
+	return nil
+}
+
 // Ended receives when the watchdog has killed the cages of its own accord: why
 // the host suffered, or "" when their time was over.
 func (w *Watch) Ended() <-chan string { return w.ended }
 
 // Release has the cages killed, if they are not yet, and returns how the host fared.
 func (w *Watch) Release(ctx context.Context) (bench.Watch, error) {
+	report, err := w.release(ctx)
+	return report, errors.Join(err, w.host.Weigh(cgroup.DefaultWeight))
+}
+
+func (w *Watch) release(ctx context.Context) (bench.Watch, error) {
 	_ = w.orders.Close() // which is the word to stop; a watchdog that is gone already is found out below
 	select {
 	case s := <-w.last:

@@ -42,8 +42,12 @@ func DefaultRules() Rules {
 type order struct {
 	Rules
 	Cages []string      `json:"cages"` // the groups' names
-	Time  time.Duration `json:"time"`  // after which they are killed
+	Time  time.Duration `json:"time"`  // after which they are killed, from the word begin on
 }
+
+// begin is the line that follows an order when the work of what means harm
+// begins. Any other line, or the end, means stop.
+const begin = "begin\n"
 
 // word is a line of the watchdog's: Ended and Overdue when it has killed the
 // cages of its own accord, Report as its last.
@@ -63,7 +67,8 @@ const (
 )
 
 // Watchdog is the process: it reads its order, watches until its input ends or
-// says stop, kills the cages and reports. A parent that dies closes the input.
+// says stop, kills the cages and reports. Their time runs from the word begin on.
+// A parent that dies closes the input.
 func Watchdog(in io.Reader, out io.Writer) error {
 	lines := bufio.NewReader(in)
 	text, err := lines.ReadBytes('\n')
@@ -84,12 +89,16 @@ func Watchdog(in io.Reader, out io.Writer) error {
 	}
 	w := &watchdog{order: o, host: host, words: json.NewEncoder(out), starts: newStarts(program)}
 	w.armour()
-	stopped := make(chan struct{})
+	began, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
-		_, _ = lines.ReadBytes('\n') // a word or the end: either means stop
-		close(stopped)
+		defer close(stopped)
+		if word, err := lines.ReadString('\n'); err != nil || word != begin {
+			return
+		}
+		close(began)
+		_, _ = lines.ReadBytes('\n')
 	}()
-	return w.watch(stopped)
+	return w.watch(began, stopped)
 }
 
 type watchdog struct {
@@ -112,7 +121,7 @@ func (w *watchdog) armour() {
 }
 
 // watch looks at everything until it is told to stop, then kills and reports.
-func (w *watchdog) watch(stopped <-chan struct{}) error {
+func (w *watchdog) watch(began, stopped <-chan struct{}) error {
 	runtime.LockOSThread()
 	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -20)
 	for _, name := range w.Cages {
@@ -143,7 +152,7 @@ func (w *watchdog) watch(stopped <-chan struct{}) error {
 		w.Floor = memory.total / 20
 	}
 	w.least = memory.available
-	began := time.Now()
+	var over time.Time // of the cages; zero before the work began
 	done := make(chan struct{})
 	var probing sync.WaitGroup
 	probing.Go(func() { w.starts.loop(w.Interval, done) })
@@ -156,13 +165,15 @@ func (w *watchdog) watch(stopped <-chan struct{}) error {
 		select {
 		case <-stopped:
 			ended = true
+		case <-began:
+			over, began = time.Now().Add(w.Time), nil
 		case <-tick.C:
 			w.look()
 			switch why := w.suffers(); {
 			case why != "":
 				w.report.Ended = why
 				ended = true
-			case time.Since(began) > w.Time:
+			case !over.IsZero() && time.Now().After(over):
 				w.report.Overdue = true
 				ended = true
 			}

@@ -45,7 +45,7 @@ func AnalyzeWith(r *store.Run, options Options) (*Result, error) {
 	s.dropNotNeeded()
 	h, p := r.Header(), s.plan
 	s.result = &Result{
-		Format: Format, Run: h.Run, Experiment: p.Experiment, Title: p.Title, Question: p.Question,
+		Format: Format, Run: h.Run, Experiment: p.Experiment, Repeat: s.repeat(), Title: p.Title, Question: p.Question,
 		Started: h.Started, Seconds: s.seconds(), Seed: p.Seed, Baseline: p.Baseline, Margin: p.Margin,
 		Blocks: p.Blocks, Trials: s.counts(), Skipped: p.Skipped, Image: h.Image,
 		Warnings: append([]string{}, p.Warnings...), HostFacts: hostFacts(r.Host()),
@@ -175,6 +175,8 @@ func (s *study) counts() Counts {
 			c.Failed++
 		case o.Status == bench.DidNotFinish:
 			c.DNF++
+		case o.Status == bench.Overdue:
+			c.Overdue++
 		default:
 			c.Aborted++
 		}
@@ -184,7 +186,7 @@ func (s *study) counts() Counts {
 		needed += len(trials)
 	}
 	c.NotNeeded = c.Planned - needed
-	c.Missing = needed - c.Done - c.Failed - c.DNF
+	c.Missing = needed - c.Done - c.Failed - c.DNF - c.Overdue
 	return c
 }
 
@@ -241,7 +243,7 @@ func (s *study) platforms() {
 func (s *study) failures() {
 	for _, t := range s.plan.Trials {
 		o := s.last[t.ID]
-		if o == nil || o.Status != bench.Failed && o.Status != bench.DidNotFinish {
+		if o == nil || o.Status == bench.Done || o.Status == bench.Aborted {
 			continue
 		}
 		f := Failure{Trial: t.ID, Scene: t.Scene, Platform: s.plan.Scene(t.Scene).Platform.String(),
@@ -251,9 +253,12 @@ func (s *study) failures() {
 				f.Log = a.Log
 			}
 		}
-		if o.Status == bench.DidNotFinish {
+		switch o.Status {
+		case bench.DidNotFinish:
 			s.result.Unfinished = append(s.result.Unfinished, f)
-		} else {
+		case bench.Overdue:
+			s.result.Overdue = append(s.result.Overdue, f)
+		default:
 			s.result.Failures = append(s.result.Failures, f)
 		}
 	}

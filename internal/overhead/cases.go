@@ -135,6 +135,8 @@ func (s *study) row(sc *bench.Scene, m bench.Metric) Row {
 			row.Failed++
 		case o.Status == bench.DidNotFinish:
 			row.DNF++
+		case o.Status == bench.Overdue:
+			row.Overdue++
 		}
 	}
 	row.Fairness = s.fairness(sc, m.Name)
@@ -164,6 +166,9 @@ func (s *study) rowWarnings(sc *bench.Scene, row *Row) []string {
 	}
 	if row.DNF > 0 {
 		add("%d of %d launches did not finish beside the neighbour", row.DNF, launches)
+	}
+	if row.Overdue > 0 {
+		add("%d of %d launches were ended when the time of the cage was over, which says nothing of the platform", row.Overdue, launches)
 	}
 	if row.Missing > 0 {
 		add("%d of %d launches are missing", row.Missing, launches)

@@ -1,9 +1,7 @@
 package overhead
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"slices"
 	"strings"
@@ -12,114 +10,6 @@ import (
 	"tare/internal/bench"
 	"tare/internal/stats"
 )
-
-// powerMetric is what equation 2 compares.
-var powerMetric = bench.Metric{Name: "power", Unit: "W", Better: bench.LowerIsBetter, Combine: bench.Mean,
-	Doc: "mean power the machine draws while the case runs"}
-
-// powers are the windows' power by trial and meter, and the power at rest by
-// meter and block.
-type powers struct {
-	drawn map[string]map[string]meanPower
-	rests map[string]map[int]RestPower
-	// Cores of the host that were busy in the stretches of rest, by trial: in
-	// those that are a rest, and in those that are none.
-	busy, restless map[string]float64
-}
-
-// drawPower works out what every meter told of a window.
-func drawPower(sources []bench.PowerSource, readings map[string][]powerReading, window [2]int64) map[string]meanPower {
-	out := map[string]meanPower{}
-	for _, src := range sources {
-		out[src.Name] = draw(readings[src.Name], src, window)
-	}
-	return out
-}
-
-// rest reads the stretches of rest.
-func (s *study) rest(p *powers) {
-	sources := s.run.Header().Power
-	found := map[string][2]map[string]meanPower{} // by block
-	for _, t := range s.plan.Rests() {
-		out := s.last[t.ID]
-		if out == nil {
-			continue
-		}
-		if out.Status != bench.Done {
-			s.warn("the machine's power at rest, %s, is not known: %s", t.ID, out.Error)
-			continue
-		}
-		readings := map[string][]powerReading{}
-		host := &track{}
-		err := s.run.Samples(t.ID, func(x *bench.Sample) error {
-			switch {
-			case x.Level == bench.Power:
-				readings[x.Meter] = append(readings[x.Meter], newPowerReading(x))
-			case x.Level == bench.Host && x.Meter == hostProc.meter && x.At >= out.Window[0] && x.At <= out.Window[1]:
-				host.add(x)
-			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			s.warn("the machine's power at rest, %s, is not known: %v", t.ID, err)
-			continue
-		}
-		if busy, lack := host.rate(bench.ColCPUBusy, out.Window); lack == "" {
-			if busy > quietRest {
-				p.restless[t.ID] = busy
-				continue
-			}
-			p.busy[t.ID] = busy
-		}
-		key := fmt.Sprint(t.Block)
-		pair := found[key]
-		pair[boolToInt(t.ID == bench.RestID(t.Block, 2))] = drawPower(sources, readings, out.Window)
-		found[key] = pair
-	}
-	for _, src := range sources {
-		p.rests[src.Name] = map[int]RestPower{}
-		for block := 1; block <= s.plan.Blocks; block++ {
-			pair := found[fmt.Sprint(block)]
-			if r, ok := restOf(block, pair[0][src.Name], pair[1][src.Name]); ok {
-				p.rests[src.Name][block] = r
-			}
-		}
-	}
-}
-
-func boolToInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// restOf joins what was drawn before and after a block's trials, as far as known.
-func restOf(block int, before, after meanPower) (RestPower, bool) {
-	r := RestPower{Block: block}
-	n := 0.0
-	for _, side := range []struct {
-		meanPower
-		into **float64
-	}{{before, &r.Before}, {after, &r.After}} {
-		if side.why != "" || side.seconds == 0 {
-			continue
-		}
-		w := side.watts
-		*side.into = &w
-		r.Watts += w
-		r.Bound = max(r.Bound, side.bound)
-		n++
-	}
-	if n == 0 {
-		return r, false
-	}
-	r.Watts /= n
-	if r.Before != nil && r.After != nil {
-		r.Bound += math.Abs(*r.After-*r.Before) / 2
-	}
-	return r, true
-}
 
 // energies fills a case's energy rows: the meters in their order, of each the platforms.
 func (s *study) energies(c *Case, scenes []*bench.Scene, base *bench.Scene, audits map[*bench.Scene]*audit.Audit, p *powers) {
@@ -250,71 +140,6 @@ func sorted(m map[string]int) []string {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-// powerEffect is equation 2 with an interval that holds what the meter cannot
-// tell: its steps do not average out over launches, so each side may be off by
-// its bound in all of them alike.
-func (s *study) powerEffect(e, native *Energy, src bench.PowerSource, caseName string, fair *audit.Audit) *Effect {
-	x := &Effect{Verdict: Refused, Ratios: []Point{}, Caution: s.caution(e.Platform)}
-	finish := func() *Effect {
-		x.judge(fair, s.options.AllowUnfair)
-		x.Words = words(x, powerMetric, s.plan.Margin)
-		return x
-	}
-	if src.Modelled {
-		x.Why = "modelled from CPU time, not measured"
-		x.Words = words(x, powerMetric, s.plan.Margin)
-		return x
-	}
-	if native == nil {
-		x.Why = fmt.Sprintf("the baseline, %s, has no part in this case", s.plan.Baseline)
-		return finish()
-	}
-	trials := map[int]string{}
-	value, base := map[int]float64{}, map[int]float64{}
-	for _, p := range e.Points {
-		value[p.Block], trials[p.Block] = p.Value, p.Trial
-	}
-	for _, p := range native.Points {
-		base[p.Block] = p.Value
-	}
-	level, planned := s.level(caseName, e.Platform)
-	ratios, interval, _, err := compare(value, base, level, s.plan.Margin)
-	for _, r := range ratios {
-		x.Ratios = append(x.Ratios, Point{r.Block, trials[r.Block], r.Value})
-	}
-	x.N = len(ratios)
-	difference, tells := math.Abs(e.Watts-native.Watts), e.Bound+native.Bound
-	below := fmt.Sprintf("the difference of %.3g W is below what the meter tells apart, %.3g W", difference, tells)
-	switch {
-	case errors.Is(err, stats.ErrFew):
-		x.Why = fmt.Sprintf("%s in which the power of both is known; an interval needs at least %d", blocks(x.N), stats.MinPairs)
-		if mid, err := stats.GeoMean(numbers(ratios)); err == nil {
-			x.set(mid, powerMetric.Better)
-			if difference < tells {
-				x.Why += "; " + below
-			}
-		}
-	case err != nil:
-		x.Why = err.Error()
-	case e.Bound >= e.Watts || native.Bound >= native.Watts:
-		x.Why = fmt.Sprintf("the meter may be off by all it shows: by %.3g of %.3g W", max(e.Bound, native.Bound), min(e.Watts, native.Watts))
-	default:
-		x.set(interval.Mid, powerMetric.Better)
-		interval.Low *= (1 - e.Bound/e.Watts) / (1 + native.Bound/native.Watts)
-		interval.High *= (1 + e.Bound/e.Watts) / (1 - native.Bound/native.Watts)
-		x.Low, x.High, x.Confidence = interval.Low, interval.High, level
-		x.Verdict = verdict(interval, s.plan.Margin)
-		x.Why = doubt(x, planned)
-		if difference < tells {
-			if x.Verdict == Differs {
-				x.Verdict = Inconclusive
-			}
-			x.Why = strings.TrimPrefix(x.Why+"; "+below, "; ")
-		}
-	}
-	return finish()
 }
 
 // powerAnswer is a case in which nothing but power was measured in one sentence,

@@ -153,7 +153,7 @@ func (s *study) cell(sc *bench.Scene, metric bench.Metric, base []Point, fair *a
 			continue
 		case o.Status == bench.Failed:
 			c.Failed++
-		case o.Status == bench.DidNotFinish && o.Watch != nil && o.Watch.Overdue:
+		case o.Status == bench.Overdue:
 			c.Overdue++
 		case o.Status == bench.DidNotFinish:
 			c.DNF++
@@ -232,15 +232,16 @@ func (s *study) compareKept(m *Matrix) {
 				continue
 			}
 			level, _ := s.level(c.Case, row.Platform)
-			c.Against = relativeEffect(kept(c, row.Metric), kept(base, row.Metric), bench.HigherIsBetter, level, s.plan.Margin)
+			c.Against = relativeEffect(c.Shares(row.Metric), base.Shares(row.Metric), bench.HigherIsBetter, level, s.plan.Margin)
 			c.Against.Caution = c.Effect.Caution
 			c.Against.Words = againstWords(c.Against, c, base, s.plan.Baseline)
 		}
 	}
 }
 
-// kept are a cell's ratios in the direction in which more is better.
-func kept(c *MatrixCell, m bench.Metric) []Point {
+// Shares are a cell's ratios by block, in the direction in which more is better: 1
+// is all of the performance.
+func (c *MatrixCell) Shares(m bench.Metric) []Point {
 	points := slices.Clone(c.Effect.Ratios)
 	if m.Better == bench.LowerIsBetter {
 		for i := range points {

@@ -2,6 +2,7 @@ package overhead
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,8 +38,11 @@ func TestRelativeOverdue(t *testing.T) {
 	r := besides(t, throughput, map[string][3]float64{
 		"alone/native": {100, 100, 100}, "bomb/native": {dnf, dnf, dnf}, "alone/lxc": {100, 100, 100}, "bomb/lxc": {dnf, dnf, dnf},
 	}, func(o *bench.Outcome) {
-		if o.Scene == "bomb/native" {
+		if o.Scene == "alone/native" { // through at the very moment at which the time was over
 			o.Watch = &bench.Watch{Overdue: true}
+		}
+		if o.Scene == "bomb/native" {
+			o.Status, o.Watch = bench.Overdue, &bench.Watch{Overdue: true}
 		}
 	})
 	native, lxc := r.Relative.Rows[0].Cells[1], r.Relative.Rows[1].Cells[1]
@@ -47,6 +51,25 @@ func TestRelativeOverdue(t *testing.T) {
 	}
 	if lxc.Words != "DNF 3 of 3" || lxc.Against.Words == "does not finish where native does" {
 		t.Errorf("%+v, %+v", lxc, lxc.Against)
+	}
+	// The row of the case, the header's counts and the list of launches say the same.
+	if r.Trials.Overdue != 3 || r.Trials.DNF != 3 || len(r.Overdue) != 3 || len(r.Unfinished) != 3 || r.Trials.Missing != 6 {
+		t.Errorf("%+v, %d overdue, %d did not finish", r.Trials, len(r.Overdue), len(r.Unfinished))
+	}
+	for _, row := range r.Cases[2].Rows {
+		dnf, overdue := 3, 0
+		if row.Baseline {
+			dnf, overdue = 0, 3
+		}
+		if row.DNF != dnf || row.Overdue != overdue {
+			t.Errorf("%s: %d did not finish, %d overdue", row.Platform, row.DNF, row.Overdue)
+		}
+	}
+	if w := r.Watches; len(w) != 2 || w[0].Overdue != 0 || w[1].Overdue != 3 {
+		t.Errorf("%+v", w)
+	}
+	if a := r.Cases[2].Answer; !strings.Contains(a, "native: no launch finished, the time of the cage was over in 3") {
+		t.Error(a)
 	}
 }
 

@@ -26,10 +26,34 @@ func (s *study) reproduce(platform string) string {
 		args = append(args, "--set", set)
 	}
 	args = append(args, "--seed", strconv.FormatUint(s.plan.Seed, 10))
-	for i, a := range args {
-		args[i] = quote(a)
+	return quoteAll(args)
+}
+
+// repeat is the command line that measures all of the run's experiment anew. A
+// specification that is a file is taken as the run has kept it.
+func (s *study) repeat() string {
+	h := s.run.Header()
+	spec := h.Spec
+	if spec == "" || strings.ContainsAny(spec, "/.") {
+		spec = filepath.Join(s.run.Dir(), "spec.yaml")
 	}
-	return strings.Join(args, " ")
+	args := []string{"tare", "run", spec}
+	for _, set := range h.Set {
+		args = append(args, "--set", set)
+	}
+	for _, meter := range h.Power {
+		args = append(args, "--power", meter.Name)
+	}
+	return quoteAll(args)
+}
+
+// quoteAll writes arguments as a line for a POSIX shell.
+func quoteAll(args []string) string {
+	words := make([]string, len(args))
+	for i, a := range args {
+		words[i] = quote(a)
+	}
+	return strings.Join(words, " ")
 }
 
 // quote makes an argument one word of a POSIX shell.

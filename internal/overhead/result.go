@@ -32,6 +32,7 @@ type Result struct {
 	Format     string       `json:"format"` // "tare-result/1"
 	Run        string       `json:"run"`
 	Experiment string       `json:"experiment"`
+	Repeat     string       `json:"repeat"` // the command that measures it anew, in another order
 	Title      string       `json:"title"`
 	Question   string       `json:"question,omitempty"`
 	Started    string       `json:"started"` // RFC 3339
@@ -48,6 +49,8 @@ type Result struct {
 	Failures   []Failure    `json:"failures,omitempty"`
 	// Unfinished are the launches that did not finish beside their neighbour: a finding, no failure of the run.
 	Unfinished []Failure `json:"unfinished,omitempty"`
+	// Overdue are those that were ended when the time of their cages was over, which says nothing of the platform.
+	Overdue []Failure `json:"overdue,omitempty"`
 	// Relative is the table of scenes set against others on the same platform.
 	Relative *Matrix `json:"relative,omitempty"`
 	// Watches are how usable the host was beside what meant harm.
@@ -96,8 +99,9 @@ type Counts struct {
 	Planned int `json:"planned"`
 	Done    int `json:"done"`
 	Failed  int `json:"failed"`
-	DNF     int `json:"dnf,omitempty"` // did not finish beside a neighbour
-	Missing int `json:"missing"`       // without a final outcome, the aborted among them
+	DNF     int `json:"dnf,omitempty"`     // did not finish beside a neighbour
+	Overdue int `json:"overdue,omitempty"` // ended when the time of their cages was over
+	Missing int `json:"missing"`           // without a final outcome, the aborted among them
 	Aborted int `json:"aborted,omitempty"`
 	// NotNeeded were planned for blocks beyond the end of their case.
 	NotNeeded int `json:"not_needed,omitempty"`
@@ -152,8 +156,10 @@ type Row struct {
 	// Failed counts launches of this scene that failed, Missing those without an outcome.
 	Failed  int `json:"failed,omitempty"`
 	Missing int `json:"missing,omitempty"`
-	// DNF counts launches that did not finish beside their neighbour.
-	DNF int `json:"dnf,omitempty"`
+	// DNF counts launches that did not finish beside their neighbour, and Overdue
+	// those that were ended when the time of their cages was over.
+	DNF     int `json:"dnf,omitempty"`
+	Overdue int `json:"overdue,omitempty"`
 	// Fairness is that between alike subjects; nil with one.
 	Fairness *Fairness `json:"fairness,omitempty"`
 	// Effect compares with the baseline; nil for the baseline itself.

@@ -56,7 +56,7 @@ func (s *study) watches() {
 			if w.Ended != "" {
 				row.Ended = append(row.Ended, t.ID+": "+w.Ended)
 			}
-			if w.Overdue {
+			if o.Status == bench.Overdue { // a subject that was through at that very moment is not
 				row.Overdue++
 			}
 		}

@@ -170,6 +170,8 @@ func unfinished(r *Row) string {
 		return fmt.Sprintf("no launch finished, %d failed", r.Failed)
 	case r.DNF > 0:
 		return fmt.Sprintf("did not finish beside the neighbour in any of %d launches", r.DNF)
+	case r.Overdue > 0:
+		return fmt.Sprintf("no launch finished, the time of the cage was over in %d", r.Overdue)
 	}
 	return "no launch finished"
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"time"
 
 	"tare/internal/bench"
@@ -21,6 +22,8 @@ const (
 	nestedRoom = 3 * bench.GiB
 	// cageTime is added to twice the time that the scene takes undisturbed.
 	cageTime = 15 * time.Second
+	// cageSlack is what a written time must leave beyond that: programs take time to start and to end.
+	cageSlack = time.Second
 )
 
 // caged reports whether the actor runs inside an outer cage.
@@ -96,14 +99,26 @@ func (m *maker) checkCages(s spec.Scene) (errs spec.Errors) {
 
 // checkCageTime sees that the cages that were written stand as long as the
 // scene's work takes undisturbed: no platform could finish in a shorter one.
-func checkCageTime(s spec.Scene, work time.Duration) (errs spec.Errors) {
+func (m *maker) checkCageTime(s spec.Scene) (errs spec.Errors) {
+	work := m.undisturbed(s)
 	for _, a := range s.Actors {
-		if a.Cage != nil && a.Cage.Time > 0 && a.Cage.Time < work {
-			errs = append(errs, a.Places.At("cage.time").Errorf("scene %s: a cage of %s is over before the %s that preparing, warm-up and measuring take undisturbed%w",
-				s.Name, a.Cage.Time, work, bench.Hint("give it longer, or leave time out: twice what the scene takes, and 15 s")))
+		if a.Cage != nil && a.Cage.Time > 0 && a.Cage.Time < work+cageSlack {
+			errs = append(errs, a.Places.At("cage.time").Errorf("scene %s: a cage of %s is over too soon: warm-up and measuring take %s undisturbed, and starting and ending programs up to %s more%w",
+				s.Name, a.Cage.Time, work, cageSlack, bench.Hint("give it longer, or leave time out: twice what the scene takes, and 15 s")))
 		}
 	}
 	return errs
+}
+
+// narrow says which written time of a cage may be over before emulated work, of
+// such a length, is through.
+func narrow(s bench.Scene, work time.Duration) []string {
+	for _, a := range s.Actors {
+		if a.Cage != nil && a.Cage.Time > 0 && a.Cage.Time < work {
+			return []string{fmt.Sprintf("on %s the cage's time of %s may be over before the subject is through: what is emulated takes up to %d times as long, here %s", s.Platform, a.Cage.Time, slowly, work)}
+		}
+	}
+	return nil
 }
 
 // lock puts the cages' time into a scene that was built: work is how long it
@@ -121,8 +136,8 @@ const slowly = 4
 
 // undisturbed is how long the subjects' work takes, from the first preparing
 // command to the end of the measured one.
-func (m *maker) undisturbed(s bench.Scene) time.Duration {
-	work := s.Timing.Warmup + s.Timing.Measure
+func (m *maker) undisturbed(s spec.Scene) time.Duration {
+	var work time.Duration
 	for _, a := range s.Actors {
 		if a.Role != bench.Subject {
 			continue
@@ -130,6 +145,8 @@ func (m *maker) undisturbed(s bench.Scene) time.Duration {
 		w := m.Words.Workload(a.Workload)
 		if e, ok := w.(Estimator); ok {
 			work = max(work, e.Estimate(a.Params, m.setting(s.Timing, a.Shape, w)))
+		} else {
+			work = max(work, s.Timing.Warmup+s.Timing.Measure)
 		}
 	}
 	return work

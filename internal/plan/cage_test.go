@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,12 +93,14 @@ func TestCagesLeaveTheHostItsShare(t *testing.T) {
 	}
 }
 
-// A cage that stands as long as the work takes is enough, a shorter one an error.
+// A cage that stands as long as the work takes and programs need to start and
+// to end is enough, a shorter one an error.
 func TestCageTime(t *testing.T) {
 	for cage, want := range map[string]string{
-		"1s":     "x.yaml:4:69: scene a: a cage of 1s is over before the 1.2s",
-		"1.2s":   "",
-		"1199ms": "is over before the 1.2s",
+		"1s":     "x.yaml:4:69: scene a: a cage of 1s is over too soon: warm-up and measuring take 1.2s undisturbed",
+		"1.2s":   "starting and ending programs up to 1s more",
+		"2.2s":   "",
+		"2199ms": "is over too soon",
 	} {
 		_, err := makeWith(t, harmful(), `name: x
 timing: {warmup: 200ms, measure: 1s}
@@ -106,6 +109,25 @@ scenes:
 `)
 		if want == "" && err != nil || want != "" && (!errors.Is(err, bench.ErrInvalid) || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: got %v, want %s", cage, err, want)
+		}
+	}
+}
+
+// Emulated work takes longer than what is the least that may be written, which is said.
+func TestCageTimeUnderEmulation(t *testing.T) {
+	for cage, want := range map[string]bool{"4s": true, "4.8s": false} {
+		p, err := makeWith(t, harmful(), `name: x
+platforms: native, qemu-tcg
+timing: {warmup: 200ms, measure: 1s}
+scenes:
+  - {name: a, workload: spin, beside: {workload: harm, cage: {time: `+cage+`}}}
+`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const words = "a: on qemu-tcg the cage's time of 4s may be over before the subject is through: what is emulated takes up to 4 times as long, here 4.8s"
+		if got := slices.Contains(p.Warnings, words); got != want {
+			t.Errorf("%s: %q", cage, p.Warnings)
 		}
 	}
 }

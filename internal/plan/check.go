@@ -8,11 +8,21 @@ import (
 	"tare/internal/spec"
 )
 
+// Misfits are what of an experiment is too large for the host, of one that could
+// not be read as a whole, too. What else cannot run is found by [Make].
+func Misfits(e *spec.Experiment, in Inputs) (errs spec.Errors) {
+	m := &maker{Inputs: in}
+	for _, s := range e.Scenes {
+		if !s.Optional {
+			errs = append(errs, m.checkSize(s)...)
+		}
+	}
+	return errs.Sorted()
+}
+
 // check returns the scenes that can run here, before anything runs. An optional
 // scene that cannot is left out with a warning; any other is an error.
-func (m *maker) check(e *spec.Experiment) ([]spec.Scene, error) {
-	var can []spec.Scene
-	var errs spec.Errors
+func (m *maker) check(e *spec.Experiment) (can []spec.Scene, errs spec.Errors) {
 	for _, s := range e.Scenes {
 		m.findings.see(s.Name, caseOf(s))
 		if why := m.cannotSet(s); why != "" {
@@ -29,13 +39,10 @@ func (m *maker) check(e *spec.Experiment) ([]spec.Scene, error) {
 			errs = append(errs, found...)
 		}
 	}
-	if len(errs) > 0 {
-		return nil, errs.Sorted()
+	if len(can)+len(errs) == 0 {
+		errs = spec.Errors{e.Places.At("scenes").Errorf("this host can run none of the scenes: %s", strings.Join(m.findings.warnings(), "; "))}
 	}
-	if len(can) == 0 {
-		return nil, spec.Errors{e.Places.At("scenes").Errorf("this host can run none of the scenes: %s", strings.Join(m.findings.warnings(), "; "))}
-	}
-	return can, nil
+	return can, errs
 }
 
 // cannotSet says which of the scene's conditions this host does not let be set.
@@ -57,20 +64,28 @@ func (m *maker) cannotSet(s spec.Scene) string {
 	return ""
 }
 
-// checkScene looks at what only this host can tell: shapes larger than the
-// machine, combinations a workload refuses, an actor on a platform that is not there.
-func (m *maker) checkScene(s spec.Scene) (errs spec.Errors) {
+// checkSize looks for what is larger than the machine.
+func (m *maker) checkSize(s spec.Scene) (errs spec.Errors) {
 	if s.Pool > len(m.Host.CPUs) {
 		errs = append(errs, s.Places.At("pool").Errorf("a pool of %d CPUs is more than the %d this host has", s.Pool, len(m.Host.CPUs)))
-	}
-	if n := subjects(s); s.Migrate != "" && n > 1 {
-		errs = append(errs, s.Places.At("migrate").Errorf("%d subjects: a scene migrates one%w", n, bench.Hint("let others stand beside it: beside, or idle: 3")))
 	}
 	for _, a := range s.Actors {
 		if s.Pool > 0 && a.Shape.CPUs > s.Pool {
 			errs = append(errs, a.Places.At("shape.cpus").Errorf("%s: %d CPUs are more than the scene's pool of %d", a.Name, a.Shape.CPUs, s.Pool))
 		}
 		errs = append(errs, m.checkShape(a)...)
+	}
+	return append(errs, m.checkCages(s)...)
+}
+
+// checkScene looks at what only this host can tell: sizes, combinations a
+// workload refuses, an actor on a platform that is not there.
+func (m *maker) checkScene(s spec.Scene) spec.Errors {
+	errs := m.checkSize(s)
+	if n := subjects(s); s.Migrate != "" && n > 1 {
+		errs = append(errs, s.Places.At("migrate").Errorf("%d subjects: a scene migrates one%w", n, bench.Hint("let others stand beside it: beside, or idle: 3")))
+	}
+	for _, a := range s.Actors {
 		errs = append(errs, m.checkRoom(s, a)...)
 		errs = append(errs, m.checkPlatform(a)...)
 		if a.Workload == "" {
@@ -85,7 +100,10 @@ func (m *maker) checkScene(s spec.Scene) (errs spec.Errors) {
 			errs = append(errs, a.Places.Blame(err, "workload"))
 		}
 	}
-	return append(errs, m.checkCages(s)...)
+	if !s.Startup && s.Migrate == "" {
+		errs = append(errs, m.checkCageTime(s)...)
+	}
+	return errs
 }
 
 // subjects is how many instances of a scene are measured.

@@ -10,7 +10,7 @@ import (
 
 // Estimator is a workload that knows that a trial of it takes something else
 // than warm-up plus measurement: it lays out a file first, or runs until it is
-// through.
+// through, whatever the timing says.
 type Estimator interface {
 	// Estimate is the time from the first preparing command to the end of the
 	// measured one.
@@ -18,31 +18,39 @@ type Estimator interface {
 }
 
 // What an instance costs in time besides its workload, from launch to close.
-// These are guesses for people who wait, taken from idle hosts; nothing but the
-// estimate depends on them.
+// These are guesses for people who wait, medians of some hundred launches each on a
+// host of 2 CPUs; nothing but the estimate depends on them.
 const (
-	emulatedCost = 20 * time.Second
+	emulatedCost = 10 * time.Second
 	nestedCost   = 40 * time.Second
 	deepCost     = 80 * time.Second // three platforms deep
-	unknownCost  = time.Second
+	unknownCost  = time.Second      // nothing was measured of it
 
 	migrationCost = 5 * time.Second
-	trialCost     = 300 * time.Millisecond // directories, clocks, outcomes
+	trialCost     = 200 * time.Millisecond // directories, outcomes
+	prepareCost   = 300 * time.Millisecond // placing files, comparing clocks, starting and ending programs
 	openCost      = 2 * time.Second        // once for each platform: a daemon, an image
 )
 
 var launchCost = map[string]time.Duration{
-	"native": 200 * time.Millisecond,
-	"bwrap":  200 * time.Millisecond,
-	"nspawn": 300 * time.Millisecond,
-	"lxc":    500 * time.Millisecond,
-	"docker": 1200 * time.Millisecond,
-	"uml":    3 * time.Second,
-	"kvm":    4 * time.Second,
+	"native":     100 * time.Millisecond,
+	"bwrap":      200 * time.Millisecond,
+	"runc":       200 * time.Millisecond,
+	"crun":       200 * time.Millisecond,
+	"lxc":        200 * time.Millisecond,
+	"nspawn":     300 * time.Millisecond,
+	"containerd": 300 * time.Millisecond,
+	"gvisor":     300 * time.Millisecond,
+	"podman":     400 * time.Millisecond,
+	"docker":     600 * time.Millisecond,
+	"incus":      900 * time.Millisecond,
+	"uml":        2 * time.Second,
+	"kvm":        4 * time.Second, // not measured here
 }
 
-// trialCost estimates a trial of the scene. Actors start one after the other.
-func (m *maker) trialCost(s bench.Scene) time.Duration {
+// trialCost estimates a trial of the scene, of which its subjects work so long.
+// Actors start one after the other.
+func (m *maker) trialCost(s bench.Scene, work time.Duration) time.Duration {
 	total := trialCost + s.Timing.Cooldown
 	for _, a := range s.Actors {
 		cost, known := launchCost[a.Platform.Driver()]
@@ -62,6 +70,7 @@ func (m *maker) trialCost(s bench.Scene) time.Duration {
 	if s.Kind == bench.Startup {
 		return total
 	}
+	total += prepareCost
 	if s.Kind == bench.Migration { // whatever runs is ended when the move is over
 		return total + s.Timing.Warmup + migrationCost
 	}
@@ -69,7 +78,7 @@ func (m *maker) trialCost(s bench.Scene) time.Duration {
 		steps := (s.Ramp.To + s.Ramp.Step - 1) / s.Ramp.Step
 		return total + (s.Timing.Warmup+s.Timing.Measure)*time.Duration(steps)
 	}
-	return total + m.undisturbed(s)
+	return total + work
 }
 
 // estimate fills in the plan's duration and warns where it is above the limit.

@@ -4,6 +4,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,10 +50,7 @@ func Make(e *spec.Experiment, in Inputs) (*bench.Plan, error) {
 		return nil, fmt.Errorf("plan %s: no CPU may be used: %w", e.Name, bench.ErrInvalid)
 	}
 	m := &maker{Inputs: in, skipped: map[string]bool{}}
-	scenes, err := m.check(e)
-	if err != nil {
-		return nil, err
-	}
+	scenes, errs := m.check(e)
 	m.plan = &bench.Plan{
 		Experiment: e.Name, Title: e.Title, Question: e.Question,
 		Seed: in.Seed, Blocks: e.Blocks, Baseline: e.Baseline.String(), Margin: e.Margin,
@@ -71,9 +69,16 @@ func Make(e *spec.Experiment, in Inputs) (*bench.Plan, error) {
 		m.plan.Seed = *e.Seed
 	}
 	for _, s := range scenes {
-		if err := m.scene(s, e); err != nil {
+		var faults spec.Errors
+		switch err := m.scene(s, e); {
+		case errors.As(err, &faults): // all of them are told at once
+			errs = append(errs, faults...)
+		case err != nil && len(errs) == 0:
 			return nil, err
 		}
+	}
+	if len(errs) > 0 {
+		return nil, errs.Sorted()
 	}
 	m.plan.Skipped = slices.DeleteFunc(m.plan.Skipped, m.used)
 	if n := len(m.plan.Scenes) * e.Blocks; n > maxTrials {

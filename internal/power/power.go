@@ -37,15 +37,15 @@ func Kinds() []Kind {
 			[]string{"outlet", "oid", "scale", "community", "password", "privacy", "auth", "cipher", "step", "update", "every"}, snmp.Check,
 			func(ctx context.Context, n *source.Name) (bench.PowerReader, error) { return reader(snmp.Open(ctx, n)) }},
 		{"ipmi", "ipmi://user@bmc?password=env:BMC", "a management controller by IPMI: DCMI's power reading, or a sensor in watts (?sensor=)", false,
-			[]string{"password", "sensor", "cipher", "step", "update", "every"}, nil,
+			[]string{"password", "sensor", "cipher", "step", "update", "every"}, ipmi.Check,
 			func(ctx context.Context, n *source.Name) (bench.PowerReader, error) { return reader(ipmi.Open(ctx, n)) }},
 		{"redfish", "redfish://user@bmc/chassis?password=file:/root/bmc", "a management controller by Redfish", false,
-			[]string{"password", "ca", "insecure", "step", "update", "every"}, nil,
+			[]string{"password", "ca", "insecure", "step", "update", "every"}, redfish.Check,
 			func(ctx context.Context, n *source.Name) (bench.PowerReader, error) {
 				return reader(redfish.Open(ctx, n))
 			}},
 		{"rapl", "rapl:", "the processors' own counters of energy, by powercap; of the processors and their memory alone", true,
-			[]string{"zone", "every"}, nil,
+			[]string{"zone", "every"}, rapl.Check,
 			func(_ context.Context, n *source.Name) (bench.PowerReader, error) {
 				return reader(rapl.OpenPowercap("/", n))
 			}},
@@ -55,7 +55,7 @@ func Kinds() []Kind {
 				return reader(rapl.OpenEvents("/", n))
 			}},
 		{"hwmon", "hwmon:chip=power_meter", "a sensor the kernel has a driver for", true,
-			[]string{"chip", "sensor", "covers", "step", "update", "every"}, nil,
+			[]string{"chip", "sensor", "covers", "step", "update", "every"}, sensor.CheckHwmon,
 			func(_ context.Context, n *source.Name) (bench.PowerReader, error) {
 				return reader(sensor.OpenHwmon("/", n))
 			}},

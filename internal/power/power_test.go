@@ -235,7 +235,7 @@ func TestNames(t *testing.T) {
 		"model:idle=60":             "needs idle and core",
 		"model:idle=60,core=12,x=1": `unknown option "x"`,
 		"model:idle=-1,core=12":     "idle=-1",
-		"rapl:zone=core":            "neither package nor psys",
+		"rapl:zone=core":            "zone=core is none of package, psys",
 	} {
 		_, err := Open(t.Context(), name)
 		if err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, bench.ErrInvalid) {
@@ -260,6 +260,25 @@ func TestCheckAsksNobody(t *testing.T) {
 		"ipmi://no-such.invalid?step=x":            "step=x",
 		"ipmi://no-such.invalid?chip=x":            `unknown option "chip"`,
 		"redfish://no-such.invalid?update=never":   "update=never",
+		"ipmi://u@?password=env:BMC":               "no host",
+		"ipmi://u@10.0.0.300":                      `"10.0.0.300" is neither an address nor a host's name`,
+		"ipmi://u@no_such!.invalid":                "neither an address nor a host's name",
+		"ipmi://u@no-such.invalid/chassis":         "/chassis: a controller is named by its host alone",
+		"ipmi://a-user-of-20-letters@no-such":      "IPMI takes at most 16 characters",
+		"ipmi://u@no-such.invalid?cipher=18":       "cipher=18 is no number from 0 to 17",
+		"ipmi://u@no-such.invalid?cipher=3.5":      "cipher=3.5 is no whole number",
+		"ipmi://u@no-such.invalid?step=20000":      "step=20000",
+		"ipmi://u@no-such.invalid?password=pass":   "password is written out",
+		"redfish://u@-no-such.invalid":             "neither an address nor a host's name",
+		"redfish://u@no-such.invalid/a/b":          `"a/b" is not the name of a chassis`,
+		"redfish://no-such.invalid?insecure=maybe": "insecure=maybe is none of no, yes",
+		"redfish://no-such.invalid?ca=/no/such":    "ca: open /no/such",
+		"redfish://no-such.invalid?password=env:":  "password=env:: names no place",
+		"snmp://u@no-such.invalid/apc?auth=rot13":  "auth=rot13 is none of",
+		"snmp://u@no-such.invalid?cipher=rot13":    "cipher=rot13 is none of",
+		"snmp://no-such.invalid?community=public":  "community is written out",
+		"rapl:zone=core":                           "zone=core is none of package, psys",
+		"hwmon:covers=all":                         "covers=all is none of part, machine",
 		"rapl:step=1":                              `unknown option "step"`,
 		"model:idle=60,core=12,step=1":             `unknown option "step"`,
 		"model:idle=60":                            "needs idle and core",
@@ -271,7 +290,7 @@ func TestCheckAsksNobody(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"snmp://no-such.invalid/apc?outlet=3,4&step=1", "snmp://no-such.invalid", "model:idle=60,core=12?every=500ms", "model:idle=60,core=12,every=500ms"} {
+	for _, name := range []string{"ipmi://u@[fe80::1]:623?password=env:NOT_SET_HERE&sensor=PSU", "ipmi://10.0.0.3?cipher=3", "redfish://u@bmc-7.example./1U?insecure=yes", "snmp://no-such.invalid/apc?outlet=3,4&step=1", "snmp://no-such.invalid", "model:idle=60,core=12?every=500ms", "model:idle=60,core=12,every=500ms"} {
 		if err := Check(name); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

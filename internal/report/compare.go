@@ -51,10 +51,13 @@ func changeCells(c *compare.Comparison, r *compare.Row) []string {
 		if v.Failed > 0 {
 			n += fmt.Sprintf(" (%d failed)", v.Failed)
 		}
+		if v.Overdue > 0 {
+			n += fmt.Sprintf(" (%d overdue)", v.Overdue)
+		}
 		switch {
 		case len(v.Values) == 0:
 			return "–", n
-		case c.Relative:
+		case c.Relative, r.Kept != nil:
 			return decimals(v.Median, 3), n
 		}
 		return quantity(v.Median, r.Metric.Unit), n
@@ -156,11 +159,35 @@ func Gate(w io.Writer, g *compare.Gate) error {
 			}
 		}
 	}
+	if n := bounded(g); n > 0 {
+		paragraph(out, "\n  ", "  ", boundsNote(n))
+	}
 	differences(out, g.Comparison)
 	fmt.Fprintln(out)
 	paragraph(out, "", "  ", g.Method)
 	paragraph(out, "", "  ", g.Comparison.Method)
 	return out.Flush()
+}
+
+// bounded counts the rows that have bounds.
+func bounded(g *compare.Gate) (n int) {
+	for i := range g.Rows {
+		if g.Rows[i].P != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// boundsNote says what the two kinds of bounds of a gate's row are, which do not
+// have the same level.
+func boundsNote(rows int) string {
+	least := "the least holds for this row"
+	if rows > 1 {
+		least = fmt.Sprintf("the least holds for all %d rows at once, so for its own row at more", rows)
+	}
+	return "How to read a row: \"between ... and ...\" and \"at most\" are the least and the most by which it may be worse, each one-sided at 97.5 %: " + least +
+		", the most for its row alone, which is enough as every row must pass. Behind \"B against A\" is the row's own interval, 95 % on both sides together."
 }
 
 // gateWords is why the gate decides so: of several rows the first, for each is

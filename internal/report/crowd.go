@@ -21,6 +21,9 @@ var crowdMeters = []struct{ name, head, doc string }{
 	{bench.CrowdUsed, "host used", "by how much memory in use grows; of the whole host"},
 }
 
+// crowdMeans says what the figures of a crowd's tables are, beside medians of the same blocks.
+const crowdMeans = "Figures of the crowd are means over the blocks, with the 95 % interval of the mean: of the slopes of a line through each block's steps, and of where it stands at 0 and at the first launch. The medians of the table above are over the same blocks."
+
 // crowdView shows a case's ramps.
 type crowdView struct {
 	Meters  []crowdMeter
@@ -178,7 +181,7 @@ func crowdText(out io.Writer, c overhead.Case, all bool) {
 	}
 	for k, shown := range tables {
 		var t table
-		head := []string{"  MIB PER INSTANCE"}
+		head := []string{"  MIB PER INSTANCE, MEAN"}
 		for _, m := range crowdMeters {
 			if slices.Contains(shown, m.name) {
 				head = append(head, strings.ToUpper(m.head))
@@ -203,11 +206,12 @@ func crowdText(out io.Writer, c overhead.Case, all bool) {
 		t.write(out)
 	}
 	var t table
-	t.row("  CROWD", "INSTANCES", "ENDED BY", "FIRST START", "+MS PER INSTANCE", "IDLE CPU EACH, %", "OBSERVING, %")
+	t.row("  CROWD, MEANS", "INSTANCES", "ENDED BY", "FIRST START", "+MS PER INSTANCE", "IDLE CPU EACH, %", "OBSERVING, %")
 	for _, g := range v.Growth {
 		t.row("  "+g.Name, g.Instances, g.Ended, g.First, g.Start.text(), g.CPU.text(), g.Observer.Value)
 	}
 	t.write(out)
+	paragraph(out, "  ", "  ", crowdMeans)
 	for _, g := range v.Growth {
 		if g.Merged != "" {
 			paragraph(out, "  - ", "    ", g.Name+": samepage merging saves up to "+g.Merged+" on the whole host")

@@ -61,7 +61,7 @@ func crowdFigures(rows []overhead.CrowdRow) []crowdFigure {
 		{"Start-up of one more, to the end of the first command", "ms", starts, false},
 	} {
 		if plot, legend := drawCrowd(f.title, f.unit, f.lines, f.linear); plot != "" {
-			figures = append(figures, crowdFigure{f.title + ", " + f.unit, plot, legend})
+			figures = append(figures, crowdFigure{f.title + ", " + f.unit + "; lines through the means of the blocks", plot, legend})
 		}
 	}
 	return figures

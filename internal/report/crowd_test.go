@@ -46,6 +46,7 @@ func TestCrowdInText(t *testing.T) {
 			"docker 9.25 (8.75 to 9.75) – – 6.5 (6 to 7) 90", "native 0.77 – – – 0\n",
 			"docker 8 to 10 count, memory 91.25 ms 1.25 (0.75 to 1.75) 0.0020 (0.0010 to 0.0030)",
 			"0.11 at 10", "docker: samepage merging saves up to 3 MiB on the whole host", "docker: the ramp ended at 8 instances: 80 % of the host's memory",
+			"MIB PER INSTANCE, MEAN PSS", "CROWD, MEANS", "The medians of the table above are over",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("all %v: no %q in\n%s", all, want, text)
@@ -73,7 +74,8 @@ func TestCrowdInHTML(t *testing.T) {
 	}
 	page := b.String()
 	for _, want := range []string{"What one more instance takes", "8.75 to 9.75", "count, memory", "samepage merging saves 3 MiB", "Memory of the crowd by PSS, MiB",
-		"<b>docker:</b> the ramp ended at 8 instances"} {
+		"<b>docker:</b> the ramp ended at 8 instances", "mean of the blocks' slopes", "what serves it; means of the blocks", "lines through the means of the blocks",
+		"The medians of the table above are over the same blocks."} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q", want)
 		}

@@ -87,7 +87,7 @@ func launches(out io.Writer, c *overhead.Case, platform string, units map[unitKe
 		if row.Platform != platform {
 			continue
 		}
-		failed = max(failed, row.Failed+row.DNF)
+		failed = max(failed, row.Failed+row.DNF+row.Overdue)
 		for _, p := range row.Points {
 			if _, ok := values[p.Trial]; !ok {
 				trials = append(trials, p.Trial)

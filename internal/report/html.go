@@ -95,7 +95,7 @@ func HTML(w io.Writer, r *overhead.Result) error {
 		"times100":   func(f float64) float64 { return 100 * f },
 		"watchTitle": func() string { return watchTitle }, "watchNote": func() string { return watchNote },
 		"join": strings.Join, "phases": func() []string { return phaseNames },
-		"launchPhases": func() []string { return bench.LaunchPhases }, "launchKey": keyOf,
+		"crowdMeans": func() string { return crowdMeans }, "launchPhases": func() []string { return bench.LaunchPhases }, "launchKey": keyOf,
 	}).Parse(pageText)
 	if err != nil {
 		return fmt.Errorf("report template: %w", err)

@@ -157,3 +157,32 @@ func TestRelativeCSV(t *testing.T) {
 		t.Errorf("%q", last)
 	}
 }
+
+// What the time of a cage ended is counted apart from what did not finish, in
+// the page's head, its rows and its lists, and in text.
+func TestOverdueInReports(t *testing.T) {
+	rate := bench.Metric{Name: "rate", Headline: true}
+	r := &overhead.Result{Title: "t", Trials: overhead.Counts{Planned: 6, Done: 3, DNF: 1, Overdue: 2},
+		Overdue:    []overhead.Failure{{Trial: "b01-t01", Scene: "bomb/native", Phase: "measure", Error: "not through"}},
+		Unfinished: []overhead.Failure{{Trial: "b01-t02", Scene: "bomb/lxc", Phase: "measure", Error: "crashed"}},
+		Cases:      []overhead.Case{{Name: "bomb", Rows: []overhead.Row{{Metric: rate, Platform: "native", Baseline: true, N: 1, DNF: 1, Overdue: 2}}}},
+	}
+	var page, text strings.Builder
+	if err := HTML(&page, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := Text(&text, r, false); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"1 did not finish beside the neighbour, 2 ended by the time of the cage", `<small class="fail">1 DNF</small><small>2 overdue</small>`,
+		"Ended when the time of the cage was over", "b01-t01"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+	for _, want := range []string{"1 trial did not finish beside the neighbour:\n  b01-t02", "1 trial ended when the time of the cage was over:\n  b01-t01"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in\n%s", want, text.String())
+		}
+	}
+}

@@ -171,8 +171,9 @@ func clockBounds(c overhead.ClockRow) (known, drift string) {
 // closing says what the tables do not.
 func closing(out io.Writer, r *overhead.Result) {
 	failuresText(out, "did not finish beside the neighbour", r.Unfinished)
+	failuresText(out, "ended when the time of the cage was over", r.Overdue)
 	what := "did not finish"
-	if len(r.Unfinished) > 0 {
+	if len(r.Unfinished)+len(r.Overdue) > 0 {
 		what = "failed for other reasons"
 	}
 	failuresText(out, what, r.Failures)

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -90,6 +92,33 @@ func TestNoGuardNoHarm(t *testing.T) {
 	}
 	if o := s.outcomes[0]; o.Status != bench.Failed || o.Phase != "launch" || !strings.Contains(o.Error, "needs an outer cage") {
 		t.Errorf("%s in %s: %s", o.Status, o.Phase, o.Error)
+	}
+}
+
+// What ends a subject beside a neighbour decides what it says: the time of a
+// cage says nothing of the platform.
+func TestFate(t *testing.T) {
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	late := &unfinished{&hostSuffered{}}
+	for name, c := range map[string]struct {
+		ctx   context.Context
+		began bool
+		err   error
+		watch *bench.Watch
+		want  bench.Status
+	}{
+		"the cage's time was over":    {t.Context(), true, late, &bench.Watch{Overdue: true}, bench.Overdue},
+		"the host suffered":           {t.Context(), true, late, &bench.Watch{Ended: "no memory"}, bench.DidNotFinish},
+		"no cage":                     {t.Context(), true, &unfinished{errors.New("crashed")}, nil, bench.DidNotFinish},
+		"before the neighbours began": {t.Context(), false, &unfinished{errors.New("crashed")}, nil, bench.Failed},
+		"not the subject's":           {t.Context(), true, errors.New("no such file"), &bench.Watch{Overdue: true}, bench.Failed},
+		"stopped from outside":        {stopped, true, late, &bench.Watch{Overdue: true}, bench.Aborted},
+	} {
+		x := &trial{beside: beside{began: c.began}, outcome: bench.Outcome{Watch: c.watch}}
+		if got := x.fate(c.ctx, c.err); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
 	}
 }
 

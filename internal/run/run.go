@@ -291,13 +291,7 @@ func (x *trial) execute(ctx context.Context) {
 	x.takePower()
 	x.outcome.Status = bench.Done
 	if err != nil {
-		x.outcome.Status, x.outcome.Phase = bench.Failed, failed
-		switch {
-		case ctx.Err() != nil:
-			x.outcome.Status = bench.Aborted
-		case x.beside.began && errors.As(err, new(*unfinished)):
-			x.outcome.Status = bench.DidNotFinish
-		}
+		x.outcome.Status, x.outcome.Phase = x.fate(ctx, err), failed
 		x.outcome.Error, x.outcome.Hint = err.Error(), bench.HintOf(err)
 		x.outcome.Values = nil
 	}
@@ -307,6 +301,19 @@ func (x *trial) execute(ctx context.Context) {
 		}
 		x.outcome.Actors = append(x.outcome.Actors, a.outcome)
 	}
+}
+
+// fate is the status of a trial that came to an error.
+func (x *trial) fate(ctx context.Context, err error) bench.Status {
+	switch w := x.outcome.Watch; {
+	case ctx.Err() != nil:
+		return bench.Aborted
+	case !x.beside.began || !errors.As(err, new(*unfinished)):
+		return bench.Failed
+	case w != nil && w.Overdue:
+		return bench.Overdue
+	}
+	return bench.DidNotFinish
 }
 
 // steps is the procedure of a trial up to, not including, its close.
@@ -379,6 +386,11 @@ func (x *trial) steps(ctx context.Context) error {
 	}()
 	if slices.ContainsFunc(x.actors, func(a *actor) bool { return a.cage != nil }) {
 		if err := x.unleash(ctx); err != nil { // a subject in a cage is watched, too
+			return err
+		}
+	}
+	if w := x.beside.watch; w != nil {
+		if err := w.Begin(); err != nil {
 			return err
 		}
 	}

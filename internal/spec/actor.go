@@ -41,7 +41,7 @@ func (d *decoder) actors(n *node, s Scene, like Actor) []Actor {
 		d.fail(n.place, "no actor is the subject: nothing would be measured%w", bench.Hint("give one role: subject"))
 	}
 	for _, a := range all {
-		if a.Role == bench.Subject && a.Workload != all[0].Workload && len(d.errs) == 0 {
+		if a.Role == bench.Subject && a.Workload != all[0].Workload && !unreadWork(all) {
 			d.fail(a.Places.At("workload"), "the subjects of a scene run one workload, here %s and %s%w", all[0].Workload, a.Workload,
 				bench.Hint("make one of them a neighbour"))
 		}
@@ -121,7 +121,7 @@ func (d *decoder) serve(f map[string]*node, a *Actor, all []Actor) {
 		d.word(f["serves"], "actor with a workload", names, &a.Serves)
 	case len(names) == 1:
 		a.Serves = names[0]
-	case len(names) == 0 && len(d.errs) > 0: // whom it serves is at fault already
+	case len(names) == 0 && unreadWork(all): // whom it serves is at fault already
 	default:
 		d.fail(a.Places.At(""), "peer %q: whom does it serve?%w", a.Name, bench.Hint("say serves: NAME"))
 	}

@@ -204,7 +204,8 @@ const (
 
 // Parse reads an experiment. The file name is for messages; each argument of
 // set is a "path=value" that replaces a value, such as timing.measure=10s or
-// scenes.cpu.params.threads=4. An error is of type [Errors].
+// scenes.cpu.params.threads=4. An error is of type [Errors]; with it comes what
+// could be read of the experiment, or nil, for what else is to be said of that.
 func Parse(file string, text []byte, set []string, v Vocabulary) (*Experiment, error) {
 	src := newSource(file, text)
 	root, err := readTree(src, text)
@@ -222,7 +223,7 @@ func Parse(file string, text []byte, set []string, v Vocabulary) (*Experiment, e
 	}
 	e := d.experiment(root)
 	if len(d.errs) > 0 {
-		return nil, d.errs.Sorted()
+		return e, d.errs.Sorted()
 	}
 	return e, nil
 }

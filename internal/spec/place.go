@@ -153,6 +153,18 @@ func (e Errors) Text() string {
 	return b.String()
 }
 
+// With adds further errors in the order of the file, but for those about places
+// that are at fault already.
+func (e Errors) With(more Errors) Errors {
+	all := slices.Clone(e)
+	for _, one := range more {
+		if !slices.ContainsFunc(e, func(have *Error) bool { return have.Place == one.Place }) {
+			all = append(all, one)
+		}
+	}
+	return all.Sorted()
+}
+
 func (e Errors) Unwrap() []error {
 	all := make([]error, len(e))
 	for i, one := range e {

@@ -37,10 +37,11 @@ func (d *decoder) ramp(f map[string]*node, s *Scene, like Actor) []Actor {
 	if k["to"] == nil {
 		d.fail(n.place, "to how many instances does the ramp lead?%w", bench.Hint("such as: to: 100"))
 	}
+	before := len(d.errs)
 	d.integer(k["to"], 2, maxCount, &r.To)
 	r.Step = max(1, (r.To+defaultRampSteps-1)/defaultRampSteps)
 	d.integer(k["step"], 1, maxCount, &r.Step)
-	if k["step"] != nil && k["to"] != nil && r.Step >= r.To && len(d.errs) == 0 {
+	if k["step"] != nil && k["to"] != nil && r.Step >= r.To && len(d.errs) == before {
 		d.fail(k["step"].place, "a step of %d makes a single step of %d instances: no slope can be found%w", r.Step, r.To,
 			bench.Hint("take at most half of to"))
 	}
@@ -63,8 +64,8 @@ func (d *decoder) rampUntil(n *node, u *bench.RampUntil) {
 		if f[key] == nil {
 			continue
 		}
-		d.percent(f[key], into)
-		if *into == 0 {
+		before := len(d.errs)
+		if d.percent(f[key], into); *into == 0 && len(d.errs) == before {
 			d.fail(f[key].place, "%s: that limit is reached before the first instance%w", f[key].text, bench.Hint("write it like 80% (or 0.8)"))
 		}
 	}

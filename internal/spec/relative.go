@@ -2,6 +2,7 @@ package spec
 
 import (
 	"slices"
+	"strings"
 
 	"tare/internal/bench"
 )
@@ -75,6 +76,48 @@ func (d *decoder) checkRelatives(scenes []Scene) {
 				bench.Hint("what the other scene varies, this one must vary too"))
 		}
 	}
+	d.checkCells(scenes)
+}
+
+// checkCells sees that no two scenes stand in one cell of the table.
+func (d *decoder) checkCells(scenes []Scene) {
+	type cell struct{ to, row, column string }
+	first := map[cell]*Scene{}
+	said := map[[2]string]bool{} // pairs of scenes
+	for i := range scenes {
+		s := &scenes[i]
+		j := slices.IndexFunc(scenes, func(o Scene) bool { return s.Against(&o) != nil })
+		if j < 0 {
+			continue
+		}
+		row, column := s.Cell(&scenes[j])
+		at := cell{scenes[j].Name, row, column}
+		other := first[at]
+		if other == nil {
+			first[at] = s
+			continue
+		}
+		if pair := [2]string{other.Name, s.Name}; !said[pair] && other.Name != s.Name {
+			said[pair] = true
+			d.fail(s.Places.At("relative"), "scenes %q (at %s) and %q would stand in the same cell, row %q and column %q against %q%w",
+				other.Name, other.Places.At("relative"), s.Name, row, column, at.to, bench.Hint("give one of them another column, such as column: "+s.Name))
+		}
+	}
+}
+
+// Cell is where the result of a scene stands that is set against the other one:
+// what both vary tells rows apart, what only this one varies columns.
+func (s *Scene) Cell(other *Scene) (row, column string) {
+	row, column = s.Relative.Row, s.Relative.Column
+	for _, f := range s.Factors {
+		text := ", " + f.Name[strings.LastIndex(f.Name, ".")+1:] + " " + f.Level
+		if slices.Contains(other.Factors, f) {
+			row += text
+		} else {
+			column += text
+		}
+	}
+	return row, column
 }
 
 // measuresNothing: the scene's subject has a workload and no metric. Parameters

@@ -204,10 +204,18 @@ func (d *decoder) peers(n *node, s Scene, like Actor) []Actor {
 			added = append(added, p)
 		}
 	}
-	if n != nil && len(added) == 0 && len(d.errs) == 0 {
+	if n != nil && len(added) == 0 && !unreadWork(s.Actors) {
 		d.fail(n.place, "scene %q has no other end that a peer could play", s.Name)
 	}
 	return added
+}
+
+// unreadWork reports whether a workload of actors could not be read, which is said already.
+func unreadWork(actors []Actor) bool {
+	return slices.ContainsFunc(actors, func(a Actor) bool {
+		_, given := a.Places["workload"]
+		return given && a.Workload == "" && (a.Role == bench.Subject || a.Role == bench.Neighbour)
+	})
 }
 
 // peerName is "peer" for the one other end of the subject, else it says whose

@@ -283,7 +283,7 @@ func FuzzParse(f *testing.F) {
 	words := spectest.Vocabulary()
 	f.Fuzz(func(t *testing.T, text, set string) {
 		e, err := spec.Parse("f.yaml", []byte(text), []string{set}, words)
-		if (e == nil) == (err == nil) {
+		if e == nil && err == nil {
 			t.Fatalf("%v %v", e, err)
 		}
 		var list spec.Errors

@@ -45,7 +45,11 @@ func (r *Run) parseOutcome(line []byte, o *bench.Outcome) error {
 		return err
 	}
 	switch o.Status {
-	case bench.Done, bench.Failed, bench.DidNotFinish, bench.Aborted:
+	case bench.DidNotFinish:
+		if o.Watch != nil && o.Watch.Overdue { // as it was written before there was a status for it
+			o.Status = bench.Overdue
+		}
+	case bench.Done, bench.Failed, bench.Overdue, bench.Aborted:
 	default:
 		return fmt.Errorf("unknown status %q", o.Status)
 	}

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -431,5 +432,39 @@ func writeUntilKilled(t *testing.T, dir string) {
 			t.Fatal(err)
 		}
 		fmt.Printf("stored %s\n", trial.ID)
+	}
+}
+
+// A trial that the time of its cage ended was written as one that did not finish
+// before there was a status for it.
+func TestOverdueAsItWasWritten(t *testing.T) {
+	dir := t.TempDir()
+	r := create(t, dir)
+	for i, o := range []*bench.Outcome{
+		{Status: bench.DidNotFinish, Watch: &bench.Watch{Overdue: true}}, {Status: bench.DidNotFinish, Watch: &bench.Watch{Ended: "no memory"}}, {Status: bench.Overdue, Watch: &bench.Watch{Overdue: true}},
+	} {
+		o.Trial, o.Scene = r.Plan().Trials[i].ID, "cpu/native"
+		if err := r.Append(t.Context(), o, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []bench.Status
+	for o, err := range r.Outcomes() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, o.Status)
+	}
+	if want := []bench.Status{bench.Overdue, bench.DidNotFinish, bench.Overdue}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, finished, err := OpenForResume(dir)
+	if err != nil || len(finished) != 3 {
+		t.Errorf("%d are finished, %v", len(finished), err)
+	} else {
+		again.Close()
 	}
 }

@@ -1,4 +1,5 @@
-// Testsum reads the output of "go test -json" on standard input. It prints what
+// Testsum reads the output of "go test -json" on standard input, or that of several
+// that run side by side from the files it is given. It prints what
 // failed in full, lists every skipped test with its reason and the platforms
 // whose conformance was tested, and ends with a line of counts. A skip that is not listed in its allowed-skips file is a
 // failure where CI is set: a test that must run on these machines ran nowhere.
@@ -25,7 +26,11 @@ func main() {
 		fmt.Fprintln(os.Stderr, "testsum:", err)
 		os.Exit(1)
 	}
-	os.Exit(summarize(os.Stdin, os.Stdout, allowed, os.Getenv("CI") != ""))
+	var events io.Reader = os.Stdin
+	if len(os.Args) > 1 {
+		events = merge(os.Args[1:])
+	}
+	os.Exit(summarize(events, os.Stdout, allowed, os.Getenv("CI") != ""))
 }
 
 // readAllowed reads the names of tests that may be skipped, one a line; what

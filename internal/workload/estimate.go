@@ -31,3 +31,10 @@ func (w fio) Estimate(p bench.Params, s bench.Setting) time.Duration {
 	layout := time.Duration(float64(size*jobs) / 200e6 * float64(time.Second))
 	return layout + s.Timing.Warmup + s.Timing.Measure
 }
+
+// Estimate is for a file of 40 MB that is read, perhaps copied, and written to
+// a few times; under emulation it takes two to ten seconds.
+func (copyUp) Estimate(bench.Params, bench.Setting) time.Duration { return 500 * time.Millisecond }
+
+// Estimate is for a thousand files; an emulated machine takes two to four times as long.
+func (rewrite) Estimate(bench.Params, bench.Setting) time.Duration { return 2 * time.Second }

@@ -48,7 +48,8 @@ func (i *instance) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := i.makeGroup(disk); err != nil {
+	// In it LXC makes the groups of the container and of its monitor.
+	if i.outer, i.unenforced, err = i.undo.GroupAbove(e.env, e.cgroups, l, disk); err != nil {
 		return err
 	}
 	i.container = container{launch: l, agent: e.env.AgentPath, scratch: i.dir("scratch"), port: i.dir("port"),
@@ -72,13 +73,10 @@ func (i *instance) prepare(ctx context.Context) error {
 	if err := errors.Join(launch.GiveAway(i.dir("upper")), launch.GiveAway(i.dir("scratch"))); err != nil {
 		return err
 	}
-	if i.calls, err = launch.Listen(c.port, launch.Socket); err != nil {
+	if i.calls, err = launch.ListenToAll(c.port); err != nil {
 		return err
 	}
 	i.undo.Add(func(context.Context) error { i.calls.Close(); return nil }) // or the call did
-	if err := os.Chmod(filepath.Join(c.port, launch.Socket), 0o666); err != nil {
-		return err
-	}
 	text, unenforced, err := c.encode(i.outer.Has)
 	if err != nil {
 		return err
@@ -89,25 +87,6 @@ func (i *instance) prepare(ctx context.Context) error {
 		return err
 	}
 	return launch.Within(e.daemon.PID(), func() error { return launch.Overlay(e.image, l.Dir, i.rootfs()) })
-}
-
-// makeGroup makes the group in which LXC makes those of the container and of its monitor.
-func (i *instance) makeGroup(disk cgroup.Disk) error {
-	name := i.launch.Group(i.engine.env.Run)
-	remove := func(ctx context.Context) error { return cgroup.Remove(ctx, name) }
-	if err := i.undo.Register(i.engine.env.Ledger, bench.KindCgroup, name, remove); err != nil {
-		return err
-	}
-	var err error
-	i.outer, i.unenforced, err = i.engine.cgroups.Create(name, cgroup.LimitsAbove(i.launch.Shape, i.launch.CPUSet, disk))
-	if err != nil {
-		return err
-	}
-	if dir := i.outer.Dirs()["cpuset"]; dir != "" {
-		// A v1 cpuset takes no process before it has CPUs.
-		return os.WriteFile(filepath.Join(dir, "cgroup.clone_children"), []byte("1"), 0)
-	}
-	return nil
 }
 
 // start has the daemon start the container. The client ends once it has.

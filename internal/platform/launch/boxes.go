@@ -2,7 +2,6 @@ package launch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -175,15 +174,7 @@ func (e *boxes) service(at Site) (*net.UnixListener, error) {
 	if err := os.Mkdir(at.Port, 0o755); err != nil {
 		return nil, err
 	}
-	calls, err := Listen(at.Port, Socket)
-	if err != nil {
-		return nil, err
-	}
-	// For the root of a user namespace.
-	if err := os.Chmod(filepath.Join(at.Port, Socket), 0o666); err != nil {
-		return nil, errors.Join(err, calls.Close())
-	}
-	return calls, nil
+	return ListenToAll(at.Port)
 }
 
 // confine makes the box's control group.

@@ -1,10 +1,12 @@
 package launch
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 )
 
 // Listen makes a socket in dir. It is reached through the directory's
@@ -21,6 +23,19 @@ func Listen(dir, name string) (*net.UnixListener, error) {
 		return nil, fmt.Errorf("socket %s in %s: %w", name, dir, err)
 	}
 	ln.SetUnlinkOnClose(false) // the path ends with the descriptor
+	return ln, nil
+}
+
+// ListenToAll makes [Socket] in dir, which any user may call: root of an
+// instance in a user namespace is one.
+func ListenToAll(dir string) (*net.UnixListener, error) {
+	ln, err := Listen(dir, Socket)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(filepath.Join(dir, Socket), 0o666); err != nil {
+		return nil, errors.Join(err, ln.Close())
+	}
 	return ln, nil
 }
 

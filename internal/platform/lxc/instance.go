@@ -43,7 +43,8 @@ func (i *instance) prepare(ctx context.Context) error {
 	if c.disk, err = cgroup.DiskOf(c.launch.Shape, c.launch.Dir); err != nil {
 		return err
 	}
-	if err := i.makeGroup(); err != nil {
+	// In it lxc makes the groups of the container and of its monitor.
+	if i.group, i.unenforced, err = i.undo.GroupAbove(e.env, e.cgroups, c.launch, c.disk); err != nil {
 		return err
 	}
 	if c.launch.Options["net"] == "veth" {
@@ -71,48 +72,9 @@ func (i *instance) prepare(ctx context.Context) error {
 	if err := i.undo.Register(e.env.Ledger, bench.KindProcess, c.launch.ID, gone); err != nil {
 		return err
 	}
-	text, unenforced := c.config(i.controls)
+	text, unenforced := c.config(func(controller, file string) bool { return i.group.Has(controller, file, file) })
 	i.unenforced = append(append(i.unenforced, unenforced...), "disk size")
 	return os.WriteFile(c.file(), []byte(text), 0o644)
-}
-
-// makeGroup makes the group in which lxc makes those of the container and of
-// its monitor.
-func (i *instance) makeGroup() error {
-	name := i.container.launch.Group(i.engine.env.Run)
-	remove := func(ctx context.Context) error { return cgroup.Remove(ctx, name) }
-	if err := i.undo.Register(i.engine.env.Ledger, bench.KindCgroup, name, remove); err != nil {
-		return err
-	}
-	s := i.container.launch.Shape
-	g, unenforced, err := i.engine.cgroups.Create(name, cgroup.LimitsAbove(s, i.container.launch.CPUSet, i.container.disk))
-	if err != nil {
-		return err
-	}
-	i.unenforced = unenforced
-	i.group = g
-	if dir := g.Dirs()["cpuset"]; dir != "" {
-		// A v1 cpuset takes no process before it has CPUs, and lxc fills in
-		// its own ones only where they copy their parent's.
-		if err := os.WriteFile(filepath.Join(dir, "cgroup.clone_children"), []byte("1"), 0); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// controls reports whether the controller has the control file.
-func (i *instance) controls(controller, file string) bool {
-	dirs := i.group.Dirs()
-	dir := dirs[controller]
-	if i.container.v2 {
-		dir = dirs[cgroup.Unified]
-	}
-	if dir == "" {
-		return false
-	}
-	_, err := os.Stat(filepath.Join(dir, file))
-	return err == nil
 }
 
 // start runs lxc-execute where it sees the lab's devices, and where the lock
@@ -123,11 +85,8 @@ func (i *instance) start() error {
 	var calls *net.UnixListener
 	if c.boots() {
 		var err error
-		if calls, err = launch.Listen(c.port(), launch.Socket); err != nil {
+		if calls, err = launch.ListenToAll(c.port()); err != nil {
 			return err
-		}
-		if err := os.Chmod(filepath.Join(c.port(), launch.Socket), 0o666); err != nil { // for an unprivileged container's root
-			return errors.Join(err, calls.Close())
 		}
 	}
 	err := launch.Apart(e.env.Lab.NetNS(), func() (err error) {

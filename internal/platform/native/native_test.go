@@ -45,7 +45,7 @@ func launchOf(t testing.TB, e *engine, name string) bench.Launch {
 	t.Helper()
 	l := bench.Launch{
 		ID: e.env.Run + "-" + name, Shape: bench.Shape{CPUs: 1, Memory: 256 * bench.MiB, Disk: bench.GiB},
-		CPUSet: []int{0}, Dir: filepath.Join(e.env.Dir, name),
+		CPUSet: platformtest.CPUs(t)[:1], Dir: filepath.Join(e.env.Dir, name),
 	}
 	must(t, os.Mkdir(l.Dir, 0o755))
 	return l

@@ -147,7 +147,7 @@ func startOne(t *testing.T, p bench.Platform, shape bench.Shape) bench.Instance 
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	in, err := engine.Start(ctx, bench.Launch{ID: name + "-1", Shape: shape, CPUSet: []int{0}, Options: options, Dir: filepath.Join(dir, "one")})
+	in, err := engine.Start(ctx, bench.Launch{ID: name + "-1", Shape: shape, CPUSet: platformtest.CPUs(t)[:1], Options: options, Dir: filepath.Join(dir, "one")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,22 +6,21 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"tare/internal/agent"
 	"tare/internal/bench"
+	"tare/internal/clock"
 )
 
 // box is a started instance with its agent.
 type box struct {
 	bench.Instance
-	agent *agent.Client
-	id    string
+	agent  *agent.Client
+	id     string
+	called int64 // when Start was, on the monotonic clock
 }
 
 // launch is the next launch of the suite's run, on the given CPUs.
@@ -48,7 +47,9 @@ func (s *suite) launch(t *testing.T, shape bench.Shape, cpus []int) bench.Launch
 // start starts an instance of the suite's shape, closed when the test ends.
 func (s *suite) start(t *testing.T) *box {
 	t.Helper()
-	return s.startAs(t, s.launch(t, s.o.Shape, hostCPUs(t)[:1]))
+	b := s.startAs(t, s.launch(t, s.o.Shape, CPUs(t)[:1]))
+	s.unenforced, s.started = b.Unenforced(), true
+	return b
 }
 
 func (s *suite) startAs(t *testing.T, l bench.Launch) *box {
@@ -64,11 +65,12 @@ func (s *suite) startAs(t *testing.T, l bench.Launch) *box {
 func (s *suite) tryStart(t *testing.T, l bench.Launch) (*box, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), s.slow(time.Minute))
 	defer cancel()
+	called := clock.Now()
 	in, err := s.engine.Start(ctx, l)
 	if err != nil {
 		return nil, fmt.Errorf("%w (hint: %s)", err, bench.HintOf(err))
 	}
-	b := &box{Instance: in, id: l.ID}
+	b := &box{Instance: in, id: l.ID, called: called}
 	t.Cleanup(func() { s.close(t, b) })
 	if b.agent, err = agent.Dial(ctx, in.Stream()); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, in.Log())
@@ -124,23 +126,12 @@ func (s *suite) succeed(t *testing.T, b *box, argv ...string) string {
 // enforces skips the test if the instance calls the limit unenforced.
 func (b *box) enforces(t *testing.T, limit string) {
 	t.Helper()
-	if slices.Contains(b.Unenforced(), limit) {
-		t.Skipf("the platform says it does not enforce the %s", limit)
-	}
+	enforced(t, b.Unenforced(), limit)
 }
 
-// hostCPUs are the CPUs this process may run on.
-func hostCPUs(t *testing.T) []int {
+func enforced(t *testing.T, unenforced []string, limit string) {
 	t.Helper()
-	var set unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &set); err != nil {
-		t.Fatal(err)
+	if slices.Contains(unenforced, limit) {
+		t.Skipf("the platform says it does not enforce the %s", limit)
 	}
-	var cpus []int
-	for c := range max(runtime.NumCPU(), len(set)*64) {
-		if set.IsSet(c) {
-			cpus = append(cpus, c)
-		}
-	}
-	return cpus
 }

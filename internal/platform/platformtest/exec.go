@@ -12,7 +12,6 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/bench"
-	"tare/internal/clock"
 )
 
 func testCheck(t *testing.T, p bench.Platform) {
@@ -33,11 +32,9 @@ func testCheck(t *testing.T, p bench.Platform) {
 	}
 }
 
-func testGreeting(t *testing.T, s *suite) {
-	before := clock.Now()
-	b := s.start(t)
-	if l := b.Launched(); l < before || l > b.agent.GreetedAt() {
-		t.Errorf("launched at %d, not between the call of Start at %d and the greeting at %d", l, before, b.agent.GreetedAt())
+func testGreeting(t *testing.T, _ *suite, b *box) {
+	if l := b.Launched(); l < b.called || l > b.agent.GreetedAt() {
+		t.Errorf("launched at %d, not between the call of Start at %d and the greeting at %d", l, b.called, b.agent.GreetedAt())
 	}
 	if b.agent.Hello().Kernel == "" || len(b.agent.Hello().CPUs) == 0 {
 		t.Errorf("hello %+v", b.agent.Hello())
@@ -48,9 +45,8 @@ func testGreeting(t *testing.T, s *suite) {
 	t.Logf("launch to greeting %.1f ms; %q", float64(b.agent.GreetedAt()-b.Launched())/1e6, b.Command())
 }
 
-// testCommands runs commands of many kinds in one instance.
-func testCommands(t *testing.T, s *suite) {
-	b := s.start(t)
+// testCommands runs commands of many kinds.
+func testCommands(t *testing.T, s *suite, b *box) {
 	for _, c := range []struct {
 		name string
 		f    func(*testing.T, *suite, *box)

@@ -14,9 +14,10 @@ import (
 
 // testRefusedCPUSet asks for a CPU that no host has.
 func testRefusedCPUSet(t *testing.T, s *suite) {
-	b := s.start(t)
-	b.enforces(t, "cpu set")
-	s.close(t, b)
+	if !s.started {
+		s.close(t, s.start(t))
+	}
+	enforced(t, s.unenforced, "cpu set")
 	s.mustFail(t, t.Context(), s.launch(t, s.o.Shape, []int{4095}))
 }
 
@@ -24,10 +25,10 @@ func testRefusedCPUSet(t *testing.T, s *suite) {
 func testCancelledStart(t *testing.T, s *suite) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	s.mustFail(t, ctx, s.launch(t, s.o.Shape, hostCPUs(t)[:1]))
+	s.mustFail(t, ctx, s.launch(t, s.o.Shape, CPUs(t)[:1]))
 	ctx, cancel = context.WithTimeout(t.Context(), 2*time.Millisecond)
 	defer cancel()
-	l := s.launch(t, s.o.Shape, hostCPUs(t)[:1])
+	l := s.launch(t, s.o.Shape, CPUs(t)[:1])
 	if in, err := s.engine.Start(ctx, l); err == nil { // it was quick, or takes no notice once begun
 		s.close(t, &box{Instance: in, id: l.ID})
 	}
@@ -67,7 +68,7 @@ func testMissingImage(t *testing.T, s *suite) {
 	engine, err := s.p.Open(t.Context(), env)
 	if err == nil {
 		var in bench.Instance
-		if in, err = engine.Start(t.Context(), s.launch(t, s.o.Shape, hostCPUs(t)[:1])); err == nil {
+		if in, err = engine.Start(t.Context(), s.launch(t, s.o.Shape, CPUs(t)[:1])); err == nil {
 			s.close(t, &box{Instance: in})
 		}
 		if err := engine.Close(context.Background()); err != nil {

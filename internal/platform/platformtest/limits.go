@@ -15,30 +15,38 @@ import (
 )
 
 // testCPUs asks inside how many CPUs there are, and on the host where the
-// instance's processes may run.
-func testCPUs(t *testing.T, s *suite) {
-	all := hostCPUs(t)
-	for _, cpus := range [][]int{all[:1], all[len(all)-1:], all[:min(2, len(all))]} {
+// instance's processes may run: of the given instance, one on another CPU and one on two.
+func testCPUs(t *testing.T, s *suite, b *box) {
+	all := CPUs(t)
+	s.placed(t, b, all[:1])
+	for _, cpus := range [][]int{all[len(all)-1:], all[:min(2, len(all))]} {
 		if s.o.MostCPUs > 0 && len(cpus) > s.o.MostCPUs {
 			t.Logf("on CPUs %v: the platform's instances have at most %d", cpus, s.o.MostCPUs)
 			continue
 		}
 		shape := s.o.Shape
 		shape.CPUs = len(cpus)
-		b := s.startAs(t, s.launch(t, shape, cpus))
-		b.enforces(t, "cpu set")
-		if got := s.succeed(t, b, "nproc"); got != strconv.Itoa(len(cpus))+"\n" {
-			t.Errorf("on CPUs %v: nproc says %q", cpus, got)
+		other := s.startAs(t, s.launch(t, shape, slices.Sorted(slices.Values(cpus))))
+		s.placed(t, other, cpus)
+		s.close(t, other)
+	}
+}
+
+// placed fails the test unless the instance is on these CPUs.
+func (s *suite) placed(t *testing.T, b *box, cpus []int) {
+	t.Helper()
+	cpus = slices.Sorted(slices.Values(cpus))
+	b.enforces(t, "cpu set")
+	if got := s.succeed(t, b, "nproc"); got != strconv.Itoa(len(cpus))+"\n" {
+		t.Errorf("on CPUs %v: nproc says %q", cpus, got)
+	}
+	if n := len(b.agent.Hello().CPUs); n != len(cpus) {
+		t.Errorf("on CPUs %v: the agent sees %d", cpus, n)
+	}
+	for pid, list := range allowed(t, s.scope(t, b)) {
+		if got, err := cgroup.ParseCPUList(list); err != nil || fmt.Sprint(got) != fmt.Sprint(cpus) {
+			t.Errorf("on CPUs %v: process %d may run on %s, %v", cpus, pid, list, err)
 		}
-		if n := len(b.agent.Hello().CPUs); n != len(cpus) {
-			t.Errorf("on CPUs %v: the agent sees %d", cpus, n)
-		}
-		for pid, list := range allowed(t, s.scope(t, b)) {
-			if got, err := cgroup.ParseCPUList(list); err != nil || fmt.Sprint(got) != fmt.Sprint(cpus) {
-				t.Errorf("on CPUs %v: process %d may run on %s, %v", cpus, pid, list, err)
-			}
-		}
-		s.close(t, b)
 	}
 }
 
@@ -67,7 +75,7 @@ func allowed(t *testing.T, scope bench.Scope) map[int]string {
 func testCPUQuota(t *testing.T, s *suite) {
 	shape := s.o.Shape
 	shape.CPUQuota = 0.5
-	b := s.startAs(t, s.launch(t, shape, hostCPUs(t)[:1]))
+	b := s.startAs(t, s.launch(t, shape, CPUs(t)[:1]))
 	b.enforces(t, "cpu quota")
 	scope := s.scope(t, b)
 	before, began := cpuUsed(t, scope), time.Now()
@@ -138,7 +146,7 @@ func testMemoryLimit(t *testing.T, s *suite) {
 func testDiskRate(t *testing.T, s *suite) {
 	shape := s.o.Shape
 	shape.DiskIOPS, shape.DiskBandwidth = 475, 47*bench.MiB
-	b := s.startAs(t, s.launch(t, shape, hostCPUs(t)[:1]))
+	b := s.startAs(t, s.launch(t, shape, CPUs(t)[:1]))
 	b.enforces(t, cgroup.DiskRate)
 	for what, limits := range map[string][]struct{ controller, file, want string }{
 		"475 operations a second": {
@@ -168,11 +176,11 @@ func (s *suite) inForce(t *testing.T, b *box, controller, file, want string) boo
 	return err == nil && strings.Contains(string(text), want)
 }
 
-// testPidsLimit starts more processes than are allowed.
-func testPidsLimit(t *testing.T, s *suite) {
+// testPidsLimit starts more processes than are allowed, and as many in an instance without a limit.
+func testPidsLimit(t *testing.T, s *suite, unlimited *box) {
 	shape := s.o.Shape
 	shape.Pids = 64
-	b := s.startAs(t, s.launch(t, shape, hostCPUs(t)[:1]))
+	b := s.startAs(t, s.launch(t, shape, CPUs(t)[:1]))
 	b.enforces(t, "pids limit")
 	const begin = `i=0; while [ $i -lt 100 ]; do sleep 5 & i=$((i+1)); done; echo all`
 	out, err := b.agent.Exec(t.Context(), bench.Command{Argv: []string{"sh", "-c", begin}, Timeout: s.slow(time.Minute)})
@@ -182,8 +190,7 @@ func testPidsLimit(t *testing.T, s *suite) {
 	} else if strings.Contains(string(out.Stdout), "all") || out.Exit == 0 {
 		t.Errorf("100 processes began with a limit of 64: exit %d, %s", out.Exit, out.Stderr)
 	}
-	b = s.start(t)
-	if got := s.succeed(t, b, "sh", "-c", begin); got != "all\n" {
+	if got := s.succeed(t, unlimited, "sh", "-c", begin); got != "all\n" {
 		t.Errorf("without a limit: %q", got)
 	}
 }

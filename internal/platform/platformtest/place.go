@@ -16,8 +16,7 @@ import (
 )
 
 // testScratch writes and reads past the page cache.
-func testScratch(t *testing.T, s *suite) {
-	b := s.start(t)
+func testScratch(t *testing.T, s *suite, b *box) {
 	file := bench.ScratchDir + "/data"
 	s.succeed(t, b, "dd", "if=/dev/urandom", "of="+file, "bs=4096", "count=256", "oflag=direct")
 	if size := s.succeed(t, b, "stat", "-c", "%s", file); size != "1048576\n" {
@@ -28,13 +27,12 @@ func testScratch(t *testing.T, s *suite) {
 }
 
 // testImage changes the instance's root file system, which must not reach the
-// image or the next instance.
-func testImage(t *testing.T, s *suite) {
+// image or the next instance, and closes it.
+func testImage(t *testing.T, s *suite, b *box) {
 	root, err := s.env.Image.Root(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := s.start(t)
 	mark := "/usr/bin/" + b.id
 	s.succeed(t, b, "touch", mark)
 	s.succeed(t, b, "rm", "/usr/bin/wc")
@@ -51,8 +49,7 @@ func testImage(t *testing.T, s *suite) {
 }
 
 // testScope looks whether what the scope names is there.
-func testScope(t *testing.T, s *suite) {
-	b := s.start(t)
+func testScope(t *testing.T, s *suite, b *box) {
 	scope := s.scope(t, b)
 	if len(scope.Cgroups) == 0 {
 		t.Error("no cgroup accounts for the instance")
@@ -111,8 +108,7 @@ func inside(t *testing.T, dir string) bool {
 }
 
 // testNetwork connects the instance with a peer, both ways, and with the lab.
-func testNetwork(t *testing.T, s *suite) {
-	b := s.start(t)
+func testNetwork(t *testing.T, s *suite, b *box) {
 	if !b.Addr().IsValid() {
 		t.Error("the instance has no address")
 	}
@@ -165,7 +161,7 @@ func sayHello(t *testing.T, netns string, addr netip.Addr) int {
 
 // testSeveral runs n instances at the same time.
 func testSeveral(t *testing.T, s *suite, n int) {
-	cpus := hostCPUs(t)
+	cpus := CPUs(t)
 	launches := make([]bench.Launch, n)
 	for i := range launches {
 		launches[i] = s.launch(t, s.o.Shape, cpus[i%len(cpus):][:1])

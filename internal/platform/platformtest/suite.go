@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -43,6 +44,16 @@ type Options struct {
 	Only []string
 }
 
+// runs reports whether a case is run, and logs why not.
+func (o Options) runs(t *testing.T, name string) bool {
+	t.Helper()
+	reason := o.skips(name)
+	if reason != "" {
+		t.Logf("%s is left out: %s", name, reason)
+	}
+	return reason == ""
+}
+
 // skips says why a case is not run, "" if it is.
 func (o Options) skips(name string) string {
 	if reason, lacks := o.Lacks[name]; lacks {
@@ -54,33 +65,6 @@ func (o Options) skips(name string) string {
 	return ""
 }
 
-type testCase struct {
-	name string // as in Options.Lacks
-	f    func(*testing.T, *suite)
-}
-
-// cases in the order they are run.
-var cases = []testCase{
-	{"greeting", testGreeting},
-	{"launch phases", testPhases},
-	{"commands", testCommands},
-	{"cpus", testCPUs},
-	{"cpu quota", testCPUQuota},
-	{"memory limit", testMemoryLimit},
-	{"disk rate", testDiskRate},
-	{"pids limit", testPidsLimit},
-	{"scratch", testScratch},
-	{"image", testImage},
-	{"scope", testScope},
-	{"network", testNetwork},
-	{"two at once", func(t *testing.T, s *suite) { testSeveral(t, s, 2) }},
-	{"four at once", func(t *testing.T, s *suite) { testSeveral(t, s, 4) }},
-	{"refused cpu set", testRefusedCPUSet},
-	{"cancelled start", testCancelledStart},
-	{"missing image", testMissingImage},
-	{"crash", testCrash},
-}
-
 // Run tests the platform. It skips the test when the platform is unavailable
 // here, with its reason.
 func Run(t *testing.T, p bench.Platform, o Options) {
@@ -88,9 +72,9 @@ func Run(t *testing.T, p bench.Platform, o Options) {
 		abandon(t, p, o)
 		return
 	}
-	for name := range o.Lacks {
-		if name != "lab" && name != "killed run" && !slices.ContainsFunc(cases, func(c testCase) bool { return c.name == name }) {
-			t.Errorf("Lacks names %q, which is no case of the suite", name)
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(o.Lacks)), o.Only) {
+		if !slices.Contains(names(), name) {
+			t.Errorf("Lacks or Only names %q, which is no case of the suite", name)
 		}
 	}
 	ref := bench.PlatformRef{Name: p.Name(), Options: o.Options}
@@ -104,23 +88,16 @@ func Run(t *testing.T, p bench.Platform, o Options) {
 		t.Skipf("%s is unavailable here: %v", p.Name(), err)
 	}
 	t.Run("check", func(t *testing.T) { testCheck(t, p) })
-	if reason := o.skips("killed run"); reason != "" {
-		t.Logf("killed run is left out: %s", reason)
-	} else {
+	if o.runs(t, "killed run") {
 		t.Run("killed run", func(t *testing.T) { testKilledRun(t, p, o) })
 	}
 	s := open(t, p, o, newRun(p), stateDir(t))
+	if !s.runTogether(t) {
+		return
+	}
 	for _, c := range cases {
-		if reason := o.skips(c.name); reason != "" {
-			t.Logf("%s is left out: %s", c.name, reason)
-			continue
-		}
-		ok := t.Run(c.name, func(t *testing.T) { c.f(t, s) })
-		if left := s.leftovers(); len(left) > 0 {
-			t.Errorf("after %q there is left behind: %q", c.name, left)
-			if ok {
-				return // what follows could not be told apart
-			}
+		if o.runs(t, c.name) && !s.nothingLeft(t, c.name, t.Run(c.name, func(t *testing.T) { c.f(t, s) })) {
+			return
 		}
 	}
 }
@@ -138,6 +115,9 @@ type suite struct {
 	peerAddr netip.Addr
 	baseline map[string]bool // what belongs to the engine and the lab
 	count    atomic.Int64
+	// unenforced is what an instance of the suite's shape said, if one was started.
+	unenforced []string
+	started    bool
 }
 
 // newRun returns a run id that is unique on the host.

@@ -71,7 +71,7 @@ func aLaunch(t testing.TB, g *engine, id string) bench.Launch {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return bench.Launch{ID: g.env.Run + "-" + id, Dir: dir, CPUSet: []int{0}, Options: defaults(),
+	return bench.Launch{ID: g.env.Run + "-" + id, Dir: dir, CPUSet: platformtest.CPUs(t)[:1], Options: defaults(),
 		Shape: bench.Shape{CPUs: 2, Memory: 256 * bench.MiB, Disk: 256 * bench.MiB}}
 }
 

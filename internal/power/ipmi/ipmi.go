@@ -40,12 +40,44 @@ type Meter struct {
 	source               bench.PowerSource
 }
 
+// mostStep is more than any meter of a machine shows as its least difference, W.
+const mostStep = 1e4
+
+// longestUser is how long IPMI lets the name of a user be, in bytes.
+const longestUser = 16
+
+// Check is an error for a name that no controller can answer.
+func Check(n *source.Name) error {
+	if err := n.Remote(); err != nil {
+		return err
+	}
+	switch {
+	case n.Path != "":
+		return n.Errorf("/%s: a controller is named by its host alone; a sensor is ?sensor=NAME", n.Path)
+	case len(n.User) > longestUser:
+		return n.Errorf("user %q: IPMI takes at most %d characters", n.User, longestUser)
+	}
+	if _, err := suiteOf(n); err != nil {
+		return err
+	}
+	if _, err := n.Number("step", 1, 0, mostStep); err != nil {
+		return err
+	}
+	return n.Secrets("password")
+}
+
+// suiteOf is the cipher suite that is asked for.
+func suiteOf(n *source.Name) (types.CipherSuiteID, error) {
+	suite, err := n.Number("cipher", float64(types.CipherSuiteID17), 0, 17)
+	if err == nil && suite != math.Trunc(suite) {
+		err = n.Errorf("cipher=%s is no whole number", n.Option("cipher", ""))
+	}
+	return types.CipherSuiteID(suite), err
+}
+
 // Open connects to the controller that the name says:
 // ipmi://USER@HOST?password=env:NAME, and ?sensor=NAME for a sensor.
 func Open(ctx context.Context, n *source.Name) (*Meter, error) {
-	if n.Host == "" {
-		return nil, n.Errorf("no host")
-	}
 	every, err := n.Every(every)
 	if err != nil {
 		return nil, err
@@ -62,11 +94,9 @@ func Open(ctx context.Context, n *source.Name) (*Meter, error) {
 	if m.password, err = n.Secret("password", "env:IPMI_PASSWORD"); err != nil {
 		return nil, err
 	}
-	suite, err := n.Number("cipher", float64(types.CipherSuiteID17), 0, 17)
-	if err != nil {
+	if m.suite, err = suiteOf(n); err != nil {
 		return nil, err
 	}
-	m.suite = types.CipherSuiteID(suite)
 	ctx, cancel := context.WithTimeout(ctx, openIn)
 	defer cancel()
 	if err := m.connect(ctx); err != nil {
@@ -81,7 +111,7 @@ func Open(ctx context.Context, n *source.Name) (*Meter, error) {
 		}
 		m.source.Of = fmt.Sprintf("sensor %q of the controller %s", name, n.Host)
 	}
-	if m.source.StepW, err = n.Number("step", step, 0, 1e4); err != nil {
+	if m.source.StepW, err = n.Number("step", step, 0, mostStep); err != nil {
 		m.Close()
 		return nil, err
 	}

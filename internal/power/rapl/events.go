@@ -43,7 +43,7 @@ func OpenEvents(root string, n *source.Name) (*Events, error) {
 		e.Close()
 		return nil, n.Absent(err, "virtual machines have none; on bare metal: modprobe rapl, and run as root")
 	}
-	kind, err := number(filepath.Join(pmu, "type"), 32)
+	kind, err := source.Whole(filepath.Join(pmu, "type"))
 	if err != nil {
 		return fail(err)
 	}
@@ -115,18 +115,6 @@ func parseEvent(text string) (uint64, error) {
 		}
 	}
 	return config, nil
-}
-
-func number(path string, bits int) (uint64, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return 0, err
-	}
-	v, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, bits)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %.40q is no number", path, b)
-	}
-	return v, nil
 }
 
 // list reads a list of CPUs, "0,32" or "0-1".

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -42,6 +41,12 @@ type zone struct {
 	begun bool
 }
 
+// Check is an error for a name that no counters fit.
+func Check(n *source.Name) error {
+	_, err := n.Word("zone", "package", "psys")
+	return err
+}
+
 // OpenPowercap opens the zones below root ("/"): packages and their memory, or
 // the whole platform's with ?zone=psys.
 func OpenPowercap(root string, n *source.Name) (*Powercap, error) {
@@ -49,9 +54,9 @@ func OpenPowercap(root string, n *source.Name) (*Powercap, error) {
 	if err != nil {
 		return nil, err
 	}
-	want := n.Option("zone", "package")
-	if want != "package" && want != "psys" {
-		return nil, n.Errorf("zone=%s is neither package nor psys", want)
+	want, err := n.Word("zone", "package", "psys")
+	if err != nil {
+		return nil, err
 	}
 	p := &Powercap{source: bench.PowerSource{Name: n.Text, StepJ: stepJ, Update: update.Seconds(), Every: every.Seconds(), Part: want == "package"}}
 	dirs, err := filepath.Glob(filepath.Join(root, "sys/class/powercap/*-rapl:*"))
@@ -95,25 +100,13 @@ func openZone(dir string) (*zone, error) {
 	return &zone{name: strings.TrimSpace(string(name)), file: filepath.Join(dir, "energy_uj"), size: size}, nil
 }
 
-// microjoules reads a file with one whole number.
+// microjoules reads a counter or its range.
 func microjoules(path string) (float64, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return 0, err
+	v, err := source.Whole(path)
+	if err == nil && v < 0 {
+		err = fmt.Errorf("%s: %d is no number of microjoules", path, v)
 	}
-	v, err := parse(b)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", path, err)
-	}
-	return v, nil
-}
-
-func parse(b []byte) (float64, error) {
-	v, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%.40q is no number of microjoules", b)
-	}
-	return float64(v), nil
+	return float64(v), err
 }
 
 // advance takes note of the counter, which may have begun anew once.

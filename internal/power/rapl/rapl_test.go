@@ -144,16 +144,6 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-func FuzzParse(f *testing.F) {
-	f.Add([]byte("12345\n"))
-	f.Add([]byte("-1"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if v, err := parse(b); err == nil && v < 0 {
-			t.Errorf("%q is %g", b, v)
-		}
-	})
-}
-
 func FuzzParseEvent(f *testing.F) {
 	f.Add("event=0x02")
 	f.Add("event=0x02,umask=0x01\n")

@@ -40,12 +40,30 @@ type Meter struct {
 	source         bench.PowerSource
 }
 
+// mostStep is more than any meter of a machine shows as its least difference, W.
+const mostStep = 1e4
+
+// Check is an error for a name that no controller can answer, and for a file of
+// certificates that this host has not.
+func Check(n *source.Name) error {
+	if err := n.Remote(); err != nil {
+		return err
+	}
+	if strings.Contains(n.Path, "/") || strings.Contains(n.Path, "..") {
+		return n.Errorf("%q is not the name of a chassis", n.Path)
+	}
+	if _, err := n.Number("step", 1, 0, mostStep); err != nil {
+		return err
+	}
+	if _, err := trusted(n); err != nil {
+		return err
+	}
+	return n.Secrets("password")
+}
+
 // Open connects to the controller that the name says:
 // redfish://USER@HOST/CHASSIS?password=env:NAME. Without a chassis it must have one only.
 func Open(ctx context.Context, n *source.Name) (*Meter, error) {
-	if n.Host == "" {
-		return nil, n.Errorf("no host")
-	}
 	every, err := n.Every(every)
 	if err != nil {
 		return nil, err
@@ -56,7 +74,7 @@ func Open(ctx context.Context, n *source.Name) (*Meter, error) {
 	}
 	m := &Meter{base: "https://" + n.Address(port), user: n.User,
 		source: bench.PowerSource{Name: n.Text, Every: every.Seconds(), Update: update.Seconds()}}
-	if m.source.StepW, err = n.Number("step", 1, 0, 1e4); err != nil {
+	if m.source.StepW, err = n.Number("step", 1, 0, mostStep); err != nil {
 		return nil, err
 	}
 	if m.password, err = n.Secret("password", passwordFrom(n)); err != nil {
@@ -86,14 +104,11 @@ func passwordFrom(n *source.Name) string {
 
 // trusted is whose certificates are believed: the system's authorities, those in a file, or anyone's.
 func trusted(n *source.Name) (*tls.Config, error) {
-	c := &tls.Config{MinVersion: tls.VersionTLS12}
-	switch insecure := n.Option("insecure", "no"); insecure {
-	case "yes":
-		c.InsecureSkipVerify = true
-	case "no":
-	default:
-		return nil, n.Errorf("insecure=%s is neither yes nor no", insecure)
+	insecure, err := n.Word("insecure", "no", "yes")
+	if err != nil {
+		return nil, err
 	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: insecure == "yes"}
 	if file := n.Option("ca", ""); file != "" {
 		pem, err := os.ReadFile(file)
 		if err != nil {

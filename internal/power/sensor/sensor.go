@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -23,6 +22,12 @@ type Meter struct {
 	read    func() (float64, error)
 	source  bench.PowerSource
 	counter bool
+}
+
+// CheckHwmon is an error for a name that no sensor fits.
+func CheckHwmon(n *source.Name) error {
+	_, err := n.Word("covers", "part", "machine")
+	return err
 }
 
 // OpenHwmon opens a sensor of hwmon below root ("/"): hwmon:chip=NAME,sensor=power1.
@@ -81,9 +86,9 @@ func OpenHwmon(root string, n *source.Name) (*Meter, error) {
 	}
 	m.source.Update = up.Seconds()
 	// What a chip's sensor covers only who built the machine knows.
-	covers := n.Option("covers", "part")
-	if covers != "part" && covers != "machine" {
-		return nil, n.Errorf("covers=%s is neither part nor machine", covers)
+	covers, err := n.Word("covers", "part", "machine")
+	if err != nil {
+		return nil, err
 	}
 	m.source.Part = covers == "part"
 	return m, nil
@@ -146,23 +151,8 @@ func discharge(dir string) (float64, error) {
 }
 
 func millionths(path string) (float64, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return 0, err
-	}
-	v, err := parse(b)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", path, err)
-	}
-	return v, nil
-}
-
-func parse(b []byte) (float64, error) {
-	v, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%.40q is no whole number", b)
-	}
-	return float64(v) / 1e6, nil
+	v, err := source.Whole(path)
+	return float64(v) / 1e6, err
 }
 
 // word is the content of a small file without the blanks around it, or "".

@@ -98,12 +98,3 @@ func TestBattery(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-func FuzzParse(f *testing.F) {
-	f.Add([]byte("231500000\n"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if v, err := parse(b); err == nil && (math.IsNaN(v) || math.IsInf(v, 0)) {
-			t.Errorf("%q is %g", b, v)
-		}
-	})
-}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"regexp"
 	"strings"
 	"time"
 
@@ -25,6 +24,7 @@ const (
 	every    = 500 * time.Millisecond
 
 	leastScale, mostScale = 1e-6, 1e6 // watts of 1
+	mostStep              = 1e4       // W
 
 	sysObjectID = ".1.3.6.1.2.1.1.2.0"
 )
@@ -37,13 +37,8 @@ type Meter struct {
 	source  bench.PowerSource
 }
 
-var dotted = regexp.MustCompile(`^\.?[0-9]+(\.[0-9]+)+$`)
-
 // Open connects to the unit that the name says: snmp://HOST/MODEL?outlet=3,4.
 func Open(ctx context.Context, n *source.Name) (*Meter, error) {
-	if n.Host == "" {
-		return nil, n.Errorf("no host")
-	}
 	w, err := wished(n)
 	if err != nil {
 		return nil, err
@@ -64,105 +59,6 @@ func Open(ctx context.Context, n *source.Name) (*Meter, error) {
 		return nil, err
 	}
 	return m, nil
-}
-
-// client is set up for version 3 if a user is given, else for 2c.
-func client(ctx context.Context, n *source.Name) (*gosnmp.GoSNMP, error) {
-	at := n.Port
-	if at == 0 {
-		at = port
-	}
-	c := &gosnmp.GoSNMP{Target: n.Host, Port: uint16(at), Transport: "udp", Context: ctx,
-		Timeout: answerIn, Retries: retries, MaxOids: gosnmp.MaxOids, Version: gosnmp.Version2c, Community: "public"}
-	community, err := n.Secret("community", "")
-	if err != nil {
-		return nil, err
-	}
-	if community != "" {
-		c.Community = community
-	}
-	if n.User == "" {
-		return c, nil
-	}
-	c.Version, c.SecurityModel = gosnmp.Version3, gosnmp.UserSecurityModel
-	usm := &gosnmp.UsmSecurityParameters{UserName: n.User, AuthenticationProtocol: gosnmp.NoAuth, PrivacyProtocol: gosnmp.NoPriv}
-	c.SecurityParameters, c.MsgFlags = usm, gosnmp.NoAuthNoPriv
-	if usm.AuthenticationPassphrase, err = n.Secret("password", ""); err != nil {
-		return nil, err
-	}
-	if usm.PrivacyPassphrase, err = n.Secret("privacy", ""); err != nil {
-		return nil, err
-	}
-	auth := map[string]gosnmp.SnmpV3AuthProtocol{"md5": gosnmp.MD5, "sha": gosnmp.SHA, "sha256": gosnmp.SHA256, "sha512": gosnmp.SHA512}
-	priv := map[string]gosnmp.SnmpV3PrivProtocol{"des": gosnmp.DES, "aes": gosnmp.AES, "aes256": gosnmp.AES256}
-	var ok bool
-	if usm.AuthenticationPassphrase != "" {
-		c.MsgFlags = gosnmp.AuthNoPriv
-		if usm.AuthenticationProtocol, ok = auth[n.Option("auth", "sha")]; !ok {
-			return nil, n.Errorf("auth=%s is none of md5, sha, sha256, sha512", n.Option("auth", ""))
-		}
-	}
-	if usm.PrivacyPassphrase != "" {
-		if usm.AuthenticationPassphrase == "" {
-			return nil, n.Errorf("privacy needs a password as well")
-		}
-		c.MsgFlags = gosnmp.AuthPriv
-		if usm.PrivacyProtocol, ok = priv[n.Option("cipher", "aes")]; !ok {
-			return nil, n.Errorf("cipher=%s is none of des, aes, aes256", n.Option("cipher", ""))
-		}
-	}
-	return c, nil
-}
-
-// wish is what a name asks for.
-type wish struct {
-	outlets []int
-	model   model
-	known   bool // the model; else the unit is asked who made it
-}
-
-// Check is an error for a name that no unit can answer.
-func Check(n *source.Name) error {
-	if n.Host == "" {
-		return n.Errorf("no host")
-	}
-	_, err := wished(n)
-	return err
-}
-
-func wished(n *source.Name) (wish, error) {
-	outlets, err := n.Numbers("outlet")
-	if err != nil {
-		return wish{}, err
-	}
-	if _, err := n.Number("scale", 1, leastScale, mostScale); err != nil {
-		return wish{}, err
-	}
-	w := wish{outlets: outlets}
-	object := n.Option("oid", "")
-	switch {
-	case object != "":
-		if !dotted.MatchString(object) || len(outlets) > 0 || n.Path != "" {
-			return wish{}, n.Errorf("oid=%s must be an object's number, without a model or outlets beside it", object)
-		}
-		w.model, w.known = model{name: "oid", what: "object " + object, total: "." + strings.TrimPrefix(object, "."), scale: 1, update: time.Second}, true
-	case n.Path != "":
-		if w.model, w.known = modelNamed(n.Path); !w.known {
-			return wish{}, n.Errorf("model %q is none of %s", n.Path, modelNames())
-		}
-	}
-	if w.known {
-		err = w.measured(n)
-	}
-	return w, err
-}
-
-// measured is an error where outlets are asked for that the model has no power of.
-func (w wish) measured(n *source.Name) error {
-	if len(w.outlets) > 0 && w.model.outlet == "" {
-		return n.Errorf("model %s does not measure its outlets", w.model.name)
-	}
-	return nil
 }
 
 // choose finds out which objects to read, and in which steps they come.
@@ -196,7 +92,7 @@ func (m *Meter) choose(n *source.Name, w wish) error {
 		m.scale = append(m.scale, s)
 		step += s
 	}
-	if m.source.StepW, err = n.Number("step", step, 0, 1e4); err != nil {
+	if m.source.StepW, err = n.Number("step", step, 0, mostStep); err != nil {
 		return err
 	}
 	update, err := n.Update(md.update)

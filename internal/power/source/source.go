@@ -11,8 +11,10 @@ import (
 	"maps"
 	"math"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -194,8 +196,56 @@ func (n *Name) Secret(key, otherwise string) (string, error) {
 		}
 		return strings.TrimRight(string(b), "\r\n"), nil
 	}
-	return "", fmt.Errorf("power meter %s://%s: %s is written out: %w%w", n.Scheme, n.Host, key, bench.ErrInvalid,
+	return "", n.written(key)
+}
+
+// Secrets is an error if one of the options is a secret itself, not where it
+// lies; where it lies is not looked at.
+func (n *Name) Secrets(keys ...string) error {
+	for _, key := range keys {
+		switch kind, at, _ := strings.Cut(n.Option(key, ""), ":"); {
+		case kind == "":
+		case kind != "env" && kind != "file":
+			return n.written(key)
+		case at == "":
+			return n.Errorf("%s=%s: names no place", key, n.Option(key, ""))
+		}
+	}
+	return nil
+}
+
+// written is the error of a secret that stands in the name.
+func (n *Name) written(key string) error {
+	return fmt.Errorf("power meter %s://%s: %s is written out: %w%w", n.Scheme, n.Host, key, bench.ErrInvalid,
 		bench.Hint("it would stand in the results: name where it lies, "+key+"=env:NAME or "+key+"=file:PATH"))
+}
+
+var hostForm = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?\.?$`)
+
+// Remote is an error for a meter of another machine that names none, or one
+// that can have no such name or address.
+func (n *Name) Remote() error {
+	if n.Host == "" {
+		return n.Errorf("no host")
+	}
+	if _, err := netip.ParseAddr(n.Host); err == nil {
+		return nil
+	}
+	// What ends in a number is an address, and then a wrong one.
+	last := n.Host[strings.LastIndexByte(n.Host, '.')+1:]
+	if !hostForm.MatchString(n.Host) || len(n.Host) > 253 || strings.Contains(n.Host, "..") || strings.Trim(last, "0123456789") == "" && last != "" {
+		return n.Errorf("%q is neither an address nor a host's name", n.Host)
+	}
+	return nil
+}
+
+// Word is an option that is one of some words, the first if it is not given.
+func (n *Name) Word(key string, words ...string) (string, error) {
+	v := n.Option(key, words[0])
+	if !slices.Contains(words, v) {
+		return "", n.Errorf("%s=%s is none of %s", key, v, strings.Join(words, ", "))
+	}
+	return v, nil
 }
 
 // Takes is an error for an option that is none of those the kind takes.

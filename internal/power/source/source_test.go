@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -148,4 +149,17 @@ func TestWatts(t *testing.T) {
 	if err := Watts(0.4); err != nil {
 		t.Error(err)
 	}
+}
+
+// Every whole number is read as it was written, and nothing else.
+func FuzzParseWhole(f *testing.F) {
+	f.Add([]byte("231500000\n"))
+	f.Add([]byte("-1"))
+	f.Add([]byte("lots"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		v, err := parseWhole(b)
+		if again, bad := parseWhole([]byte(strconv.FormatInt(v, 10))); err == nil && (bad != nil || again != v) {
+			t.Errorf("%q is %d, and that %d, %v", b, v, again, bad)
+		}
+	})
 }

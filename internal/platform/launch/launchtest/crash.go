@@ -42,9 +42,10 @@ func Crash(t *testing.T, name string, platform func(state string) bench.Platform
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(state)
+	agent := echo(t)
 	for _, m := range moments {
 		t.Run(fmt.Sprintf("%s+%v", m.Step, m.After), func(t *testing.T) {
-			run := kill(t, strings.Split(t.Name(), "/")[0], state, m)
+			run := kill(t, strings.Split(t.Name(), "/")[0], state, agent, m)
 			err := ledger.Clean(context.Background(), state, false, func(r ledger.Removed) {
 				if r.Err != nil {
 					t.Errorf("clean %s %s: %v", r.Kind, r.Name, r.Err)
@@ -77,7 +78,7 @@ func CrashBoxes(t *testing.T, platform func() bench.Platform, step time.Duration
 }
 
 // kill runs the test to be killed, kills it at the moment and returns its run's id.
-func kill(t *testing.T, test, state string, m Moment) (run string) {
+func kill(t *testing.T, test, state, agent string, m Moment) (run string) {
 	t.Helper()
 	steps, child, err := os.Pipe()
 	if err != nil {
@@ -85,7 +86,7 @@ func kill(t *testing.T, test, state string, m Moment) (run string) {
 	}
 	defer steps.Close()
 	cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$")
-	cmd.Env = append(os.Environ(), stateVar+"="+state)
+	cmd.Env = append(os.Environ(), stateVar+"="+state, echoEnv+"="+agent)
 	cmd.ExtraFiles = []*os.File{child}
 	var said strings.Builder
 	cmd.Stdout, cmd.Stderr = &said, &said
