@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"tare/internal/bench"
+	"tare/internal/overhead"
+	"tare/internal/store"
 )
 
 // TestRun takes the whole way on three platforms and leaves nothing behind.
@@ -31,6 +33,25 @@ func TestRun(t *testing.T) {
 	for _, o := range all {
 		if o.Status != bench.Done || len(o.Values) == 0 || len(o.Actors) == 0 || o.Window[1] <= o.Window[0] {
 			t.Errorf("trial %s: status %s, %d values, %d actors, window %v", o.Trial, o.Status, len(o.Values), len(o.Actors), o.Window)
+		}
+	}
+	r, err := store.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	result, err := overhead.Analyze(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range result.Cases {
+		if want := map[bench.SceneKind]int{bench.One: 3}[c.Kind]; len(c.Scheduling) != want {
+			t.Errorf("%s has the executions of %d domains, want %d", c.Name, len(c.Scheduling), want)
+		}
+		for _, d := range c.Scheduling {
+			if q := d.Of(overhead.Executions); d.Why != "" || d.N != 1 || q == nil || q.Median < 0 {
+				t.Errorf("the executions of %s on %s are not known: %+v", c.Name, d.Platform, d)
+			}
 		}
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "report.html"))

@@ -46,7 +46,7 @@ var allowed = map[string][]string{
 	"report":     {"audit", "bench", "compare", "overhead"},
 	"selftest":   {"bench", "host", "overhead", "stats", "stop"},
 	"outercage":  {"bench", "cgroup"},
-	"run":        {"agent", "bench", "cgroup", "clock", "meter", "outercage", "pagecache", "proc", "stats", "trace"},
+	"run":        {"agent", "bench", "cgroup", "clock", "meter", "meter/sched", "outercage", "pagecache", "proc", "stats", "trace"},
 
 	"power":         {"bench", "power/"},
 	"power/source":  {"bench"},
@@ -61,6 +61,7 @@ var allowed = map[string][]string{
 
 	"meter/domain": {"bench"},
 	"meter/idle":   {"bench"},
+	"meter/sched":  {"bench", "proc"},
 
 	"platform/all":    {"bench", "image", "platform/"},
 	"platform/nest":   {"agent", "bench", "clock", "nested/wire", "platform/launch"},
@@ -101,6 +102,7 @@ var outside = map[string][]string{
 	"selftest":         {"gonum.org/"},
 	"spec":             {"github.com/goccy/go-yaml"},
 	"meter/idle":       {"github.com/cilium/ebpf"},
+	"meter/sched":      {"github.com/cilium/ebpf"},
 	"power/snmp":       {"github.com/gosnmp/gosnmp"},
 	"power/ipmi":       {"github.com/bougou/go-ipmi/"},
 	"lab":              {"github.com/vishvananda/"},

@@ -88,6 +88,26 @@ const (
 	ColPSIIO     = "psi_io_some_s"
 )
 
+// MeterSched is the source of what the host's scheduler tells of an instance: of
+// all tasks in its control groups, those that ended included. It is read at the
+// edges of the measured window only.
+const MeterSched = "sched"
+
+// The columns of [MeterSched], all cumulative. An execution is a stretch of one
+// task on a CPU, from the moment it is put there to the moment another takes its
+// place. The second three are of a monitor's threads that are virtual CPUs.
+const (
+	ColSchedExecutions     = "sched_executions"
+	ColSchedRun            = "sched_run_s"  // time on a CPU
+	ColSchedWait           = "sched_wait_s" // time runnable without one
+	ColSchedVCPUExecutions = "sched_executions_vcpu"
+	ColSchedVCPURun        = "sched_run_vcpu_s"
+	ColSchedVCPUWait       = "sched_wait_vcpu_s"
+	// ColSchedExits is how many tasks ended; missing where those that ended are
+	// not counted from their end on, so that the rest are lower bounds.
+	ColSchedExits = "sched_exits"
+)
+
 // MeterBeside is the source of processes that run beside a trial for a purpose of
 // the run's own. Its columns are CPUOf and MemOf their parts.
 const MeterBeside = "beside"

@@ -14,7 +14,7 @@ import (
 var files embed.FS
 
 // names in the order in which people are shown them.
-var names = []string{"quick", "platforms", "overhead", "storage", "network", "alike", "neighbour", "isolation", "known-neighbour", "pairs", "pinning", "scheduling", "shares-vs-sets",
+var names = []string{"quick", "platforms", "overhead", "storage", "network", "alike", "neighbour", "isolation", "known-neighbour", "pairs", "sharing", "pinning", "scheduling", "shares-vs-sets",
 	"soft-vs-hard", "overcommit", "startup", "footprint", "migration", "images", "density", "energy", "frequency", "command-example"}
 
 // Info describes a built-in experiment.

@@ -106,6 +106,7 @@ func (s *study) rows(c *Case, scenes []*bench.Scene, observed *observed) {
 	}
 	s.latencies(c, scenes, base, audits)
 	s.energies(c, scenes, base, audits, observed.powers)
+	s.schedulings(c, scenes, base, audits, observed)
 }
 
 func (s *study) points(sc *bench.Scene, metric string) []Point {

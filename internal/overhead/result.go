@@ -141,6 +141,8 @@ type Case struct {
 	Latency []Latency `json:"latency,omitempty"`
 	// Energy has a row per power meter and platform.
 	Energy []Energy `json:"energy,omitempty"`
+	// Scheduling has a row per platform and domain, where the host's scheduler was read.
+	Scheduling []Scheduling `json:"scheduling,omitempty"`
 }
 
 // Row is one metric of one platform in one case.

@@ -33,6 +33,9 @@ func counts(level bench.Level, column string) bool {
 	switch column {
 	case bench.ColCPUBusy, bench.ColDiskRead, bench.ColDiskWrite, bench.ColNetRx, bench.ColNetTx:
 		return true
+	case bench.ColSchedExecutions, bench.ColSchedRun, bench.ColSchedWait, bench.ColSchedExits,
+		bench.ColSchedVCPUExecutions, bench.ColSchedVCPURun, bench.ColSchedVCPUWait:
+		return true
 	case bench.ColCPUSteal, bench.ColCPUIRQ, bench.ColCPUSoftIRQ, bench.ColCPUTasks, bench.ColObserver, bench.ColIdleIRQ:
 		return level == bench.Host
 	}

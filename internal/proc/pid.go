@@ -16,6 +16,65 @@ func ParseSchedstat(b []byte) (float64, error) {
 	return float64(n) / 1e9, nil
 }
 
+// Sched is what the scheduler keeps of a task, from its beginning on
+// (Documentation/scheduler/sched-stats.rst).
+type Sched struct {
+	Ran        uint64 // nanoseconds on a CPU; of one that runs at most a tick of the kernel old
+	Waited     uint64 // nanoseconds runnable without one
+	Executions uint64 // times it was put on one
+}
+
+// ParseSched reads all of /proc/PID/task/TID/schedstat.
+func ParseSched(b []byte) (Sched, error) {
+	var n [3]uint64
+	got, err := numbers(bytes.TrimRight(b, "\n"), n[:])
+	if err != nil {
+		return Sched{}, fmt.Errorf("proc schedstat: %w", err)
+	}
+	if got < len(n) {
+		return Sched{}, fmt.Errorf("proc schedstat: %q has %d of 3 numbers", b, got)
+	}
+	return Sched{n[0], n[1], n[2]}, nil
+}
+
+// Task is what tells tasks apart (proc_pid_stat(5)).
+type Task struct {
+	Name    []byte // valid as long as what it was read from
+	Exiting bool   // it has begun to end
+	Start   uint64 // ticks after boot
+}
+
+// exiting is PF_EXITING of the kernel's include/linux/sched.h.
+const exiting = 4
+
+// ParseTask reads /proc/PID/task/TID/stat.
+func ParseTask(b []byte) (Task, error) {
+	i, j := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
+	if i < 0 || j < i {
+		return Task{}, fmt.Errorf("proc stat of a task: no name in %q", b)
+	}
+	t := Task{Name: b[i+1 : j]}
+	rest := bytes.TrimRight(b[j+1:], "\n")
+	for field := 3; field <= 22; field++ {
+		var f []byte
+		f, rest = nextField(rest)
+		n, ok := number(f)
+		switch {
+		case field != 9 && field != 22:
+			if len(f) == 0 {
+				return Task{}, fmt.Errorf("proc stat of a task: %q has too few fields", b)
+			}
+		case !ok:
+			return Task{}, fmt.Errorf("proc stat of a task: %q is not a number", f)
+		case field == 9:
+			t.Exiting = n&exiting != 0
+		default:
+			t.Start = n
+		}
+	}
+	return t, nil
+}
+
 // Keyed reads the value of a key from a flat keyed file such as a cgroup's
 // cpu.stat or memory.stat.
 func Keyed(b []byte, key string) (float64, bool) {

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -70,6 +71,36 @@ func TestKeyed(t *testing.T) {
 	}
 }
 
+func TestParseSched(t *testing.T) {
+	got, err := ParseSched([]byte("276852 17 3\n"))
+	if want := (Sched{276852, 17, 3}); err != nil || got != want {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+	for _, bad := range []string{"", "1 2\n", "1 2 x\n", "1 -2 3\n"} {
+		if _, err := ParseSched([]byte(bad)); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
+}
+
+func TestParseTask(t *testing.T) {
+	const line = "4711 (CPU 0/KVM (x) y) S 1 2 3 0 -1 %s 5 6 7 8 9 10 11 12 20 0 3 0 %s 1234 5\n"
+	for _, c := range []struct {
+		flags   string
+		exiting bool
+	}{{"4194304", false}, {"4194308", true}} {
+		got, err := ParseTask([]byte(fmt.Sprintf(line, c.flags, "987")))
+		if err != nil || string(got.Name) != "CPU 0/KVM (x) y" || got.Exiting != c.exiting || got.Start != 987 {
+			t.Errorf("flags %s: %q %+v, %v", c.flags, got.Name, got, err)
+		}
+	}
+	for _, bad := range []string{"", "1 (a", "1 (a) S 1 2", fmt.Sprintf(line, "x", "1"), fmt.Sprintf(line, "1", "-1")} {
+		if _, err := ParseTask([]byte(bad)); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
+}
+
 func TestParsePressure(t *testing.T) {
 	got, err := ParsePressure([]byte("some avg10=0.13 avg60=1.23 avg300=0.65 total=11636026\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"))
 	if err != nil || got != 11.636026 {
@@ -134,6 +165,8 @@ func FuzzParsers(f *testing.F) {
 		ParseMeminfo(b)
 		ParsePressure(b)
 		ParseSchedstat(b)
+		ParseSched(b)
+		ParseTask(b)
 		EachDisk(b, func([]byte, Disk) {})
 		EachNet(b, func([]byte, Net) {})
 		Keyed(b, "x")

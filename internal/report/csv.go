@@ -29,7 +29,7 @@ func CSV(w io.Writer, r *overhead.Result) error {
 	}
 	f := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	for _, c := range r.Cases {
-		for _, row := range slices.Concat(c.Rows, c.TailRows(), c.PowerRows()) {
+		for _, row := range slices.Concat(c.Rows, c.TailRows(), c.PowerRows(), c.SchedulingRows()) {
 			effect := make([]string, 12)
 			if e := row.Effect; e != nil {
 				effect[5] = string(e.Verdict)

@@ -60,6 +60,7 @@ type caseView struct {
 	Audits   []auditView
 	Latency  []latencyView
 	Energy   []energyGroup
+	Paces    []paceView
 	Ramp     *crowdView
 	// Launches, Waterfalls and Sources are of a start-up case.
 	Launches   []launchView
@@ -92,7 +93,8 @@ var phaseNames = []string{"setup", "launch", "prepare", "warmup", "measure", "co
 func HTML(w io.Writer, r *overhead.Result) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"plural": plural, "percent": percent, "labelled": labelled, "number": number, "long": long, "breakable": breakable, "claim": claimWords, "together": bench.Together, "conditions": bench.ConditionsText,
-		"times100":   func(f float64) float64 { return 100 * f },
+		"times100": func(f float64) float64 { return 100 * f },
+		"paceNote": func() string { return paceNote }, "pacesShown": func() any { return pacesShown },
 		"watchTitle": func() string { return watchTitle }, "watchNote": func() string { return watchNote },
 		"join": strings.Join, "phases": func() []string { return phaseNames },
 		"crowdMeans": func() string { return crowdMeans }, "launchPhases": func() []string { return bench.LaunchPhases }, "launchKey": keyOf,
@@ -104,7 +106,7 @@ func HTML(w io.Writer, r *overhead.Result) error {
 		Minutes: fmt.Sprintf("%.1f", r.Seconds/60), Extent: blocksOf(r), UpTo: upTo(r), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts), Balance: balancesOf(r), Balanced: balanceAnswer(r), Matrix: relativeOf(r), Hosts: watchesOf(r), Power: powersOf(r.Power)}
 	for i, c := range r.Cases {
 		v := caseView{Case: c, ID: caseID(i, c.Name), Stop: stopOf(r, c.Name), Notes: append(notesOf(c.Rows), crowdNotes(c.Crowd)...), Ramp: crowdOf(c), Usage: usageOf(c), Stack: stackOf(c), Audits: auditsOf(c.Rows), Latency: latenciesOf(c),
-			Launches: launchesOf(c), Waterfalls: waterfallsOf(c), Sources: sourcesOf(c), Energy: energiesOf(c, r.Power)}
+			Launches: launchesOf(c), Waterfalls: waterfallsOf(c), Sources: sourcesOf(c), Energy: energiesOf(c, r.Power), Paces: pacesOf(c)}
 		for _, m := range metricsOf(c, r.Margin) {
 			if m.Headline {
 				v.Headline = append(v.Headline, m)

@@ -62,6 +62,7 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 		launchesText(out, c, all)
 		latencyText(out, c, all)
 		usageText(out, c, all)
+		schedulingText(out, c, all)
 		energyText(out, c, r.Power)
 	}
 	sweepsText(out, r.Sweeps)

@@ -47,7 +47,7 @@ func (x *trial) measure(ctx context.Context) error {
 	if x.sampler != nil {
 		w.read = func(at int64) {
 			x.atEdge()
-			x.sampler.tick(at)
+			x.sampler.edge(at)
 		}
 		probes.Go(func() { x.probeDuring(probing, w.isOpen) })
 	}

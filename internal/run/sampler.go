@@ -21,6 +21,7 @@ import (
 	"tare/internal/bench"
 	"tare/internal/clock"
 	"tare/internal/meter"
+	"tare/internal/meter/sched"
 )
 
 // sampler reads every source of every level at the same instants: on the whole
@@ -32,6 +33,8 @@ type sampler struct {
 	readers  []source
 	guests   []*guest
 	beyond   []source // in outer guests: read beside the host's, as guests are
+	edges    []source // read at the window's edges only
+	sched    *sched.Meter
 	readings []reading
 	stop     int // eventfd that wakes the thread to end
 	done     chan struct{}
@@ -100,6 +103,7 @@ func (x *trial) startSampler(beside []bench.Process) error {
 		return err
 	}
 	s.add("", x.openIdleDaemons()...)
+	x.openSched(s)
 	served := map[string]bool{} // platforms whose shared daemons are read already
 	for _, a := range x.actors {
 		favourAgent(a.outcome.Scope)
@@ -209,6 +213,12 @@ func (x *trial) stopSampler() {
 }
 
 func (s *sampler) close() {
+	for _, r := range s.edges {
+		r.Close()
+	}
+	if s.sched != nil {
+		_ = s.sched.Close() // its program ends with its descriptors in any case
+	}
 	for _, r := range slices.Concat(s.readers, s.beyond) {
 		r.Close()
 	}
@@ -295,8 +305,11 @@ func favourAgent(s *bench.Scope) {
 	}
 }
 
-// tick reads everything once. at is the instant the readings are for.
-func (s *sampler) tick(at int64) {
+// edge reads everything at an edge of the window, what is too dear for a tick last.
+func (s *sampler) edge(at int64) { s.tick(at, s.edges...) }
+
+// tick reads everything once, and what else is given. at is the instant the readings are for.
+func (s *sampler) tick(at int64, further ...source) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	runtime.LockOSThread() // the cost of a read is its thread's CPU time
@@ -313,6 +326,9 @@ func (s *sampler) tick(at int64) {
 	}
 	for i := range s.readers {
 		s.readings = append(s.readings, s.readers[i].sample(at))
+	}
+	for i := range further {
+		s.readings = append(s.readings, further[i].sample(at))
 	}
 	for _, g := range s.guests {
 		if a := g.answer(ctx, at); a.Values != nil {

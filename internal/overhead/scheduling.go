@@ -1,0 +1,311 @@
+package overhead
+
+import (
+	"fmt"
+	"slices"
+
+	"tare/internal/audit"
+	"tare/internal/bench"
+	"tare/internal/stats"
+)
+
+// Scheduling is how often one domain was put on a CPU, how long it stayed and
+// how long it waited for one, as the host's scheduler counts it (tso2014 figures
+// 2, 3 and 4). A domain is an instance: all tasks in its control groups.
+type Scheduling struct {
+	Platform string `json:"platform"` // the subject's
+	Label    string `json:"label,omitempty"`
+	Baseline bool   `json:"baseline,omitempty"`
+	// Domain is the actor's name or, of several idle ones or more than a few of another role, the role.
+	Domain string     `json:"domain"`
+	Role   bench.Role `json:"role"`
+	// On is the domain's own platform, and Domains how many the figures are the mean of.
+	On      string `json:"on"`
+	Domains int    `json:"domains"`
+	// N is the number of launches in which executions were counted.
+	N          int        `json:"n"`
+	Quantities []Quantity `json:"quantities"`
+	Notes      []string   `json:"notes,omitempty"`
+	// Why there are no figures at all.
+	Why string `json:"why,omitempty"`
+}
+
+// Quantity is one figure of a domain.
+type Quantity struct {
+	Metric bench.Metric `json:"metric"`
+	Points []Point      `json:"points"`
+	Median float64      `json:"median"`
+	// Effect compares with the same domain of the baseline platform; nil for that itself.
+	Effect *Effect `json:"effect,omitempty"`
+	// Alone compares a subject with that of the scene this one is set against, on
+	// the same platform; nil where there is none.
+	Alone *Effect `json:"alone,omitempty"`
+}
+
+// Of returns the quantity by its metric's name, or nil.
+func (d *Scheduling) Of(metric string) *Quantity {
+	for i := range d.Quantities {
+		if d.Quantities[i].Metric.Name == metric {
+			return &d.Quantities[i]
+		}
+	}
+	return nil
+}
+
+// The names of the quantities. Those of virtual CPUs are the same with [VCPU] before them.
+const (
+	Executions   = "executions"
+	PerExecution = "cpu_per_execution"
+	Waited       = "cpu_wait"
+	VCPU         = "vcpu_"
+)
+
+// paces are the quantities in their order, with the columns they are made of.
+// Executions are neither good nor bad.
+var paces = []struct {
+	metric         bench.Metric
+	count, divisor string // the rate of count or, with a divisor, their ratio
+	scale          float64
+}{
+	{bench.Metric{Name: Executions, Unit: "1/s", Combine: bench.Mean, Doc: "times a task of the domain was put on a CPU, per second"}, bench.ColSchedExecutions, "", 1},
+	{bench.Metric{Name: PerExecution, Unit: "us", Combine: bench.Mean, Doc: "CPU time of the domain by its executions"}, bench.ColSchedRun, bench.ColSchedExecutions, 1e6},
+	{bench.Metric{Name: Waited, Unit: "ms/s", Better: bench.LowerIsBetter, Combine: bench.Mean, Doc: "time that tasks of the domain were ready to run and had no CPU, all together, per second"}, bench.ColSchedWait, "", 1e3},
+	{bench.Metric{Name: VCPU + Executions, Unit: "1/s", Combine: bench.Mean, Doc: "the same of the threads that are the domain's virtual CPUs"}, bench.ColSchedVCPUExecutions, "", 1},
+	{bench.Metric{Name: VCPU + PerExecution, Unit: "us", Combine: bench.Mean, Doc: "the same of the threads that are the domain's virtual CPUs"}, bench.ColSchedVCPURun, bench.ColSchedVCPUExecutions, 1e6},
+	{bench.Metric{Name: VCPU + Waited, Unit: "ms/s", Better: bench.LowerIsBetter, Combine: bench.Mean, Doc: "the same of the threads that are the domain's virtual CPUs"}, bench.ColSchedVCPUWait, "", 1e3},
+}
+
+// apartAtMost is how many domains of one role have a row each. Idle ones, of
+// which one is as the other, have one together.
+const apartAtMost = 4
+
+// A domains is what has a row: an actor, or all of a role.
+type domains struct {
+	name   string
+	actors []*bench.Actor
+}
+
+// domainsOf are a scene's, subjects first.
+func domainsOf(sc *bench.Scene) []domains {
+	var out []domains
+	for _, role := range []bench.Role{bench.Subject, bench.Neighbour, bench.Idle} {
+		var group []domains
+		all := domains{name: string(role)}
+		for i := range sc.Actors {
+			if a := &sc.Actors[i]; a.Role == role && a.Cage == nil && a.Serves == "" {
+				group = append(group, domains{a.Name, []*bench.Actor{a}})
+				all.actors = append(all.actors, a)
+			}
+		}
+		if len(group) > apartAtMost || len(group) > 1 && role == bench.Idle {
+			group = []domains{all}
+		}
+		out = append(out, group...)
+	}
+	return out
+}
+
+// schedulings fills a case's rows: the platforms in their order, of each the domains.
+func (s *study) schedulings(c *Case, scenes []*bench.Scene, base *bench.Scene, audits map[*bench.Scene]*audit.Audit, o *observed) {
+	if !c.Kind.Sampled() || c.Kind == bench.Ramped || c.Kind == bench.Resting {
+		return
+	}
+	native := map[string]*Scheduling{}
+	if base != nil {
+		for _, d := range domainsOf(base) {
+			row := s.scheduling(base, d, o)
+			native[d.name] = &row
+		}
+	}
+	for _, sc := range scenes {
+		for _, d := range domainsOf(sc) {
+			row := s.scheduling(sc, d, o)
+			if row.N == 0 && row.Why == "" {
+				continue
+			}
+			row.Baseline = sc == base
+			for i := range row.Quantities {
+				q := &row.Quantities[i]
+				if b := native[d.name]; sc != base && b != nil && b.Of(q.Metric.Name) != nil {
+					like := Row{Metric: q.Metric, Platform: row.Platform, Points: q.Points}
+					q.Effect = s.effect(&like, c.Name, true, b.Of(q.Metric.Name).Points, audits[sc])
+					q.Effect.Audit = nil // it is with the rows
+				}
+				q.Alone = s.besideAlone(sc, d, q, o)
+			}
+			c.Scheduling = append(c.Scheduling, row)
+		}
+	}
+}
+
+// besideAlone compares a subject's quantity with that of the scene its own is set against.
+func (s *study) besideAlone(sc *bench.Scene, d domains, q *Quantity, o *observed) *Effect {
+	if sc.Relative == nil || d.actors[0].Role != bench.Subject {
+		return nil
+	}
+	platform := sc.Platform.String()
+	alone := s.plan.Scene(sc.Relative.To + "/" + platform)
+	if alone == nil {
+		return nil
+	}
+	row := s.scheduling(alone, domainsOf(alone)[0], o)
+	base := row.Of(q.Metric.Name)
+	if base == nil {
+		return nil
+	}
+	level, _ := s.level(sc.Case, platform)
+	e := relativeEffect(q.Points, base.Points, q.Metric.Better, level, s.plan.Margin)
+	e.Caution = s.caution(platform)
+	e.judge(s.changed(sc, alone, o), s.options.AllowUnfair)
+	e.Words = words(e, q.Metric, s.plan.Margin)
+	e.Audit = nil
+	return e
+}
+
+// scheduling gathers the launches of one row.
+func (s *study) scheduling(sc *bench.Scene, d domains, o *observed) Scheduling {
+	platform := sc.Platform.String()
+	row := Scheduling{Platform: platform, Label: s.labels[platform], Domain: d.name, Role: d.actors[0].Role,
+		On: d.actors[0].Platform.String(), Domains: len(d.actors), Quantities: []Quantity{}}
+	quantities := make([]Quantity, len(paces))
+	lower, lacking, unended := false, map[string]int{}, false
+	for _, out := range s.done(sc.ID) {
+		sh := o.trials[out.Trial]
+		if sh == nil {
+			continue
+		}
+		var p pace
+		for _, a := range d.actors {
+			if why := p.add(sh, out, a.Name); why != "" {
+				p.why = why
+				break
+			}
+		}
+		if p.why != "" {
+			if p.why != notRead {
+				lacking[p.why]++
+			}
+			continue
+		}
+		row.N++
+		if row.On != platform {
+			row.Label = labelOf(out, d.actors[0].Name)
+		}
+		lower, unended = lower || p.lower, unended || p.values[0] == 0 && p.values[1] > 0
+		for i := range paces {
+			if v, ok := p.of(i); ok {
+				quantities[i].Points = append(quantities[i].Points, Point{out.Block, out.Trial, v})
+			}
+		}
+	}
+	for i, q := range quantities {
+		if len(q.Points) > 0 {
+			q.Metric, q.Median = paces[i].metric, stats.Median(values(q.Points))
+			row.Quantities = append(row.Quantities, q)
+		}
+	}
+	for _, why := range sorted(lacking) {
+		if row.N == 0 {
+			row.Why = why
+			break
+		}
+		row.Notes = append(row.Notes, fmt.Sprintf("not known of %d launches: %s", lacking[why], why))
+	}
+	if lower {
+		row.Notes = append(row.Notes, "tasks that ended within the window are not in it: executions and waiting are lower bounds, CPU time per execution an upper one")
+	}
+	if d.actors[0].Platform.On != nil {
+		row.Notes = append(row.Notes, "as the host sees it: the outer machine with all that is in it")
+	}
+	if unended {
+		row.Notes = append(row.Notes, "in some launches nothing was put on a CPU anew: what ran there ran through the whole window")
+	}
+	return row
+}
+
+// labelOf is what an actor wore in a launch.
+func labelOf(out *bench.Outcome, actor string) string {
+	for _, a := range out.Actors {
+		if a.Actor == actor {
+			return a.Label
+		}
+	}
+	return ""
+}
+
+// notRead is why there are no figures of runs without the meter, which is not said.
+const notRead = "was not read"
+
+// pace is what the domains of a row did in one launch, added up.
+type pace struct {
+	values  [6]float64 // rates of schedColumns
+	domains int
+	vcpus   int  // of them with virtual CPUs
+	lower   bool // the figures are bounds
+	why     string
+}
+
+var schedColumns = [...]string{bench.ColSchedExecutions, bench.ColSchedRun, bench.ColSchedWait,
+	bench.ColSchedVCPUExecutions, bench.ColSchedVCPURun, bench.ColSchedVCPUWait}
+
+// add adds an actor's, or says why it cannot.
+func (p *pace) add(s *share, out *bench.Outcome, actor string) (why string) {
+	i := slices.IndexFunc(out.Actors, func(a bench.ActorOutcome) bool { return a.Actor == actor })
+	if i >= 0 && out.Actors[i].Scope != nil && out.Actors[i].Scope.Domain != 0 {
+		return "Xen counts no executions of a domain: only its trace buffers show them, at a price for each"
+	}
+	t := s.tracks[source{bench.Layer, actor, bench.MeterSched}]
+	if t == nil {
+		return notRead
+	}
+	p.domains++
+	for i, column := range schedColumns {
+		v, lack := t.rate(column, s.window)
+		if lack == "" {
+			p.values[i] += v
+			if column == bench.ColSchedVCPUExecutions {
+				p.vcpus++
+			}
+		} else if i < 3 {
+			return "the scheduler's meter " + string(lack)
+		}
+	}
+	_, unknown := t.level(bench.ColSchedExits)
+	p.lower = p.lower || unknown != ""
+	return ""
+}
+
+// of is a quantity, a domain's mean.
+func (p *pace) of(i int) (float64, bool) {
+	at := func(column string) float64 { return p.values[slices.Index(schedColumns[:], column)] }
+	q := paces[i]
+	n := p.domains
+	if i >= 3 {
+		n = p.vcpus
+	}
+	if n == 0 {
+		return 0, false
+	}
+	if q.divisor == "" {
+		return q.scale * at(q.count) / float64(n), true
+	}
+	if at(q.divisor) == 0 {
+		return 0, false
+	}
+	return q.scale * at(q.count) / at(q.divisor), true
+}
+
+// SchedulingRows are the figures of the case's single launches, as rows for
+// exports that have a line for each launch; the metric names the domain.
+func (c *Case) SchedulingRows() []Row {
+	var rows []Row
+	for _, d := range c.Scheduling {
+		for _, q := range d.Quantities {
+			m := q.Metric
+			m.Name += " of " + d.Domain
+			rows = append(rows, Row{Metric: m, Platform: d.Platform, Label: d.Label, Baseline: d.Baseline,
+				Points: q.Points, Median: q.Median, N: len(q.Points), Effect: q.Effect})
+		}
+	}
+	return rows
+}

@@ -1,0 +1,152 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"tare/internal/bench"
+	"tare/internal/overhead"
+)
+
+// pacesShown are the columns of the table of executions, by the names of their quantities.
+var pacesShown = []struct{ Name, of string }{
+	{"executions/s", overhead.Executions}, {"CPU time each", overhead.PerExecution}, {"waited for a CPU", overhead.Waited},
+}
+
+// paceCell is one quantity of a domain, with its ratios to the baseline's and to
+// the same alone, "" where there is none. Share is its part of the case's largest, in percent.
+type paceCell struct {
+	Name, Value, Ratio, Alone string
+	Share                     float64
+}
+
+// paceView is a domain's row. Of virtual CPUs alone it has a second one.
+type paceView struct {
+	Name, Domain string
+	Cells        []paceCell
+	Notes        []string
+	Why          string
+}
+
+func pacesOf(c overhead.Case) []paceView {
+	var views []paceView
+	most := map[string]float64{}
+	for i := range c.Scheduling {
+		for _, q := range c.Scheduling[i].Quantities {
+			name := strings.TrimPrefix(q.Metric.Name, overhead.VCPU)
+			most[name] = max(most[name], q.Median)
+		}
+	}
+	for i := range c.Scheduling {
+		d := &c.Scheduling[i]
+		v := paceView{Name: labelled(d.Platform, d.Label), Domain: domainName(d), Notes: d.Notes, Why: d.Why}
+		if d.Why != "" {
+			views = append(views, v)
+			continue
+		}
+		v.Cells = paceCells(d, "", most)
+		if d.Of(overhead.VCPU+overhead.Executions) != nil {
+			of := paceView{Name: v.Name, Domain: v.Domain + ", its virtual CPUs", Cells: paceCells(d, overhead.VCPU, most), Notes: v.Notes}
+			v.Notes = nil
+			views = append(views, v, of)
+			continue
+		}
+		views = append(views, v)
+	}
+	return views
+}
+
+func domainName(d *overhead.Scheduling) string {
+	name := d.Domain
+	if d.Domains > 1 {
+		name = fmt.Sprintf("%d %s, mean of each", d.Domains, plurals[d.Role])
+	}
+	if d.On != d.Platform {
+		name += " (" + d.On + ")"
+	}
+	return name
+}
+
+var plurals = map[bench.Role]string{bench.Subject: "subjects", bench.Neighbour: "neighbours", bench.Idle: "idle"}
+
+func paceCells(d *overhead.Scheduling, prefix string, most map[string]float64) []paceCell {
+	var cells []paceCell
+	for _, p := range pacesShown {
+		cell := paceCell{Name: p.Name, Value: "–"}
+		if q := d.Of(prefix + p.of); q != nil {
+			cell.Value = unbroken.Replace(number(q.Median) + " " + q.Metric.Unit)
+			if p.of == overhead.Executions {
+				cell.Value = number(q.Median)
+			}
+			if m := most[p.of]; m > 0 {
+				cell.Share = 100 * q.Median / m
+			}
+			cell.Ratio, cell.Alone = paceRatio(q.Effect), paceRatio(q.Alone)
+		}
+		cells = append(cells, cell)
+	}
+	return cells
+}
+
+func paceRatio(e *overhead.Effect) string {
+	switch {
+	case e == nil:
+		return ""
+	case e.HasRatio():
+		return ratio(e.Ratio) + " (" + interval(e) + ")"
+	case e.Verdict == overhead.Unfair:
+		return "no comparison"
+	case e.Ratio > 0: // too few launches for an interval
+		return ratio(e.Ratio)
+	}
+	return ""
+}
+
+// paceNote says what the figures are.
+const paceNote = "An execution is one stretch of a task of the domain on a CPU, counted by the host's scheduler: of a virtual machine all of its monitor's threads, of a container all of its processes. " +
+	"Waited is the time that tasks were ready to run and had no CPU, all together. Medians of launches; below, the ratio to the same domain of the baseline and to the subject of the scene that this one is set against, paired by block, with its 95 % interval."
+
+// schedulingText writes the table of executions, unless the case has one domain
+// only and not all is asked for.
+func schedulingText(out io.Writer, c overhead.Case, all bool) {
+	views := pacesOf(c)
+	several := false
+	for _, d := range c.Scheduling {
+		several = several || d.Domain != c.Scheduling[0].Domain
+	}
+	if len(views) == 0 || !several && !all {
+		return
+	}
+	var t table
+	head := []string{"  EXECUTIONS", "DOMAIN"}
+	for _, p := range pacesShown {
+		head = append(head, strings.ToUpper(p.Name))
+	}
+	t.row(head...)
+	for _, v := range views {
+		if v.Why != "" {
+			t.row(filled([]string{"  " + v.Name, v.Domain, "not known"}, len(head))...)
+			continue
+		}
+		own, against, alone := []string{"  " + v.Name, v.Domain}, []string{"", "  to the baseline"}, []string{"", "  to alone"}
+		for _, c := range v.Cells {
+			own, against, alone = append(own, c.Value), append(against, c.Ratio), append(alone, c.Alone)
+		}
+		t.row(own...)
+		for _, ratios := range [][]string{against, alone} {
+			if strings.Join(ratios[2:], "") != "" {
+				t.row(ratios...)
+			}
+		}
+	}
+	t.write(out)
+	for _, v := range views {
+		if v.Why != "" {
+			paragraph(out, "  - ", "    ", v.Name+", "+v.Domain+": "+v.Why)
+		}
+		for _, n := range v.Notes {
+			paragraph(out, "  - ", "    ", v.Name+", "+v.Domain+": "+n)
+		}
+	}
+}
