@@ -137,10 +137,15 @@ fetch_incus() {
 		say "that failed: platform incus is not tested (Debian 13: apt-get install incus-base)"
 }
 
+# mirror prints the Debian mirror that the host uses.
+mirror() {
+	cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
+		sed -n 's,^\(URIs: *\|deb .*\)\(http[^ ]*/debian\)/*\( .*\|\)$,\2,p' | head -n 1
+}
+
 unpack_incus() {
 	suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
-	mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
-		sed -n 's,^\(URIs: *\|deb .*\)\(http[^ ]*/debian\)/*\( .*\|\)$,\2,p' | head -n 1)
+	mirror=$(mirror)
 	[ "$suite" = bookworm ] && [ -n "$mirror" ] || return 1
 	dir=$PWD/.toolchain/incus
 	rm -rf "$dir" && mkdir -p "$dir/lists/partial" "$dir/parts" "$dir/debs" "$PWD/.toolchain/bin"
@@ -159,6 +164,41 @@ unpack_incus() {
 	cp "$dir/usr/bin/incus" "$PWD/.toolchain/bin/incus"
 	rm -rf "$dir/debs" "$dir/lists"
 	incusd --version
+}
+
+# fetch_criu unpacks CRIU from Debian 13, with all the libraries it needs beside it, unless there is
+# one of version 4 or later. Debian 12's does not work on newer kernels, and its backports have none.
+# apt checks the signatures of the lists and the checksums of the packages.
+fetch_criu() {
+	PATH=$PWD/.toolchain/bin:$PATH # an older one may be installed
+	export PATH
+	version=$(criu --version 2>/dev/null | sed -n 's/^Version: \([0-9]*\).*/\1/p')
+	[ "${version:-0}" -lt 4 ] || return 0
+	say "fetching CRIU"
+	unpack_criu >/dev/null 2>&1 || { sleep 5 && unpack_criu >/dev/null 2>&1; } ||
+		say "that failed: no container is checkpointed (Debian 13: apt-get install criu)"
+}
+
+unpack_criu() {
+	mirror=$(mirror)
+	[ -n "$mirror" ] || return 1
+	dir=$PWD/.toolchain/criu
+	rm -rf "$dir" && mkdir -p "$dir/lists/partial" "$dir/parts" "$dir/debs" "$PWD/.toolchain/bin"
+	echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror trixie main" >"$dir/list"
+	: >"$dir/status" # nothing is installed, so all that is needed is named
+	set -- -qq -o Dir::Etc::sourcelist="$dir/list" -o Dir::Etc::sourceparts="$dir/parts" -o Dir::State::lists="$dir/lists" \
+		-o Dir::State::status="$dir/status" -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o APT::Sandbox::User=root
+	apt-get "$@" update
+	packages=$(apt-get "$@" -s --no-install-recommends install criu | sed -n 's/^Inst \([^ ]*\).*/\1/p')
+	# shellcheck disable=SC2086
+	[ -n "$packages" ] && (cd "$dir/debs" && apt-get "$@" download $packages) || return 1
+	for deb in "$dir"/debs/*.deb; do dpkg-deb -x "$deb" "$dir" || return 1; done
+	libs=$(dirname "$(find "$dir/usr/lib" -name 'libcompel.so.1')")
+	loader=$(find "$dir/usr/lib" -name 'ld-linux-*.so.*' | head -n 1)
+	printf '#!/bin/sh\nexec %s --library-path %s %s "$@"\n' "$loader" "$libs" "$dir/usr/sbin/criu" >"$PWD/.toolchain/bin/criu"
+	chmod +x "$PWD/.toolchain/bin/criu"
+	rm -rf "$dir/debs" "$dir/lists"
+	criu --version
 }
 
 setup() {

@@ -35,6 +35,8 @@ type platformState struct {
 	Programs  map[string]string `json:"programs,omitempty"`
 	Caveats   []string          `json:"caveats,omitempty"`
 	Lacks     []lackState       `json:"lacks,omitempty"`
+	Migrates  string            `json:"migrates,omitempty"` // live or checkpoint
+	Unmoved   *lackState        `json:"unmoved,omitempty"`  // why it cannot here
 	Reason    string            `json:"reason,omitempty"`
 	Hint      string            `json:"hint,omitempty"`
 }
@@ -77,6 +79,9 @@ that matter to a measurement. Changes nothing.`,
 					}
 				}
 				s.Lacks = lacks(p.Availability)
+				if s.Migrates = p.Migrates; p.Unmoved != nil {
+					s.Unmoved = &lackState{"migrate: " + p.Migrates, bench.Reason(p.Unmoved), bench.HintOf(p.Unmoved)}
+				}
 				if p.err != nil {
 					s.Reason, s.Hint = p.reason(), bench.HintOf(p.err)
 				}
@@ -129,6 +134,9 @@ func (a *app) printDiagnosis(d diagnosis) error {
 			fmt.Fprintf(w, "  %s\n", c)
 		}
 		printLacks(w, p)
+		if p.Unmoved != nil {
+			fmt.Fprintf(w, "  without %s: %s\n", p.Unmoved.Options, explained(p.Unmoved.Reason, p.Unmoved.Hint))
+		}
 	}
 	fmt.Fprintln(w, "\nMETER\tLEVEL\tSTATE")
 	for _, m := range d.Meters {

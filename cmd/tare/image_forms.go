@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -9,6 +11,7 @@ import (
 	"tare/internal/bench"
 	"tare/internal/image"
 	"tare/internal/ledger"
+	"tare/internal/report"
 )
 
 // imageForms is the JSON of tare image forms.
@@ -22,14 +25,16 @@ type imageForms struct {
 
 func (a *app) imageFormsCommand() *cobra.Command {
 	var asJSON bool
+	var page string
 	c := &cobra.Command{
 		Use:   "forms",
 		Short: "Measure how long the image takes to make in each form, and how large it is",
 		Long: `Makes the golden image anew in each form that platforms use, in a directory
 that is removed afterwards, and tells how long that took, how large the form is
 and what it takes on the disk. All are made from the same tree, which tare image
-build has made from packages.`,
-		Example: "  tare image forms\n  tare image forms --json",
+build has made from packages. Docker's is what its daemon's store takes, with an
+empty daemon's own files.`,
+		Example: "  tare image forms\n  tare image forms --html forms.html\n  tare image forms --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := needRoot("image forms"); err != nil {
@@ -45,11 +50,16 @@ build has made from packages.`,
 				return err
 			}
 			defer img.Close()
-			made, err := store.Measure(c.Context(), img)
+			made, err := store.Measure(c.Context(), img, a.importers(img, led, fmt.Sprintf("forms-%d", os.Getpid()))...)
 			if err != nil {
 				return err
 			}
 			m := img.Manifest()
+			if page != "" {
+				if err := writeForms(page, m, made); err != nil {
+					return err
+				}
+			}
 			if asJSON {
 				return writeJSON(a.stdout, imageForms{m.Digest, len(m.Packages), m.Files, bench.Bytes(m.Bytes), made})
 			}
@@ -67,5 +77,22 @@ build has made from packages.`,
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	c.Flags().StringVar(&page, "html", "", "write a page with figures to the file, too")
 	return c
+}
+
+// writeForms writes the page of tare image forms.
+func writeForms(path string, m image.Manifest, made []image.Made) error {
+	page := report.Forms{Digest: m.Digest, Packages: len(m.Packages), Files: m.Files, Bytes: bench.Bytes(m.Bytes)}
+	for _, f := range made {
+		page.Forms = append(page.Forms, report.Form{Name: f.Form, What: f.What, Seconds: f.Seconds, Size: f.Size, OnDisk: f.OnDisk, Problem: f.Problem, Command: f.Command})
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("write the page: %w", err)
+	}
+	if err := errors.Join(report.FormsHTML(file, page), file.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
 }

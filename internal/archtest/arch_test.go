@@ -70,7 +70,8 @@ var allowed = map[string][]string{
 	"platform/vm":     {"bench", "cgroup", "platform/launch"},
 	"platform/fake":   {"agent", "bench", "clock"},
 
-	"platform/oci": {"bench", "cgroup", "platform/launch"},
+	"platform/criu": {"bench", "platform/launch"},
+	"platform/oci":  {"bench", "cgroup", "clock", "platform/criu", "platform/launch"},
 
 	"platform/containerd": {"bench", "cgroup", "platform/launch", "platform/oci"},
 
@@ -93,7 +94,7 @@ var allowed = map[string][]string{
 }
 
 // driver is what a package under platform may import that has no entry above.
-var driver = []string{"agent", "bench", "cgroup", "clock", "platform/launch", "platform/microvm", "platform/oci", "platform/vm", "serial", "xenpipe"}
+var driver = []string{"agent", "bench", "cgroup", "clock", "platform/criu", "platform/launch", "platform/microvm", "platform/oci", "platform/vm", "serial", "xenpipe"}
 
 // outside names the only packages that may import a module other than the
 // standard library and golang.org/x/sys, with the modules.
@@ -110,6 +111,7 @@ var outside = map[string][]string{
 	"platform/launch":  {"github.com/vishvananda/"},
 	"platform/docker":  {"github.com/moby/", "github.com/containerd/errdefs", "github.com/vishvananda/netlink"},
 	"platform/oci":     {"github.com/opencontainers/runtime-spec/"},
+	"platform/criu":    {"google.golang.org/protobuf/encoding/protowire"},
 	"platform/libkrun": {"github.com/opencontainers/runtime-spec/"},
 	"platform/qemu":    {"github.com/ulikunitz/xz"},
 }
@@ -176,7 +178,7 @@ func permits(may []string, to string) bool {
 
 // sharedByDrivers are the packages below platform/ that are no drivers.
 var sharedByDrivers = []string{
-	"platform/launch", "platform/microvm", "platform/oci", "platform/vm",
+	"platform/criu", "platform/launch", "platform/microvm", "platform/oci", "platform/vm",
 	"platform/launch/launchtest", "platform/platformtest",
 }
 

@@ -33,6 +33,8 @@ type Metric struct {
 	Doc     string    `json:"doc,omitempty"`
 	// Headline marks the metric that speaks for the workload in a one-sentence answer.
 	Headline bool `json:"headline,omitempty"`
+	// Of, if not empty, is the kind of the scenes that have it, where a case has several.
+	Of SceneKind `json:"of,omitempty"`
 	// Histogram and Quantile, of a metric combined by Merge, name the histogram
 	// it is a percentile of, and which: 0.99 of "latency".
 	Histogram string  `json:"histogram,omitempty"`

@@ -2,7 +2,16 @@ package bench
 
 import "context"
 
-// Migratory is an instance that can move to another monitor while it runs.
+// The ways in which an instance can move.
+const (
+	// Live: it runs while its memory is copied, and stands still for the last of it.
+	Live = "live"
+	// Checkpoint: it is frozen, written to files and ended, and restored from them.
+	Checkpoint = "checkpoint"
+)
+
+// Migratory is an instance that can move while its programs run: to another
+// monitor on the host, or through files into another container.
 type Migratory interface {
 	// Migrate moves it. Its stream goes on; nothing is lost of what is sent
 	// either way, but writing waits until it has moved. After an error the
@@ -15,21 +24,32 @@ type Moved struct {
 	// Began is when it was asked for and Ended when the other end ran, in
 	// nanoseconds of the host's CLOCK_MONOTONIC.
 	Began, Ended int64
-	// Downtime is for how long the monitor says that the guest was stopped, in milliseconds.
+	// Downtime is for how long the monitor, or CRIU, says that it was stopped, in milliseconds.
 	Downtime float64
-	// Bytes went over the wire.
+	// Bytes went over the wire, or into files.
 	Bytes Bytes
-	// Rounds is how often the monitor looked for pages written meanwhile.
+	// Rounds is how often pages written meanwhile were looked for, or memory was dumped.
 	Rounds int
+	// Dumped, of a checkpoint, is when the files were written and the first
+	// instance was gone, by the same clock; Pages are the bytes of memory among them.
+	Dumped int64
+	Pages  Bytes
 }
 
-// The metrics of a scene of kind [Migration]: the move is the measurement.
+// The metrics of a scene in which the subject moves: the move is the measurement.
 var MigrationMetrics = []Metric{
 	{Name: "migration", Unit: "ms", Better: LowerIsBetter, Combine: Mean, Headline: true,
-		Doc: "from asking the source to migrate until the guest runs at the destination"},
+		Doc: "from asking for the move until the instance runs where it moved to"},
 	{Name: "gap", Unit: "ms", Better: LowerIsBetter, Combine: Mean,
 		Doc: "the longest silence, by the host's clock, of a program inside that says something every 10 ms"},
-	{Name: "downtime", Unit: "ms", Better: LowerIsBetter, Combine: Mean, Doc: "for how long the guest was stopped, as the monitor reports it"},
-	{Name: "moved", Unit: "MB", Better: LowerIsBetter, Combine: Sum, Doc: "bytes from source to destination, in 10^6"},
-	{Name: "rounds", Unit: "rounds", Better: LowerIsBetter, Combine: Mean, Doc: "how often pages written meanwhile were looked for"},
+	{Name: "downtime", Unit: "ms", Better: LowerIsBetter, Combine: Mean, Doc: "for how long it was stopped, as the monitor or CRIU reports it"},
+	{Name: "moved", Unit: "MB", Better: LowerIsBetter, Combine: Sum, Doc: "bytes from source to destination, or in the files of a checkpoint, in 10^6"},
+	{Name: "rounds", Unit: "rounds", Better: LowerIsBetter, Combine: Mean, Doc: "how often pages written meanwhile were looked for, or memory was dumped"},
+}
+
+// The further ones of a scene in which it moves by a checkpoint.
+var CheckpointMetrics = []Metric{
+	{Name: "dump", Unit: "ms", Better: LowerIsBetter, Combine: Mean, Of: Checkpointing, Doc: "from asking for the checkpoint until its files are written and the container is gone"},
+	{Name: "restore", Unit: "ms", Better: LowerIsBetter, Combine: Mean, Of: Checkpointing, Doc: "from then until the restored container runs"},
+	{Name: "pages", Unit: "MB", Better: LowerIsBetter, Combine: Sum, Of: Checkpointing, Doc: "of the bytes moved those that are contents of memory, in 10^6"},
 }

@@ -27,8 +27,11 @@ type Availability struct {
 	Programs map[string]string
 	// Caveats are what else the driver knows to be unlike a plain measurement.
 	Caveats []Caveat
-	// Migrates: its instances are [Migratory].
-	Migrates bool
+	// Migrates is the way in which its instances are [Migratory]: [Live] or
+	// [Checkpoint], "" for none.
+	Migrates string
+	// Unmoved, if not nil, is why they are not on this host, with a [Hint].
+	Unmoved error
 	// Beyond is what an instance takes of the host's memory and disk beside its
 	// shape: of a nesting, the room its outer guests have for themselves.
 	Beyond Room
@@ -103,6 +106,10 @@ type Engine interface {
 // launch reads from the disk, besides its programs: the image in the form that the
 // platform takes it in.
 type Reading interface{ Reads() []string }
+
+// Importing is an engine whose platform keeps the image in a store of its own,
+// and says how long it took to get there, 0 if it was there before.
+type Importing interface{ Imported() time.Duration }
 
 // Env is what a run lends its platforms. Everything made on the host is
 // registered in the ledger first.

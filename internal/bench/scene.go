@@ -73,12 +73,17 @@ const (
 	Startup SceneKind = "startup" // no workload: the launch is the measurement
 	// Migration: the subject moves, perhaps while its workload runs, and that is the measurement.
 	Migration SceneKind = "migration"
-	Resting   SceneKind = "rest" // no instance: the machine at rest
-	Ramped    SceneKind = "ramp" // idle instances are added until a limit
+	// Checkpointing: it does so by files.
+	Checkpointing SceneKind = "checkpoint"
+	Resting       SceneKind = "rest" // no instance: the machine at rest
+	Ramped        SceneKind = "ramp" // idle instances are added until a limit
 )
 
 // Sampled says whether trials of the kind have a window in which meters are read.
-func (k SceneKind) Sampled() bool { return k != Startup && k != Migration }
+func (k SceneKind) Sampled() bool { return k != Startup && !k.Moves() }
+
+// Moves says whether the subject of trials of the kind moves.
+func (k SceneKind) Moves() bool { return k == Migration || k == Checkpointing }
 
 // Scene is what one trial sets up.
 type Scene struct {

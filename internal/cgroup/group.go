@@ -117,6 +117,7 @@ func (g *Group) Kill(ctx context.Context) error {
 				return fmt.Errorf("kill cgroup %s: %w", g.name, err)
 			}
 		}
+		g.thaw()
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("kill cgroup %s: processes %v are left: %w", g.name, pids, ctx.Err())
@@ -136,6 +137,17 @@ func (g *Group) stopForks() {
 	}
 	if dir := g.dirs[Unified]; dir != "" {
 		_ = write(filepath.Join(dir, "cgroup.kill"), "1")
+	}
+}
+
+// thaw lets processes die that were frozen by version 1, such as by a checkpoint cut
+// short; those frozen by version 2 die as they are (the kernel's cgroup-v2.rst, cgroup.freeze).
+func (g *Group) thaw() {
+	if dir := g.dirs["freezer"]; dir != "" {
+		_ = walk(dir, func(d string) error {
+			_ = write(filepath.Join(d, "freezer.state"), "THAWED")
+			return nil
+		})
 	}
 }
 

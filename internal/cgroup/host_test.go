@@ -223,3 +223,23 @@ func TestRefusedCPUSetLeavesNothing(t *testing.T) {
 		}
 	}
 }
+
+// What a checkpoint that was cut short has left frozen dies, too.
+func TestKillFrozen(t *testing.T) {
+	g, _ := hostGroup(t, Limits{CPUSet: []int{0}})
+	child(t, g, "sleep")
+	file, word := "cgroup.freeze", "1"
+	dir := g.Dirs()[Unified]
+	if v1 := g.Dirs()["freezer"]; v1 != "" {
+		dir, file, word = v1, "freezer.state", "FROZEN"
+	}
+	if err := write(filepath.Join(dir, file), word); err != nil {
+		t.Skip(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := g.Kill(ctx); err != nil {
+		t.Error(err)
+		_ = write(filepath.Join(dir, file), "THAWED")
+	}
+}

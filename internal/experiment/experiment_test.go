@@ -34,7 +34,7 @@ func host() plan.Inputs {
 				bench.CondGovernor: {Values: []string{"performance", "powersave"}}, bench.CondTHP: {Values: []string{"always", "madvise", "never"}},
 				bench.CondSwap: {Room: 30 * bench.GiB}}},
 		Available: map[string]bench.Availability{
-			"native": {Version: "1"}, "docker": {Version: "1"}, "lxc": {Version: "1"}, "qemu-tcg": {Version: "1", Label: "emulated (tcg)", Migrates: true},
+			"native": {Version: "1"}, "docker": {Version: "1"}, "lxc": {Version: "1"}, "qemu-tcg": {Version: "1", Label: "emulated (tcg)", Migrates: bench.Live},
 		},
 		Skips: []bench.Skip{{Platform: "kvm", Reason: "no /dev/kvm"}},
 		Words: words(),

@@ -37,9 +37,18 @@ type measured struct {
 	own                func(context.Context, string) error
 }
 
+// A Maker makes a form that takes more than a program: by a daemon, such as Docker's.
+type Maker struct {
+	Form, What, Command string
+	// Make makes it of the archive, in an empty directory of its own, and returns how
+	// long that took without what had to be up beforehand.
+	Make func(ctx context.Context, tar, dir string) (time.Duration, error)
+}
+
 // Measure makes each form of the root file system anew, in a directory of its own that it
 // removes, and tells how long each took and how large it is. All are made from the tree, whose files are read once before.
-func (s *Store) Measure(ctx context.Context, i *Image) (_ []Made, err error) {
+// The makers come last, the archive being there.
+func (s *Store) Measure(ctx context.Context, i *Image, makers ...Maker) (_ []Made, err error) {
 	free, err := freeSpace(s.images())
 	if err != nil {
 		return nil, fmt.Errorf("measure forms: %w", err)
@@ -77,7 +86,39 @@ func (s *Store) Measure(ctx context.Context, i *Image) (_ []Made, err error) {
 		s.say("making %s", m.form)
 		all = append(all, i.make(ctx, work, m))
 	}
+	for _, m := range makers {
+		if err := ctx.Err(); err != nil {
+			return all, fmt.Errorf("measure forms: %w", context.Cause(ctx))
+		}
+		s.say("making %s", m.Form)
+		all = append(all, m.made(ctx, work))
+	}
 	return all, nil
+}
+
+// made makes the form in a directory below work.
+func (m Maker) made(ctx context.Context, work string) Made {
+	made := Made{Form: m.Form, What: m.What, Command: m.Command}
+	dir := filepath.Join(work, "by-"+m.Form)
+	err := os.Mkdir(dir, 0o755)
+	var took time.Duration
+	if err == nil {
+		took, err = m.Make(ctx, filepath.Join(work, "tar"), dir)
+	}
+	start := time.Now()
+	if err == nil {
+		err = syncAll(dir)
+	}
+	took += time.Since(start)
+	if err == nil {
+		made.Size, made.OnDisk, err = sizes(dir)
+	}
+	if err != nil {
+		made.Problem = bench.Reason(err)
+		return made
+	}
+	made.Seconds = took.Seconds()
+	return made
 }
 
 // make makes one form in the directory work.

@@ -2,10 +2,12 @@ package image
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tare/internal/bench"
 )
@@ -13,7 +15,13 @@ import (
 func TestMeasureMakesEveryForm(t *testing.T) {
 	s := fakeStore(t, "")
 	i := build(t, s)
-	made, err := s.Measure(t.Context(), i)
+	made, err := s.Measure(t.Context(), i,
+		Maker{Form: "store", What: "unpacked by a daemon", Make: func(_ context.Context, tar, dir string) (time.Duration, error) {
+			return time.Minute, os.Link(tar, filepath.Join(dir, "layer"))
+		}},
+		Maker{Form: "none", What: "of a daemon that is not there", Make: func(context.Context, string, string) (time.Duration, error) {
+			return 0, errors.New("daemon is not installed")
+		}})
 	must(t, err)
 	settled(t, s)
 	safe(t, s)
@@ -31,6 +39,9 @@ func TestMeasureMakesEveryForm(t *testing.T) {
 		if forms[form].Size == 0 {
 			t.Errorf("%s was not made", form)
 		}
+	}
+	if store := forms["store"]; store.Seconds < 60 || store.Size != forms["tar"].Size {
+		t.Errorf("%+v", store)
 	}
 	if raw := forms["raw"]; raw.OnDisk >= raw.Size || raw.Size < diskRoom {
 		t.Errorf("the raw disk of %s takes %s", raw.Size, raw.OnDisk)

@@ -60,11 +60,14 @@ func workloadOf(s *bench.Scene) string {
 // resources by workload. The workloads know this too, but a result must be
 // readable without them.
 var resources = map[string]string{
-	"sysbench-cpu": "cpu", "rewrite": "disk", "stream": "memory", "fio": "disk", "working-set": "memory", "netperf": "network",
+	"sysbench-cpu": "cpu", "rewrite": "disk", "packages": "disk", "copyup": "disk", "stream": "memory", "fio": "disk", "working-set": "memory", "netperf": "network",
 }
 
 func resourceOf(c *Case) string {
-	if !c.Kind.Sampled() {
+	switch {
+	case c.Kind.Moves():
+		return string(bench.Migration)
+	case !c.Kind.Sampled():
 		return string(c.Kind)
 	}
 	if c.Kind == bench.Ramped {
@@ -96,11 +99,17 @@ func (s *study) rows(c *Case, scenes []*bench.Scene, observed *observed) {
 			native = s.points(base, m.Name)
 		}
 		for _, sc := range scenes {
+			if m.Of != "" && m.Of != sc.Kind {
+				continue
+			}
 			row := s.row(sc, m)
 			if sc == base {
 				row.Baseline = true
 			} else {
-				row.Effect = s.effect(&row, c.Name, base != nil, native, audits[sc])
+				of := base != nil && (m.Of == "" || m.Of == base.Kind)
+				if row.Effect = s.effect(&row, c.Name, of, native, audits[sc]); base != nil && !of {
+					row.Effect.Why = fmt.Sprintf("the baseline, %s, moves in another way, which has no such figure", s.plan.Baseline)
+				}
 			}
 			c.Rows = append(c.Rows, row)
 		}

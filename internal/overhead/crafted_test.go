@@ -1,6 +1,7 @@
 package overhead
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"testing"
@@ -17,6 +18,7 @@ type crafted struct {
 	metric   bench.Metric
 	platform []string // the first is the baseline
 	label    map[string]string
+	kind     map[string]bench.SceneKind // of the platform's scene; one if it is not there
 	values   map[string][]float64
 	blocks   int // planned
 	samples  func(trial string) []bench.Sample
@@ -36,7 +38,7 @@ func (c crafted) write(t *testing.T) *store.Run {
 		p.Rest = time.Second
 	}
 	for _, name := range c.platform {
-		p.Scenes = append(p.Scenes, bench.Scene{ID: "cpu/" + name, Case: "cpu", Kind: bench.One, Platform: bench.PlatformRef{Name: name},
+		p.Scenes = append(p.Scenes, bench.Scene{ID: "cpu/" + name, Case: "cpu", Kind: cmp.Or(c.kind[name], bench.One), Platform: bench.PlatformRef{Name: name},
 			Timing: bench.Timing{Cooldown: time.Second},
 			Actors: []bench.Actor{{Name: "subject", Role: bench.Subject, Workload: "sysbench-cpu", Platform: bench.PlatformRef{Name: name}, CPUSet: []int{1}}}})
 	}

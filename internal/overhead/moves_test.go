@@ -1,6 +1,7 @@
 package overhead
 
 import (
+	"strings"
 	"testing"
 
 	"tare/internal/bench"
@@ -44,5 +45,22 @@ func TestNoMoreMovesThanIsGiven(t *testing.T) {
 	o := &observed{shares: map[string][]*share{"c/p": {{is: map[string]float64{fMoves: 150}}}}}
 	if u := o.usage(sc, ""); u.Moves != 100 || u.Given != 100 {
 		t.Errorf("%v of %v are moved, want 100 of 100", u.Moves, u.Given)
+	}
+}
+
+// What only a checkpoint has is no gap in the figures of a machine that moved live.
+func TestFiguresOfOneKindOfMove(t *testing.T) {
+	r := analyze(t, crafted{
+		metric:   bench.Metric{Name: "dump", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Mean, Of: bench.Checkpointing},
+		platform: []string{"qemu-tcg", "runc"}, blocks: 3,
+		kind:   map[string]bench.SceneKind{"qemu-tcg": bench.Migration, "runc": bench.Checkpointing},
+		values: map[string][]float64{"qemu-tcg": {1, 1, 1}, "runc": {150, 160, 155}},
+	}.write(t))
+	c := r.Cases[0]
+	if len(c.Rows) != 1 || c.Rows[0].Platform != "runc" || c.Rows[0].Median != 155 || c.Resource != "migration" {
+		t.Fatalf("%+v", c.Rows)
+	}
+	if e := c.Rows[0].Effect; e.Verdict != Refused || !strings.Contains(e.Why, "moves in another way") {
+		t.Errorf("%+v", e)
 	}
 }

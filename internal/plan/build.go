@@ -134,7 +134,7 @@ func kindOf(s spec.Scene) bench.SceneKind {
 	case s.Startup:
 		return bench.Startup
 	case s.Migrate != "":
-		return bench.Migration
+		return bench.Migration // or by a checkpoint, which is for the platform to say
 	case s.Ramp != nil:
 		return bench.Ramped
 	case kind == bench.One && subjects > 1:

@@ -71,7 +71,7 @@ func (m *maker) trialCost(s bench.Scene, work time.Duration) time.Duration {
 		return total
 	}
 	total += prepareCost
-	if s.Kind == bench.Migration { // whatever runs is ended when the move is over
+	if s.Kind.Moves() { // whatever runs is ended when the move is over
 		return total + s.Timing.Warmup + migrationCost
 	}
 	if s.Ramp != nil {

@@ -102,8 +102,17 @@ type maker struct {
 func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 	baseline := e.Baseline
 	platforms := m.platforms(s.Platforms)
+	if s.Migrate != "" {
+		var err error
+		if platforms, err = m.movable(platforms, s); err != nil {
+			return err
+		}
+	}
 	if !slices.ContainsFunc(platforms, func(r bench.PlatformRef) bool { return r.String() == baseline.String() }) {
 		why := m.whyNot(baseline)
+		if why == nil && s.Migrate != "" {
+			why = m.unmoved(baseline)
+		}
 		if why == nil {
 			why = &bench.Skip{Reason: "all-real leaves it out: name it among the platforms"}
 		}
@@ -111,12 +120,12 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 			bench.ErrUnavailable, bench.Hint(why.Hint))
 	}
 	for _, ref := range platforms {
-		if s.Migrate != "" && !m.Available[ref.Driver()].Migrates {
-			return spec.Errors{s.Places.At("migrate").Errorf("%s cannot be migrated while it runs%w", ref, bench.Hint(m.migratory()))}
-		}
 		built, err := m.build(s, ref)
 		if err != nil {
 			return err
+		}
+		if s.Migrate != "" && m.Available[ref.Driver()].Migrates == bench.Checkpoint {
+			built.Kind = bench.Checkpointing
 		}
 		built.Relative = relative(&s, e)
 		if err := inject(&built, e); err != nil {
@@ -131,6 +140,9 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 	case s.Startup:
 	case s.Migrate != "":
 		metrics = bench.MigrationMetrics
+		if slices.ContainsFunc(m.plan.Scenes, func(x bench.Scene) bool { return x.Case == name && x.Kind == bench.Checkpointing }) {
+			metrics = slices.Concat(metrics, bench.CheckpointMetrics)
+		}
 	case s.Ramp != nil:
 		metrics = bench.RampMetrics
 	default:
@@ -150,11 +162,42 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 	return nil
 }
 
-// migratory names the platforms that a scene can migrate.
-func (m *maker) migratory() string {
+// movable are the platforms whose instances can move as the scene asks. One
+// that has no such way is an error; one that lacks something on this host is put
+// down as skipped.
+func (m *maker) movable(refs []bench.PlatformRef, s spec.Scene) (can []bench.PlatformRef, err error) {
+	for _, ref := range refs {
+		way := m.Available[ref.Driver()].Migrates
+		if way == "" || s.Migrate != spec.Either && s.Migrate != way {
+			text := "%s cannot be migrated while it runs%w"
+			if way != "" {
+				text = "%s is migrated by migrate: " + way + "%w"
+			}
+			return nil, spec.Errors{s.Places.At("migrate").Errorf(text, ref, bench.Hint(m.migratory(s.Migrate)))}
+		}
+		if why := m.unmoved(ref); why != nil {
+			m.skip(*why)
+			continue
+		}
+		can = append(can, ref)
+	}
+	return can, nil
+}
+
+// unmoved is the skip of a platform whose instances cannot move on this host, nil if they can.
+func (m *maker) unmoved(ref bench.PlatformRef) *bench.Skip {
+	err := m.Available[ref.Driver()].Unmoved
+	if err == nil {
+		return nil
+	}
+	return &bench.Skip{Platform: ref.String(), Reason: "it cannot be moved: " + bench.Reason(err), Hint: bench.HintOf(err)}
+}
+
+// migratory names the platforms that a scene can migrate in the way.
+func (m *maker) migratory(way string) string {
 	var names []string
 	for name, a := range m.Available {
-		if a.Migrates {
+		if a.Migrates != "" && a.Unmoved == nil && (way == spec.Either || way == a.Migrates) {
 			names = append(names, name)
 		}
 	}

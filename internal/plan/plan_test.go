@@ -25,7 +25,7 @@ func inputs(n int) plan.Inputs {
 		Seed: 42,
 		Host: plan.Host{Memory: 24 * bench.GiB, LLC: 32 * bench.MiB, DiskFree: 100 * bench.GiB},
 		Available: map[string]bench.Availability{
-			"native": {Version: "1"}, "docker": {Version: "20.10"}, "lxc": {Version: "5.0"}, "qemu-tcg": {Version: "7.2", Label: "emulated (tcg)", Migrates: true},
+			"native": {Version: "1"}, "docker": {Version: "20.10"}, "lxc": {Version: "5.0"}, "qemu-tcg": {Version: "7.2", Label: "emulated (tcg)", Migrates: bench.Live},
 		},
 		Skips: []bench.Skip{{Platform: "kvm", Reason: "no trial boot within 20 s", Hint: "use qemu-tcg"}},
 		Words: spectest.Vocabulary(),
@@ -315,6 +315,43 @@ func TestMigration(t *testing.T) {
 		if _, err := plan.Make(read(t, text), inputs(2)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+// Each platform moves in its own way; one that lacks something here is left out with its reason.
+func TestMigrationInEitherWay(t *testing.T) {
+	in := inputs(2)
+	in.Available["docker"] = bench.Availability{Version: "20.10", Migrates: bench.Checkpoint}
+	const either = "name: x\nplatforms: qemu-tcg, docker\nbaseline: qemu-tcg\nscenes: [{name: a, migrate: either}]"
+	p := planned(t, either, in)
+	kinds := map[string]bench.SceneKind{}
+	for _, s := range p.Scenes {
+		kinds[s.Platform.String()] = s.Kind
+	}
+	if kinds["qemu-tcg"] != bench.Migration || kinds["docker"] != bench.Checkpointing || bench.Checkpointing.Sampled() {
+		t.Errorf("kinds %v", kinds)
+	}
+	if n := len(p.Metrics["a"]); n != len(bench.MigrationMetrics)+len(bench.CheckpointMetrics) {
+		t.Errorf("%d metrics", n)
+	}
+	const onlyFiles = "name: x\nplatforms: docker\nscenes: [{name: a, migrate: checkpoint}]"
+	planned(t, onlyFiles, in)
+	for text, want := range map[string]string{
+		"name: x\nplatforms: docker\nscenes: [{name: a, migrate: live}]":         "docker is migrated by migrate: checkpoint",
+		"name: x\nplatforms: qemu-tcg\nscenes: [{name: a, migrate: checkpoint}]": "qemu-tcg is migrated by migrate: live",
+		"name: x\nplatforms: lxc\nscenes: [{name: a, migrate: either}]":          "lxc cannot be migrated while it runs",
+	} {
+		if _, err := plan.Make(read(t, text), in); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	in.Available["docker"] = bench.Availability{Version: "20.10", Migrates: bench.Checkpoint, Unmoved: fmt.Errorf("criu is not installed: %w%w", bench.ErrUnavailable, bench.Hint("install it"))}
+	p = planned(t, either, in)
+	if len(p.Scenes) != 1 || len(p.Skipped) != 1 || !strings.Contains(p.Skipped[0].Reason, "criu is not installed") || p.Skipped[0].Hint != "install it" {
+		t.Errorf("%d scenes, skipped %+v", len(p.Scenes), p.Skipped)
+	}
+	if _, err := plan.Make(read(t, onlyFiles), in); !errors.Is(err, bench.ErrUnavailable) || !strings.Contains(err.Error(), "criu is not installed") {
+		t.Errorf("a baseline that cannot be moved: %v", err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -74,14 +75,12 @@ func (x *trial) migration(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", a.Name, err)
 	}
-	a.outcome.Values = []bench.Value{
-		{Metric: "migration", Value: float64(moved.Ended-moved.Began) / 1e6},
-		{Metric: "gap", Value: float64(gap) / 1e6},
-		{Metric: "downtime", Value: moved.Downtime},
-		{Metric: "moved", Value: float64(moved.Bytes) / 1e6},
-		{Metric: "rounds", Value: float64(moved.Rounds)},
+	metrics := bench.MigrationMetrics
+	if a.outcome.Values = valuesOf(moved, gap); x.scene.Kind == bench.Checkpointing {
+		metrics = slices.Concat(metrics, bench.CheckpointMetrics)
+		a.outcome.Values = append(a.outcome.Values, checkpointed(moved)...)
 	}
-	if x.outcome.Values, err = combine(bench.MigrationMetrics, subjects); err != nil {
+	if x.outcome.Values, err = combine(metrics, subjects); err != nil {
 		return err
 	}
 	x.enter("collect")
@@ -90,6 +89,26 @@ func (x *trial) migration(ctx context.Context) error {
 	}
 	a.takeHostFacts()
 	return nil
+}
+
+// valuesOf are the figures of a move that a program inside was silent for, in nanoseconds.
+func valuesOf(m bench.Moved, gap int64) []bench.Value {
+	return []bench.Value{
+		{Metric: "migration", Value: float64(m.Ended-m.Began) / 1e6},
+		{Metric: "gap", Value: float64(gap) / 1e6},
+		{Metric: "downtime", Value: m.Downtime},
+		{Metric: "moved", Value: float64(m.Bytes) / 1e6},
+		{Metric: "rounds", Value: float64(m.Rounds)},
+	}
+}
+
+// checkpointed are the further ones of a move by files.
+func checkpointed(m bench.Moved) []bench.Value {
+	return []bench.Value{
+		{Metric: "dump", Value: float64(m.Dumped-m.Began) / 1e6},
+		{Metric: "restore", Value: float64(m.Ended-m.Dumped) / 1e6},
+		{Metric: "pages", Value: float64(m.Pages) / 1e6},
+	}
 }
 
 // endWork ends what runs in a migrated instance. That it answers shows that the

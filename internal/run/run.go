@@ -360,7 +360,7 @@ func (x *trial) steps(ctx context.Context) error {
 	switch x.scene.Kind {
 	case bench.Startup:
 		return x.startup(ctx)
-	case bench.Migration:
+	case bench.Migration, bench.Checkpointing:
 		return x.migration(ctx)
 	}
 	x.enter("prepare")

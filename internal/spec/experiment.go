@@ -138,7 +138,8 @@ type Scene struct {
 	Name    string
 	Title   string
 	Startup bool
-	// Migrate is [Live] where the subject is moved while it runs.
+	// Migrate is the way in which the subject is moved while it runs: [bench.Live],
+	// [bench.Checkpoint] or [Either]; "" for none.
 	Migrate string
 	// Ramp, if set, is how the instances of the only actor come up.
 	Ramp *bench.Ramp

@@ -19,8 +19,8 @@ var (
 
 const maxCount = 1000 // instances of one actor
 
-// Live is the one way in which a scene can migrate its subject.
-const Live = "live"
+// Either is the word for moving each subject in the way that its platform has.
+const Either = "either"
 
 // local is the one host there is.
 const local = "local"
@@ -45,7 +45,7 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 	s.Title = s.Name
 	d.text(f["title"], &s.Title)
 	d.boolean(f["startup"], &s.Startup)
-	d.word(f["migrate"], "migrate", []string{Live}, &s.Migrate)
+	d.word(f["migrate"], "migrate", []string{bench.Live, bench.Checkpoint, Either}, &s.Migrate)
 	if s.Migrate != "" && s.Startup {
 		d.fail(f["migrate"].place, "a start-up scene moves nothing: the launch is what is measured")
 	}

@@ -44,6 +44,9 @@ func (copyUp) Resource() string { return "disk" }
 
 func (copyUp) Parts() []string { return nil }
 
+// WritesRoot implements [bench.RootWriter].
+func (copyUp) WritesRoot() {}
+
 // Programs is empty: a shell and dd are in every image.
 func (copyUp) Programs() []string { return nil }
 

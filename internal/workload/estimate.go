@@ -38,3 +38,6 @@ func (copyUp) Estimate(bench.Params, bench.Setting) time.Duration { return 500 *
 
 // Estimate is for a thousand files; an emulated machine takes two to four times as long.
 func (rewrite) Estimate(bench.Params, bench.Setting) time.Duration { return 2 * time.Second }
+
+// Estimate is for making the packages and for some hundred files twice, for each of which dpkg waits for the disk.
+func (packages) Estimate(bench.Params, bench.Setting) time.Duration { return 8 * time.Second }

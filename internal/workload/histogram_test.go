@@ -205,3 +205,17 @@ func checkHistograms(t *testing.T, hs []bench.Histogram, err error) {
 func sysbenchText(i int) string {
 	return strconv.FormatFloat(sysbenchLow*math.Exp(float64(i)/sysbenchStep), 'f', 3, 64)
 }
+
+// A program names the last bin by its middle, though the longest request lies below it.
+func TestAgreesBeyondTheLongest(t *testing.T) {
+	h := bench.Histogram{Name: "latency", Min: [2]int64{100, 100}, Max: [2]int64{1990, 1990},
+		Bins: []bench.Bin{{Low: 90, High: 110, Count: 8}, {Low: 1980, High: 2020, Count: 2}}}
+	if err := agrees(h, 0.95, 2000, 0); err != nil {
+		t.Error(err)
+	}
+	for _, said := range []float64{80, 1500, 2021} {
+		if agrees(h, 0.95, said, 0) == nil {
+			t.Errorf("%v agrees", said)
+		}
+	}
+}

@@ -22,6 +22,7 @@ func All() []bench.Workload {
 		copyUp{},
 		netperf{},
 		rewrite{},
+		packages{},
 		command{},
 		stress{},
 		bomb{},

@@ -13,5 +13,8 @@ func New() bench.Platform {
 		Program: "crun",
 		Summary: "OCI bundles by crun, the runtime in C",
 		Install: "install crun, such as: apt-get install crun",
+
+		Restores:       true,
+		RestoreFeature: "+CRIU",
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/moby/moby/api/types/system"
 	"github.com/moby/moby/client"
@@ -32,7 +33,18 @@ type engine struct {
 type service struct {
 	*daemon
 	image      string
+	imported   time.Duration // how long the image took to import, 0 if it was there
 	unenforced []string
+}
+
+// Imported implements [bench.Importing].
+func (e *engine) Imported() time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if s := e.services[drivers[0]]; s != nil {
+		return s.imported
+	}
+	return 0
 }
 
 // Open starts the daemon of the default storage driver and imports the image
@@ -121,7 +133,7 @@ func (e *engine) serve(ctx context.Context, driver string) (*service, error) {
 	if err := s.removeContainers(ctx); err != nil {
 		return nil, err
 	}
-	s.image, err = s.provide(ctx, e.env.Image)
+	s.image, s.imported, err = s.provide(ctx, e.env.Image)
 	return s, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
@@ -31,30 +32,30 @@ func tag(digest string) (string, error) {
 }
 
 // provide imports the golden image unless an earlier run has, and returns its
-// name. Golden images of other digests are removed when it imports.
-func (d *daemon) provide(ctx context.Context, image bench.Image) (string, error) {
-	name, err := tag(image.Digest())
-	if err != nil {
-		return "", err
+// name and how long the import took. Golden images of other digests are removed when it imports.
+func (d *daemon) provide(ctx context.Context, image bench.Image) (name string, took time.Duration, err error) {
+	if name, err = tag(image.Digest()); err != nil {
+		return "", 0, err
 	}
 	_, err = d.api.ImageInspect(ctx, name)
 	if err == nil {
-		return name, nil
+		return name, 0, nil
 	}
 	if !cerrdefs.IsNotFound(err) {
-		return "", fmt.Errorf("look for image %s: %w", name, d.explain(err))
+		return "", 0, fmt.Errorf("look for image %s: %w", name, d.explain(err))
 	}
 	if err := d.removeImages(ctx); err != nil {
-		return "", err
+		return "", 0, err
 	}
 	path, err := image.Tar(ctx)
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
+	start := time.Now()
 	if err := d.importTar(ctx, path, name); err != nil {
-		return "", fmt.Errorf("import image %s: %w", name, d.explain(err))
+		return "", 0, fmt.Errorf("import image %s: %w", name, d.explain(err))
 	}
-	return name, nil
+	return name, time.Since(start), nil
 }
 
 func (d *daemon) importTar(ctx context.Context, path, name string) error {

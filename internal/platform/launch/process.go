@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"tare/internal/bench"
 	"tare/internal/clock"
 )
@@ -65,6 +67,21 @@ func Start(cmd *exec.Cmd, words string) (*Process, error) {
 
 // Stream leads to the program's standard input and from its standard output.
 func (p *Process) Stream() io.ReadWriteCloser { return p.stream }
+
+// Untaken is how many bytes that were sent the program has not read yet.
+func (p *Process) Untaken() (n int, err error) {
+	raw, err := p.stream.in.SyscallConn() // asking for its descriptor would make it block
+	if err != nil {
+		return 0, fmt.Errorf("bytes on the way to %s: %w", p.cmd.Path, err)
+	}
+	if cerr := raw.Control(func(fd uintptr) { n, err = unix.IoctlGetInt(int(fd), unix.TIOCINQ) }); cerr != nil { // FIONREAD
+		err = cerr
+	}
+	if err != nil {
+		return 0, fmt.Errorf("bytes on the way to %s: %w", p.cmd.Path, err)
+	}
+	return n, nil
+}
 
 // Launched is when the program was started, in nanoseconds of CLOCK_MONOTONIC.
 func (p *Process) Launched() int64 { return p.launched }

@@ -1,7 +1,6 @@
 package oci
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -9,10 +8,10 @@ import (
 	"io"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -32,7 +31,9 @@ type instance struct {
 	site       Site
 	port       bench.Port
 	addr       netip.Addr
-	process    *launch.Process
+	wire       launch.Wire
+	process    *launch.Process // the runtime's
+	first      *launch.Process // as it was launched: another than process once it has moved
 	argv       []string
 	unenforced []string
 	undo       launch.Undo
@@ -130,10 +131,11 @@ func (i *instance) start() error {
 	args := e.run(i.site)
 	i.argv = append([]string{e.Program}, args...)
 	if i.byUser() {
-		if err := i.startByUser(); err != nil {
+		p, err := i.startByUser()
+		if err != nil {
 			return err
 		}
-		i.undo.Add(i.end)
+		i.launched(p)
 		return nil
 	}
 	cmd := e.command(l.ID, args)
@@ -143,23 +145,36 @@ func (i *instance) start() error {
 			return err
 		}
 	}
-	err := launch.Apart(e.env.Lab.NetNS(), func() (err error) {
-		if e.service.Daemon == 0 {
+	p, err := i.foreground(cmd)
+	if err != nil {
+		return err
+	}
+	i.launched(p)
+	return nil
+}
+
+// foreground starts the runtime where it sees the container's root, unless a daemon does instead.
+func (i *instance) foreground(cmd *exec.Cmd) (p *launch.Process, err error) {
+	err = launch.Apart(i.engine.env.Lab.NetNS(), func() (err error) {
+		if i.engine.service.Daemon == 0 {
 			if err = i.bundle().mount(); err != nil {
 				return err
 			}
 		}
-		if err = launch.CoverControllers(e.cgroups.Mode()); err != nil {
+		if err = launch.CoverControllers(i.engine.cgroups.Mode()); err != nil {
 			return err
 		}
-		i.process, err = launch.Start(cmd, i.words())
+		p, err = launch.Start(cmd, i.words())
 		return err
 	})
-	if err != nil {
-		return err
-	}
+	return p, err
+}
+
+// launched takes over the runtime that has been started.
+func (i *instance) launched(p *launch.Process) {
+	i.process, i.first = p, p
+	i.wire.Connect(p.Stream())
 	i.undo.Add(i.end)
-	return nil
 }
 
 // mountWithin puts the container's root, and the path of its network namespace,
@@ -199,9 +214,9 @@ func unmountWithin(daemon int, path string) error {
 	return nil
 }
 
-func (i *instance) Stream() io.ReadWriteCloser { return i.process.Stream() }
-func (i *instance) Launched() int64            { return i.process.Launched() }
-func (i *instance) Trace() []bench.Span        { return i.process.Trace() }
+func (i *instance) Stream() io.ReadWriteCloser { return &i.wire }
+func (i *instance) Launched() int64            { return i.first.Launched() }
+func (i *instance) Trace() []bench.Span        { return i.first.Trace() }
 func (i *instance) Relays() bool               { return i.engine.Watcher != "" }
 func (i *instance) Command() []string          { return slices.Clone(i.argv) }
 func (i *instance) Unenforced() []string       { return slices.Clone(i.unenforced) }
@@ -233,24 +248,24 @@ func (i *instance) parts() (dirs map[string]string, helpers []bench.Process, err
 	parts, err := launch.Parts(i.outer, group, i.engine.Parts)
 	if err == nil && i.engine.Watcher != "" {
 		var watcher int
-		watcher, err = parentOf(group)
+		_, watcher, err = firstOf(group)
 		parts = append(parts, bench.Process{PID: watcher, Part: i.engine.Watcher})
 	}
 	return dirs, append(helpers, parts...), err
 }
 
-// parentOf returns the process outside of the group whose child is in it.
-func parentOf(g *cgroup.Group) (int, error) {
+// firstOf returns the process of the group that was there first, and its parent, which is outside.
+func firstOf(g *cgroup.Group) (first, parent int, err error) {
 	pids, err := g.Procs()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	for _, pid := range pids {
 		if parent, err := launch.Parent(pid); err == nil && !slices.Contains(pids, parent) {
-			return parent, nil
+			return pid, parent, nil
 		}
 	}
-	return 0, errors.New("no process in it")
+	return 0, 0, errors.New("no process in it")
 }
 
 // container is the container's cgroup and those of its directories that exist:
@@ -309,24 +324,18 @@ const deleteWithin = 5 * time.Second
 
 // delete asks the runtime to forget the container.
 func (i *instance) delete() error {
+	ctx, cancel := context.WithTimeout(context.Background(), deleteWithin)
+	defer cancel()
 	cmd := i.engine.command(i.launch.ID, i.engine.delete(i.site))
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	cmd.WaitDelay = time.Second
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	hangs := time.AfterFunc(deleteWithin, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
-	err := cmd.Wait()
+	said, err := i.ask(ctx, cmd, cmd.Start)
 	switch {
 	case err == nil:
 		return nil
-	case !hangs.Stop():
+	case ctx.Err() != nil:
 		return fmt.Errorf("%s delete: no end after %v%w", i.engine.Program, deleteWithin,
 			bench.Hint("the runtime hangs; what it knew of the container goes with the run's directory"))
 	}
-	return fmt.Errorf("%s delete: %w: %s", i.engine.Program, err, strings.TrimSpace(said.String()))
+	return fmt.Errorf("%s delete: %w: %s", i.engine.Program, err, strings.TrimSpace(said))
 }
 
 // killed is the state of a process that was killed.

@@ -58,6 +58,10 @@ type Runtime struct {
 	Feature string
 	// Host says what of the host it lacks; may be nil.
 	Host func() error
+	// Restores: it checkpoints and restores containers by CRIU, asked as runc is,
+	// if it prints the word RestoreFeature for --version, "" for none.
+	Restores       bool
+	RestoreFeature string
 	// Adapt changes the specification for it, and returns the limits it does not
 	// hold; may be nil.
 	Adapt func(*specs.Spec, bench.Launch) (unenforced []string, err error)
@@ -135,6 +139,12 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	for _, name := range r.Needs {
 		if a.Programs[name], err = launch.Version(ctx, name); err != nil {
 			return a, fmt.Errorf("%s: %w: %w%w", r.Name, err, bench.ErrUnavailable, r.Install)
+		}
+	}
+	if r.Restores {
+		host, err := r.checkpoints(ctx)
+		if a.Migrates, a.Unmoved = bench.Checkpoint, err; err == nil {
+			a.Programs["criu"] = host.Version
 		}
 	}
 	caveats, err := r.User.caveats()

@@ -24,8 +24,8 @@ import (
 type User struct {
 	// With are the options of these launches.
 	With map[string]string
-	// Home fills the user's home directory; may be nil.
-	Home func(dir string) error
+	// Home fills the user's home directory, for a run; may be nil.
+	Home func(run, dir string) error
 }
 
 // userName is as good as any: it is seen by the program alone.
@@ -118,29 +118,30 @@ func (i *instance) born() (*cgroup.Group, error) {
 }
 
 // startByUser starts the program as the user, in the network namespace that the container is to share.
-func (i *instance) startByUser() error {
+func (i *instance) startByUser() (p *launch.Process, err error) {
 	netns := i.port.NetNS
 	if netns == "" {
 		netns = i.engine.env.Lab.NetNS()
 	}
 	group, err := i.born()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	cmd := exec.Command(i.engine.path, i.argv[1:]...)
 	cmd.Dir = "/"
 	cmd.Env = []string{"PATH=" + launch.SearchPath(""), bench.ProcessMark + "=" + i.launch.ID, "HOME=" + userHome, "XDG_RUNTIME_DIR=" + userRun}
-	return launch.Apart(netns, func() error {
+	err = launch.Apart(netns, func() error {
 		if err := i.settle(); err != nil {
 			return err
 		}
 		return group.Around(func(born syscall.SysProcAttr) (err error) {
 			cmd.SysProcAttr = &born
 			cmd.SysProcAttr.Credential = &syscall.Credential{Uid: launch.FirstID, Gid: launch.FirstID}
-			i.process, err = launch.Start(cmd, i.words())
+			p, err = launch.Start(cmd, i.words())
 			return err
 		})
 	})
+	return p, err
 }
 
 // settle makes the user and all that the user needs, for use inside [launch.Apart].
@@ -175,7 +176,7 @@ func (i *instance) settle() error {
 		return err
 	}
 	if home := i.engine.User.Home; home != nil {
-		if err := home(userHome); err != nil {
+		if err := home(i.engine.env.Run, userHome); err != nil {
 			return err
 		}
 	}

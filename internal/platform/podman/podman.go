@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"tare/internal/bench"
+	"tare/internal/platform/launch"
 	"tare/internal/platform/oci"
 )
 
@@ -37,22 +38,40 @@ func New() bench.Platform {
 	})
 }
 
-const configuration = "[containers]\ndefault_ulimits = []\n[engine]\nlock_type = \"file\"\nevents_logger = \"none\"\n"
+// watchers is the mark of the run's conmons. Podman hands them no environment of
+// its own, and one that outlived a killed run would still start its container.
+func watchers(run string) string { return run + "-conmon" }
+
+func configuration(run string) []byte {
+	return fmt.Appendf(nil, `[containers]
+default_ulimits = []
+[engine]
+lock_type = "file"
+events_logger = "none"
+conmon_env_vars = ["PATH=%s", "%s=%s"]
+`, launch.SearchPath(""), bench.ProcessMark, watchers(run))
+}
 
 // setup keeps the user's own configuration and locks out of it. What Podman
 // notes of a container ends with the run's directory.
-func setup(_ context.Context, _ bench.Env, state string) (oci.Service, error) {
+func setup(_ context.Context, env bench.Env, state string) (oci.Service, error) {
+	if err := env.Ledger.Register(bench.KindProcess, watchers(env.Run)); err != nil {
+		return oci.Service{}, err
+	}
 	file := filepath.Join(state, "containers.conf")
-	return oci.Service{Vars: []string{"CONTAINERS_CONF=" + file}}, os.WriteFile(file, []byte(configuration), 0o600)
+	return oci.Service{
+		Vars:  []string{"CONTAINERS_CONF=" + file},
+		Close: func(context.Context) error { return env.Ledger.Release(bench.KindProcess, watchers(env.Run)) },
+	}, os.WriteFile(file, configuration(env.Run), 0o600)
 }
 
 // home is that of the unprivileged user who is made for a launch.
-func home(dir string) error {
+func home(run, dir string) error {
 	dir = filepath.Join(dir, ".config/containers")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "containers.conf"), []byte(configuration), 0o644)
+	return os.WriteFile(filepath.Join(dir, "containers.conf"), configuration(run), 0o644)
 }
 
 // global are the arguments before the verb. Nothing is stored, so no driver

@@ -198,9 +198,11 @@ func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *insta
 		return fmt.Errorf("wait for the monitor: %w", err)
 	}
 	i.monitor = newQMP(conn)
-	if i.stream.conn, err = i.accept(ctx, agent); err != nil {
+	port, err := i.accept(ctx, agent)
+	if err != nil {
 		return fmt.Errorf("wait for the agent's port: %w", err)
 	}
+	i.stream.Connect(port)
 	if err := i.acceptPorts(ctx, m.host.Ports); err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ type instance struct {
 	unenforced []string
 	launched   int64
 	own        []bench.Span
-	stream     wire
+	stream     launch.Wire
 	monitor    *qmp
 	ports      ports
 

@@ -59,7 +59,8 @@ func (i *instance) migrate(ctx context.Context) (moved bench.Moved, err error) {
 	if err := i.destination(ctx, d); err != nil {
 		return moved, fmt.Errorf("start the destination: %w", err)
 	}
-	release, err := i.stream.hold(ctx)
+	source := i.stream.Conn()
+	release, err := i.stream.Hold(ctx, func() (bool, error) { return taken(source) })
 	if err != nil {
 		return moved, err
 	}
@@ -68,7 +69,8 @@ func (i *instance) migrate(ctx context.Context) (moved bench.Moved, err error) {
 		return moved, err
 	}
 	i.moved = d
-	if err := i.stream.turn(d.stream.conn); err != nil {
+	i.stream.Turn(d.stream.Conn())
+	if err := hangUp(source); err != nil {
 		return moved, err
 	}
 	i.quit(ctx) // if it does not, Close ends it

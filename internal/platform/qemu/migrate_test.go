@@ -6,7 +6,6 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"time"
 
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
@@ -82,47 +81,30 @@ func pair(t *testing.T, dir, name string) (ours, theirs net.Conn) {
 	return ours, theirs
 }
 
-// What the old connection received comes before what the new one does, and what is written meanwhile goes to the new one.
-func TestWireTurns(t *testing.T) {
-	dir := t.TempDir()
-	first, source := pair(t, dir, "a")
-	second, destination := pair(t, dir, "b")
-	w := &wire{conn: first}
-	if _, err := w.Write([]byte("to the source")); err != nil {
+// What the other end has not read yet keeps a move waiting; what came before the end is still read.
+func TestSocketThatIsLeft(t *testing.T) {
+	ours, theirs := pair(t, t.TempDir(), "a")
+	if done, err := taken(ours); err != nil || !done {
+		t.Errorf("nothing was sent: %v, %v", done, err)
+	}
+	if _, err := io.WriteString(ours, "to the source"); err != nil {
 		t.Fatal(err)
 	}
-	taken := make([]byte, 20)
-	go func() {
-		time.Sleep(10 * time.Millisecond)
-		io.ReadAtLeast(source, taken, 13)
-	}()
-	release, err := w.hold(t.Context())
-	if err != nil {
+	if done, err := taken(ours); err != nil || done {
+		t.Errorf("not read yet: %v, %v", done, err)
+	}
+	got := make([]byte, 13)
+	if _, err := io.ReadFull(theirs, got); err != nil {
 		t.Fatal(err)
 	}
-	wrote := make(chan error, 1)
-	go func() {
-		_, err := w.Write([]byte("later"))
-		wrote <- err
-	}()
-	io.WriteString(source, "old ")
-	io.WriteString(destination, "new")
-	if err := w.turn(second); err != nil {
+	if done, err := taken(ours); err != nil || !done {
+		t.Errorf("read: %v, %v", done, err)
+	}
+	io.WriteString(theirs, "old")
+	if err := hangUp(ours); err != nil {
 		t.Fatal(err)
 	}
-	release()
-	if err := <-wrote; err != nil {
-		t.Fatal(err)
-	}
-	got := make([]byte, 7)
-	if _, err := io.ReadFull(w, got); err != nil || string(got) != "old new" {
-		t.Errorf("read %q, %v", got, err)
-	}
-	if _, err := io.ReadFull(destination, got[:5]); err != nil || string(got[:5]) != "later" {
-		t.Errorf("the destination was sent %q, %v", got[:5], err)
-	}
-	w.Close()
-	if _, err := w.Read(got); err == nil {
-		t.Error("a closed stream was read")
+	if text, err := io.ReadAll(ours); err != nil || string(text) != "old" {
+		t.Errorf("read %q, %v", text, err)
 	}
 }

@@ -14,5 +14,7 @@ func New() bench.Platform {
 		Program: "runc",
 		Summary: "OCI bundles by runc: the containers of Docker without its daemons",
 		Install: "install runc, such as: apt-get install runc",
+
+		Restores: true,
 	})
 }

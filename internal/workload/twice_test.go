@@ -9,8 +9,13 @@ import (
 
 const rewritten = "files 1000\nbytes 12345678\nrewrite begins\nfirst 1.250000 s\nagain 0.500000 s\n"
 
-func TestRewriteParse(t *testing.T) {
-	w := rewrite{}
+func TestParseTwice(t *testing.T) {
+	for _, w := range []bench.Workload{rewrite{}, packages{}} {
+		t.Run(w.Name(), func(t *testing.T) { parsesTwice(t, w) })
+	}
+}
+
+func parsesTwice(t *testing.T, w bench.Workload) {
 	p := fill(t, w, nil)
 	values, err := w.Parse(p, setting(), bench.Output{Stdout: []byte(rewritten)})
 	if err != nil {

@@ -1,0 +1,83 @@
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+
+	"tare/internal/bench"
+)
+
+// Forms is what an image took to make in each form, and its sizes.
+type Forms struct {
+	Digest          string
+	Packages, Files int
+	Bytes           bench.Bytes
+	Forms           []Form
+}
+
+// Form is one of them.
+type Form struct {
+	Name, What   string
+	Seconds      float64
+	Size, OnDisk bench.Bytes
+	Problem      string // why it was not made; "" if it was
+	Command      string // that makes it again, "" for none
+}
+
+//go:embed forms.html
+var formsText string
+
+// published are the figures of tables 3 and 4 of sharma2016.
+var published = []struct{ What, Vagrant, Docker, Increment string }{
+	{"MySQL, time to build", "236.2 s", "129 s", ""},
+	{"Nodejs, time to build", "303.8 s", "49 s", ""},
+	{"MySQL, size", "1.68 GB", "0.37 GB", "112 KB"},
+	{"Nodejs, size", "2.05 GB", "0.66 GB", "72 KB"},
+}
+
+// FormsHTML writes the forms as one page that needs nothing else.
+func FormsHTML(w io.Writer, f Forms) error {
+	t, err := template.New("forms").Parse(formsText)
+	if err != nil {
+		return fmt.Errorf("forms template: %w", err)
+	}
+	return t.Execute(w, map[string]any{
+		"Style": template.CSS(styleText), "Image": f, "Published": published,
+		"Times": f.bars("Seconds to make each form", "%.3g s", func(x Form) float64 { return x.Seconds }),
+		"Sizes": f.bars("Megabytes on the disk of each form", "%.3g MB", func(x Form) float64 { return float64(x.OnDisk) / 1e6 }),
+	})
+}
+
+// Made reports whether the form could be made.
+func (f Form) Made() bool { return f.Problem == "" }
+
+// bars draws a quantity of each form that was made as a bar, all on one scale.
+func (f Forms) bars(what, unit string, of func(Form) float64) template.HTML {
+	most, rows := 0.0, 0
+	for _, x := range f.Forms {
+		if x.Made() {
+			most, rows = max(most, of(x)), rows+1
+		}
+	}
+	top, step := linearTop(most)
+	scale := (stackWidth - 20) / top
+	height := stackPitch*float64(rows) + 22
+	d := newDrawing(stackWidth, height, "stack", what)
+	for t := 0.0; t <= top+step/2; t += step {
+		d.line("grid", 4+t*scale, 0, 4+t*scale, height-20)
+		d.text("axis", 4+t*scale, height-6, fmt.Sprintf("%.4g", t))
+	}
+	y := 0.0
+	for _, x := range f.Forms {
+		if !x.Made() {
+			continue
+		}
+		value := fmt.Sprintf(unit, of(x))
+		d.text("name", 4, y+13, x.Name+", "+value)
+		d.rect("guest", 4, y+18, of(x)*scale, stackBar, value)
+		y += stackPitch
+	}
+	return d.html()
+}
