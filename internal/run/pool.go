@@ -92,9 +92,9 @@ func (x *trial) starved() bool {
 // balloonLimit bounds how long a guest may take to give memory back.
 const balloonLimit = 60 * time.Second
 
-// deflate has the instances of an over-committed pool make do with their share
+// inflate has the instances of an over-committed pool make do with their share
 // of it, as far as they have a balloon.
-func (x *trial) deflate(ctx context.Context) error {
+func (x *trial) inflate(ctx context.Context) error {
 	ratio := x.scene.MemoryRatio()
 	if ratio <= 1 {
 		return nil

@@ -364,7 +364,7 @@ func (x *trial) steps(ctx context.Context) error {
 		return x.migration(ctx)
 	}
 	x.enter("prepare")
-	if err := x.deflate(ctx); err != nil {
+	if err := x.inflate(ctx); err != nil {
 		return err
 	}
 	if err := x.describeScopes(); err != nil {
