@@ -209,7 +209,12 @@ const (
 	KindDomain  = "domain"  // the Xen domain of that name
 	KindSwap    = "swap"    // the file, in use as swap space
 	KindMapped  = "mapped"  // the device of that name made by the kernel's device mapper
+	KindNote    = "note"    // the file [CRIUNote]
 )
+
+// CRIUNote is where CRIU notes what it found of the kernel; no option of its
+// changes that. One that was there before is not ours.
+const CRIUNote = "/run/criu.kdat"
 
 // ProcessMark is the environment variable by which a process of ours is
 // recognised: TARE_ID=name, inherited by its children.

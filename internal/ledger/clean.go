@@ -23,7 +23,7 @@ type Removed struct {
 // order is the order of removal: whatever may use a thing goes before it.
 var order = []string{
 	bench.KindDomain, bench.KindProcess, bench.KindCgroup, bench.KindSwap, bench.KindMount, bench.KindMapped, bench.KindLoop,
-	bench.KindTap, bench.KindNetNS, bench.KindDir, bench.KindSetting,
+	bench.KindTap, bench.KindNetNS, bench.KindDir, bench.KindNote, bench.KindSetting,
 }
 
 // Clean removes everything in the ledger of the state directory whose owner is

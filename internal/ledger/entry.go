@@ -141,6 +141,10 @@ func checkThing(stateDir, kind, name string) error {
 		}
 	case bench.KindSetting:
 		return checkSetting(stateDir, name)
+	case bench.KindNote:
+		if name != bench.CRIUNote {
+			return errForm
+		}
 	case bench.KindCgroup:
 		if !filepath.IsLocal(name) || filepath.Clean(name) != name || name == "." {
 			return errForm

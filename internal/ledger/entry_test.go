@@ -127,7 +127,7 @@ func TestRegisterRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ kind, name string }{
-		{"dir", "/etc"}, {"dir", state}, {"dir", state + "/../x"}, {"dir", state + "/a/../../x"}, {"dir", "relative"}, {"dir", state + "x/y"},
+		{"note", "/run/other"}, {"dir", "/etc"}, {"dir", state}, {"dir", state + "/../x"}, {"dir", state + "/a/../../x"}, {"dir", "relative"}, {"dir", state + "x/y"},
 		{"mount", "/"}, {"netns", "/run/netns/x"}, {"netns", bench.RuntimeDir}, {"loop", "/dev/sda"},
 		{"cgroup", "../system.slice"}, {"cgroup", "."}, {"cgroup", "/tare"}, {"cgroup", "a//b"}, {"cgroup", ""},
 		{"process", ""}, {"process", "a\x00b"}, {"process", "a/b"}, {"tap", "-x"},

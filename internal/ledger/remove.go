@@ -67,6 +67,11 @@ func remove(ctx context.Context, stateDir, boot string, e Entry) error {
 			return nil
 		}
 		return putBack(e.Name)
+	case bench.KindNote:
+		if err := os.Remove(e.Name); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
 	case bench.KindSwap:
 		return removeSwap(stateDir, e.Name)
 	case bench.KindNetNS:

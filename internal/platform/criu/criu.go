@@ -5,7 +5,10 @@ package criu
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 
@@ -30,20 +33,46 @@ type Host struct {
 
 // Check asks CRIU for its version and what it finds of the kernel. Its error
 // wraps [bench.ErrUnavailable] with the reason and a hint.
-func Check(ctx context.Context) (Host, error) {
-	version, err := launch.Version(ctx, program)
+func Check(ctx context.Context) (h Host, err error) {
+	h.Version, err = launch.Version(ctx, program)
 	if err == nil {
-		err = newEnough(version)
+		err = newEnough(h.Version)
 	}
 	if err != nil {
 		return Host{}, fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, hint)
 	}
-	if _, err := launch.Output(ctx, program, "check"); err != nil {
-		return Host{}, fmt.Errorf("the kernel lacks what CRIU needs: %w: %w%w", err, bench.ErrUnavailable,
-			bench.Hint("criu check says what; a kernel with CONFIG_CHECKPOINT_RESTORE has it"))
+	err = Tidily(nil, func() error {
+		if _, err := launch.Output(ctx, program, "check"); err != nil {
+			return fmt.Errorf("the kernel lacks what CRIU needs: %w: %w%w", err, bench.ErrUnavailable,
+				bench.Hint("criu check says what; a kernel with CONFIG_CHECKPOINT_RESTORE has it"))
+		}
+		_, err := launch.Output(ctx, program, "check", "--feature", "mem_dirty_track")
+		h.Tracks = err == nil
+		return nil
+	})
+	return h, err
+}
+
+// Tidily calls f, in which CRIU runs, and removes the note that CRIU takes of
+// the kernel, unless it was there before. The ledger is told of it, if one is given.
+func Tidily(l bench.Ledger, f func() error) error {
+	if _, err := os.Lstat(bench.CRIUNote); err == nil {
+		return f()
 	}
-	_, err = launch.Output(ctx, program, "check", "--feature", "mem_dirty_track")
-	return Host{Version: version, Tracks: err == nil}, nil
+	if l != nil {
+		if err := l.Register(bench.KindNote, bench.CRIUNote); err != nil {
+			return err
+		}
+	}
+	err := f()
+	gone := os.Remove(bench.CRIUNote)
+	if errors.Is(gone, fs.ErrNotExist) {
+		gone = nil
+	}
+	if gone == nil && l != nil {
+		gone = l.Release(bench.KindNote, bench.CRIUNote)
+	}
+	return errors.Join(err, gone)
 }
 
 func newEnough(version string) error {

@@ -55,7 +55,11 @@ func (r Runtime) checkpoints(ctx context.Context) (criu.Host, error) {
 // to files, which ends it, and a second one over the same layer, in the same
 // network namespace and control group, is restored from them.
 func (i *instance) Migrate(ctx context.Context) (bench.Moved, error) {
-	moved, err := i.migrate(ctx)
+	var moved bench.Moved
+	err := criu.Tidily(i.engine.env.Ledger, func() (err error) {
+		moved, err = i.migrate(ctx)
+		return err
+	})
 	if err != nil {
 		return moved, fmt.Errorf("migrate %s: %w", i.launch.ID, err)
 	}
