@@ -2,6 +2,7 @@ package platformtest
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -107,7 +108,12 @@ func inside(t *testing.T, dir string) bool {
 	return found
 }
 
+// hellos is how many lines are sent to an instance: a megabyte, which comes in
+// pieces as large as the network takes.
+const hellos = 1 << 20 / len("hello\n")
+
 // testNetwork connects the instance with a peer, both ways, and with the lab.
+// What is lost on the way and sent again takes more than the time there is.
 func testNetwork(t *testing.T, s *suite, b *box) {
 	if !b.Addr().IsValid() {
 		t.Error("the instance has no address")
@@ -118,9 +124,9 @@ func testNetwork(t *testing.T, s *suite, b *box) {
 			at = netip.MustParseAddr("10.231.0.1")
 		}
 		port := sayHello(t, netns, at)
-		got := s.exec(t, b, "bash", "-c", fmt.Sprintf("exec 3<>/dev/tcp/%s/%d && cat <&3", at, port))
-		if string(got.Stdout) != "hello\n" {
-			t.Errorf("from inside to the %s: %q, %s", where, got.Stdout, got.Stderr)
+		got := s.exec(t, b, "bash", "-c", fmt.Sprintf("exec 3<>/dev/tcp/%s/%d && timeout %.0f cat <&3 | uniq -c", at, port, s.slow(3*time.Second).Seconds()))
+		if want := fmt.Sprint(hellos, " hello"); strings.TrimSpace(string(got.Stdout)) != want {
+			t.Errorf("from inside to the %s: %q, want %q, %s", where, got.Stdout, want, got.Stderr)
 		}
 	}
 	s.succeed(t, b, "netserver", "-4", "-p", "12866") // goes into the background
@@ -138,7 +144,7 @@ func testNetwork(t *testing.T, s *suite, b *box) {
 	}
 }
 
-// sayHello serves one connection in the namespace and returns the port.
+// sayHello serves one connection in the namespace, with a megabyte, and returns the port.
 func sayHello(t *testing.T, netns string, addr netip.Addr) int {
 	t.Helper()
 	var l net.Listener
@@ -152,7 +158,7 @@ func sayHello(t *testing.T, netns string, addr netip.Addr) int {
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		if c, err := l.Accept(); err == nil {
-			fmt.Fprintln(c, "hello")
+			_, _ = io.WriteString(c, strings.Repeat("hello\n", hellos))
 			c.Close()
 		}
 	}()
