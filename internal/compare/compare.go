@@ -220,14 +220,19 @@ func (c *Comparison) row(k *overhead.Case, ra, rb *overhead.Row, checks []audit.
 
 // valuesOf are a row's launches, or their ratios to the baseline.
 func valuesOf(r *overhead.Row, relative bool) Values {
-	v := Values{Values: []float64{}, Failed: r.Failed + r.DNF, Overdue: r.Overdue, Missing: r.Missing}
-	points := r.Points
+	v := Values{Failed: r.Failed + r.DNF, Overdue: r.Overdue, Missing: r.Missing}
+	return v.of(r.Points, r.Effect, relative)
+}
+
+// of fills in the points, or the ratios of their effect if they are relative to the baseline.
+func (v Values) of(points []overhead.Point, effect *overhead.Effect, relative bool) Values {
 	if relative {
 		points = nil
-		if r.Effect != nil {
-			points = r.Effect.Ratios
+		if effect != nil {
+			points = effect.Ratios
 		}
 	}
+	v.Values = make([]float64, 0, len(points))
 	for _, p := range points {
 		v.Values = append(v.Values, p.Value)
 	}

@@ -8,7 +8,6 @@ import (
 	"tare/internal/audit"
 	"tare/internal/bench"
 	"tare/internal/overhead"
-	"tare/internal/stats"
 )
 
 // Kept is where a row stands in the table of scenes set against others on the
@@ -160,19 +159,6 @@ func rowIn(r *overhead.Result, name, platform, metric string) (*overhead.Case, *
 
 // keptValues are a cell's shares by block, or what they are by the baseline's.
 func keptValues(x cell, relative bool) Values {
-	v := Values{Values: []float64{}, Failed: x.Failed + x.DNF, Overdue: x.Overdue, Missing: x.Missing}
-	points := x.Shares(x.row.Metric)
-	if relative {
-		points = nil
-		if x.Against != nil {
-			points = x.Against.Ratios
-		}
-	}
-	for _, p := range points {
-		v.Values = append(v.Values, p.Value)
-	}
-	if len(v.Values) > 0 {
-		v.Median = stats.Median(v.Values)
-	}
-	return v
+	v := Values{Failed: x.Failed + x.DNF, Overdue: x.Overdue, Missing: x.Missing}
+	return v.of(x.Shares(x.row.Metric), x.Against, relative)
 }
