@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/perf/benchfmt"
 
 	"tare/internal/bench"
@@ -124,6 +125,7 @@ func parseJUnit(t *testing.T, text []byte) junitSuite {
 
 func TestJUnitHasACaseForEveryEffect(t *testing.T) {
 	r := synthetic(t)
+	r.Relative = nil
 	var unfair *overhead.Row
 	for i := range r.Cases[0].Rows {
 		if row := &r.Cases[0].Rows[i]; row.Effect != nil && row.Failed == 0 {
@@ -190,6 +192,42 @@ func TestJUnitFailsWhereTheBaselineFailed(t *testing.T) {
 		}
 	}
 	t.Errorf("no failure of %s in\n%s", row.Platform, b.Bytes())
+}
+
+// Cells of the table count in the place of their cases, whose failed launches are still told.
+func TestJUnitHasTheCellsOfTheTable(t *testing.T) {
+	rate := bench.Metric{Name: "rate", Headline: true}
+	cell := func(scene string, v overhead.Verdict) *overhead.MatrixCell {
+		return &overhead.MatrixCell{Case: scene, Words: "90 %", Effect: &overhead.Effect{Verdict: v, Why: "too few"}}
+	}
+	dnf, unfair := cell("bomb", overhead.Refused), cell("greedy", overhead.Unfair)
+	dnf.DNF, unfair.Effect.Unfair = 1, "image differs"
+	r := &overhead.Result{
+		Relative: &overhead.Matrix{Columns: []string{"idle", "quiet", "bomb", "greedy", "none"}, Rows: []overhead.MatrixRow{
+			{Row: "CPU", Case: "alone", Platform: "docker", Metric: rate, Cells: []*overhead.MatrixCell{cell("idle", overhead.Differs), cell("quiet", overhead.Refused), dnf, unfair, nil}}}},
+		Cases: []overhead.Case{
+			{Name: "idle", Rows: []overhead.Row{{Metric: rate, Platform: "docker", Effect: &overhead.Effect{Verdict: overhead.Unfair}}}},
+			{Name: "alone", Rows: []overhead.Row{{Metric: rate, Platform: "docker", Failed: 1, Effect: &overhead.Effect{Verdict: overhead.Differs}}}},
+		},
+	}
+	var b bytes.Buffer
+	if err := JUnit(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, k := range parseJUnit(t, b.Bytes()).Cases {
+		got = append(got, fmt.Sprintf("%s %s failure=%t skipped=%t %s", k.Class, k.Name, k.Failure != nil, k.Skipped != nil, k.Out))
+	}
+	want := []string{
+		"tare.alone docker rate failure=true skipped=false ",
+		"tare.idle docker left_of_rate failure=false skipped=false CPU, idle against alone: 90 %",
+		"tare.quiet docker left_of_rate failure=false skipped=true CPU, quiet against alone: 90 %",
+		"tare.bomb docker left_of_rate failure=false skipped=false CPU, bomb against alone: 90 %",
+		"tare.greedy docker left_of_rate failure=true skipped=false CPU, greedy against alone: 90 %",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
 }
 
 func TestJUnitOfAGate(t *testing.T) {

@@ -38,22 +38,50 @@ type junitMessage struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit writes a test case for every effect, and for a baseline whose launches
-// failed. It fails if a launch did not finish or the comparison is unfair, and
+// JUnit writes a test case for every effect and for every cell of the table of
+// scenes set against others, which counts in the place of its case's effect, and
+// for what failed without either. It fails if a launch did not finish or the comparison is unfair, and
 // is skipped, with the reason, if the data do not decide. That two platforms differ is no failure.
 func JUnit(w io.Writer, r *overhead.Result) error {
 	s := junitSuite{Name: "tare " + r.Experiment, Time: decimals(r.Seconds, 3), Timestamp: r.Started}
+	within := r.Relative.Cases()
 	for _, c := range r.Cases {
 		for _, row := range c.Rows {
 			switch {
-			case row.Effect != nil:
+			case row.Effect != nil && !within[c.Name]:
 				s.add(effectCase(r, &c, &row))
 			case row.Failed > 0 && row.Metric.Headline:
 				s.add(junitCase{Class: "tare." + c.Name, Name: labelled(row.Platform, row.Label) + " " + row.Metric.Name, Failure: launchesFailed(r, &c, &row)})
 			}
 		}
 	}
+	if r.Relative != nil {
+		for _, row := range r.Relative.Rows {
+			for i, c := range row.Cells {
+				if c != nil {
+					s.add(cellCase(&row, r.Relative.Columns[i], c))
+				}
+			}
+		}
+	}
 	return s.write(w)
+}
+
+// cellCase is of what is left in a cell. That the subject did not finish beside
+// its neighbour is a finding; launches that failed are their case's failure.
+func cellCase(row *overhead.MatrixRow, column string, c *overhead.MatrixCell) junitCase {
+	text := printable(cellText(c))
+	k := junitCase{
+		Class: "tare." + c.Case, Name: labelled(row.Platform, row.Label) + " left_of_" + row.Metric.Name,
+		Out: printable(fmt.Sprintf("%s, %s against %s: ", row.Row, column, row.Case)) + text,
+	}
+	switch v := c.Effect.Verdict; {
+	case v == overhead.Unfair:
+		k.Failure = &junitMessage{Message: printable(c.Effect.Unfair), Type: "unfair"}
+	case c.DNF == 0 && (v == overhead.Inconclusive || v == overhead.Refused):
+		k.Skipped = &junitMessage{Message: text, Text: printable(c.Effect.Why)}
+	}
+	return k
 }
 
 func effectCase(r *overhead.Result, c *overhead.Case, row *overhead.Row) junitCase {
