@@ -23,10 +23,12 @@ func Misfits(e *spec.Experiment, in Inputs) (errs spec.Errors) {
 // check returns the scenes that can run here, before anything runs. An optional
 // scene that cannot is left out with a warning; any other is an error.
 func (m *maker) check(e *spec.Experiment) (can []spec.Scene, errs spec.Errors) {
+	at := e.Places.At("scenes")
 	for _, s := range e.Scenes {
 		m.findings.see(s.Name, caseOf(s))
-		if why := m.cannotSet(s); why != "" {
+		if name, why := m.cannotSet(s); why != "" {
 			m.findings.add(caseOf(s), []string{"left out: " + why})
+			at = s.Places.At("conditions." + name)
 			continue
 		}
 		found := m.checkScene(s)
@@ -40,14 +42,14 @@ func (m *maker) check(e *spec.Experiment) (can []spec.Scene, errs spec.Errors) {
 		}
 	}
 	if len(can)+len(errs) == 0 {
-		errs = spec.Errors{e.Places.At("scenes").Errorf("this host can run none of the scenes: %s", strings.Join(m.findings.warnings(), "; "))}
+		errs = spec.Errors{at.Errorf("this host can run none of the scenes: %s", strings.Join(m.findings.warnings(), "; "))}
 	}
 	return can, errs
 }
 
-// cannotSet says which of the scene's conditions this host does not let be set.
+// cannotSet says which of the scene's conditions this host does not let be set, and why.
 // Like a platform it does not have, that is no mistake of the specification.
-func (m *maker) cannotSet(s spec.Scene) string {
+func (m *maker) cannotSet(s spec.Scene) (name, why string) {
 	for _, name := range bench.ConditionNames {
 		value, wanted := s.Conditions[name]
 		if !wanted {
@@ -58,10 +60,10 @@ func (m *maker) cannotSet(s spec.Scene) string {
 			control.Why = name + ": nothing is known of this host's control over it"
 		}
 		if why := control.Refuses(name, value); why != "" {
-			return why
+			return name, why
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // checkSize looks for what is larger than the machine.

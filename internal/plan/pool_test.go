@@ -27,7 +27,7 @@ func TestMemoryPool(t *testing.T) {
 		"past host":    {"memory_pool: 22GiB, load: each, alike: 2", none, []string{"x.yaml:7:65", "a pool of 22 GiB", "an eighth of its 24 GiB", "the ratio counts"}, ""},
 		"no swap":      {"shape: {swap: 64MiB}", none, []string{"x.yaml:7:66", "64 MiB of swap on a host without swap space", "conditions: {swap: 2GiB}"}, ""},
 		"its own swap": {"shape: {swap: 64MiB}", own, nil, ""},
-		"no such disk": {"memory_pool: 512MiB, load: each, alike: 3, conditions: {swap: 20GiB}", none, []string{"room for 10 GiB"}, ""},
+		"no such disk": {"memory_pool: 512MiB, load: each, alike: 3, conditions: {swap: 20GiB}", none, []string{"x.yaml:7:114", "room for 10 GiB"}, ""},
 	} {
 		in := inputs(2)
 		in.Host.Controls = map[string]bench.Control{bench.CondSwap: c.swap}

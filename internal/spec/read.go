@@ -87,7 +87,11 @@ func (d *decoder) baseline(n *node, e *Experiment) bench.PlatformRef {
 	}
 	ref, ok := d.platform(n)
 	if ok && !d.among(e.Platforms, ref) {
-		d.fail(n.place, "the baseline %s is not among the platforms%w", ref, bench.Hint("add it to platforms, or name another one as baseline"))
+		other := ""
+		if named := e.Platforms.Named; len(named) > 0 {
+			other = ": --set baseline=" + named[0].String()
+		}
+		d.fail(n.place, "the baseline %s is not among the platforms%w", ref, bench.Hint("add it to platforms, or name another one as baseline"+other))
 	}
 	return ref
 }
@@ -121,7 +125,11 @@ func (d *decoder) conditions(n *node, into *map[string]string, places Places) {
 			continue
 		}
 		if err := bench.CheckCondition(e.key, e.value.text); err != nil {
-			d.fail(e.place, "%w", err)
+			at := e.value.place
+			if !slices.Contains(bench.ConditionNames, e.key) {
+				at = e.place
+			}
+			d.fail(at, "%w", err)
 			continue
 		}
 		if *into == nil {

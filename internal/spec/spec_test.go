@@ -25,6 +25,28 @@ func parse(t *testing.T, text string, set ...string) *spec.Experiment {
 	return e
 }
 
+// A condition's fault lies in its value, wherever that was said; an unknown condition's in its key.
+func TestPlaceOfCondition(t *testing.T) {
+	for _, c := range []struct{ conditions, set, want string }{
+		{"conditions: {swap: 0}", "", "x.yaml:2:20: swap"},
+		{"conditions: {swop: 0}", "", "x.yaml:2:14: condition"},
+		{"conditions: {swap: 1GiB}", "conditions.swap=0", `--set conditions.swap=0: swap "0"`},
+	} {
+		var set []string
+		if c.set != "" {
+			set = []string{c.set}
+		}
+		_, err := spec.Parse("x.yaml", []byte("name: x\n"+c.conditions+"\nscenes: [{name: a, startup: true}]"), set, spectest.Vocabulary())
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s %s: %v, want %s", c.conditions, c.set, err, c.want)
+		}
+	}
+	_, err := spec.Parse("x.yaml", []byte("name: x\nscenes:\n  - {name: a, startup: true, vary: {conditions.swap: [512MiB, 1GiB, 0MiB]}}"), nil, spectest.Vocabulary())
+	if err == nil || !strings.HasPrefix(err.Error(), "x.yaml:3:69: swap") {
+		t.Errorf("a level: %v", err)
+	}
+}
+
 // one wraps a scene in the smallest experiment.
 func one(scene string) string {
 	return "name: x\nplatforms: native, docker\nscenes:\n  - name: s\n    " + strings.ReplaceAll(scene, "\n", "\n    ") + "\n"
