@@ -162,24 +162,37 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 	return nil
 }
 
-// movable are the platforms whose instances can move as the scene asks. One
-// that has no such way is an error; one that lacks something on this host is put
+// movable are the platforms whose instances can move as the scene asks. Those
+// that have no such way are errors; one that lacks something on this host is put
 // down as skipped.
 func (m *maker) movable(refs []bench.PlatformRef, s spec.Scene) (can []bench.PlatformRef, err error) {
+	at, hint := s.Places.At("migrate"), bench.Hint(m.migratory(s.Migrate))
+	var never []string
+	var errs spec.Errors
 	for _, ref := range refs {
-		way := m.Available[ref.Driver()].Migrates
-		if way == "" || s.Migrate != spec.Either && s.Migrate != way {
-			text := "%s cannot be migrated while it runs%w"
-			if way != "" {
-				text = "%s is migrated by migrate: " + way + "%w"
-			}
-			return nil, spec.Errors{s.Places.At("migrate").Errorf(text, ref, bench.Hint(m.migratory(s.Migrate)))}
+		switch way := m.Available[ref.Driver()].Migrates; {
+		case way == "":
+			never = append(never, ref.String())
+			continue
+		case s.Migrate != spec.Either && s.Migrate != way:
+			errs = append(errs, at.Errorf("%s is migrated by migrate: %s%w", ref, way, hint))
+			continue
 		}
 		if why := m.unmoved(ref); why != nil {
 			m.skip(*why)
 			continue
 		}
 		can = append(can, ref)
+	}
+	if len(never) > 0 {
+		text := "%s cannot be migrated while running%w"
+		if s.Migrate == bench.Checkpoint {
+			text = "%s cannot be checkpointed%w"
+		}
+		errs = append(errs, at.Errorf(text, strings.Join(never, ", "), hint))
+	}
+	if len(errs) > 0 {
+		return nil, errs
 	}
 	return can, nil
 }

@@ -309,7 +309,7 @@ func TestMigration(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"name: x\nplatforms: qemu-tcg, lxc\nscenes: [{name: a, migrate: live}]":                                  "lxc cannot be migrated while it runs",
+		"name: x\nplatforms: qemu-tcg, lxc\nscenes: [{name: a, migrate: live}]":                                  "lxc cannot be migrated while running",
 		"name: x\nplatforms: qemu-tcg\nscenes: [{name: a, migrate: live, workload: spin, alike: 2, load: each}]": "2 subjects: a scene migrates one",
 	} {
 		if _, err := plan.Make(read(t, text), inputs(2)); err == nil || !strings.Contains(err.Error(), want) {
@@ -337,9 +337,10 @@ func TestMigrationInEitherWay(t *testing.T) {
 	const onlyFiles = "name: x\nplatforms: docker\nscenes: [{name: a, migrate: checkpoint}]"
 	planned(t, onlyFiles, in)
 	for text, want := range map[string]string{
-		"name: x\nplatforms: docker\nscenes: [{name: a, migrate: live}]":         "docker is migrated by migrate: checkpoint",
-		"name: x\nplatforms: qemu-tcg\nscenes: [{name: a, migrate: checkpoint}]": "qemu-tcg is migrated by migrate: live",
-		"name: x\nplatforms: lxc\nscenes: [{name: a, migrate: either}]":          "lxc cannot be migrated while it runs",
+		"name: x\nplatforms: docker\nscenes: [{name: a, migrate: live}]":                    "docker is migrated by migrate: checkpoint",
+		"name: x\nplatforms: qemu-tcg\nscenes: [{name: a, migrate: checkpoint}]":            "qemu-tcg is migrated by migrate: live",
+		"name: x\nplatforms: lxc\nscenes: [{name: a, migrate: either}]":                     "lxc cannot be migrated while running",
+		"name: x\nplatforms: native, lxc, docker\nscenes: [{name: a, migrate: checkpoint}]": "native, lxc cannot be checkpointed",
 	} {
 		if _, err := plan.Make(read(t, text), in); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
