@@ -21,6 +21,9 @@ func (m *maker) checkPool(s spec.Scene) (errs spec.Errors) {
 			errs = append(errs, a.Places.At("shape.swap").Errorf("%s: %s of swap on a host without swap space%w", a.Name, a.Shape.Swap,
 				bench.Hint("have some made for the scene: conditions: {swap: 2GiB}")))
 		}
+		if known && swap > 0 && a.Shape.Swap > swap {
+			m.findings.add(caseOf(s), []string{fmt.Sprintf("a limit of %s of swap limits nothing: there are %s of swap space", a.Shape.Swap, swap)})
+		}
 		if a.Role != bench.Peer {
 			count += a.Count
 			sum += bench.Bytes(a.Count) * a.Shape.Memory

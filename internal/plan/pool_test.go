@@ -26,6 +26,8 @@ func TestMemoryPool(t *testing.T) {
 		"too much":     {"memory_pool: 256MiB, load: each, alike: 8, conditions: {swap: 1GiB}", none, []string{"x.yaml:7:65", "8 instances with 2 GiB together are 8 times the pool of 256 MiB", "the 1 GiB of swap space", "swap: 1792MiB"}, ""},
 		"past host":    {"memory_pool: 22GiB, load: each, alike: 2", none, []string{"x.yaml:7:65", "a pool of 22 GiB", "an eighth of its 24 GiB", "the ratio counts"}, ""},
 		"no swap":      {"shape: {swap: 64MiB}", none, []string{"x.yaml:7:66", "64 MiB of swap on a host without swap space", "conditions: {swap: 2GiB}"}, ""},
+		"less swap":    {"shape: {swap: 1TiB}, conditions: {swap: 1GiB}", none, nil, "a: a limit of 1 TiB of swap limits nothing: there are 1 GiB of swap space"},
+		"all the swap": {"shape: {swap: 1GiB}, conditions: {swap: 1GiB}", none, nil, ""},
 		"its own swap": {"shape: {swap: 64MiB}", own, nil, ""},
 		"no such disk": {"memory_pool: 512MiB, load: each, alike: 3, conditions: {swap: 20GiB}", none, []string{"x.yaml:7:114", "room for 10 GiB"}, ""},
 	} {
