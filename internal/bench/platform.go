@@ -35,6 +35,8 @@ type Availability struct {
 	// Beyond is what an instance takes of the host's memory and disk beside its
 	// shape: of a nesting, the room its outer guests have for themselves.
 	Beyond Room
+	// Ungrouped: the memory of its instances is a hypervisor's, in no control group.
+	Ungrouped bool
 	// Lacks are the variants that this host cannot run, though it can the platform.
 	Lacks []Lack
 }

@@ -75,6 +75,7 @@ func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 		m.findings.add(name, company)
 	}
 	m.findings.add(name, m.overcommitted(out.Actors))
+	m.findings.add(name, m.outsidePool(out))
 	work := m.undisturbed(s)
 	out.Estimate = m.trialCost(out, work).Seconds()
 	if out.Kind.Sampled() {

@@ -25,6 +25,7 @@ func (m *maker) checkPool(s spec.Scene) (errs spec.Errors) {
 			m.findings.add(caseOf(s), []string{fmt.Sprintf("a limit of %s of swap limits nothing: there are %s of swap space", a.Shape.Swap, swap)})
 		}
 		if a.Role != bench.Peer {
+			errs = append(errs, nestedInPool(s, a)...)
 			count += a.Count
 			sum += bench.Bytes(a.Count) * a.Shape.Memory
 		}
@@ -43,6 +44,35 @@ func (m *maker) checkPool(s spec.Scene) (errs spec.Errors) {
 			count, sum, ratio, s.MemoryPool)})
 	}
 	return errs
+}
+
+// nestedInPool: what lies in the pool of a nesting is the outer guest, whose
+// memory is not the shape's.
+func nestedInPool(s spec.Scene, a spec.Actor) (errs spec.Errors) {
+	if s.MemoryPool == 0 {
+		return nil
+	}
+	on, at := s.Platforms.Named, s.Places.At("platforms")
+	if a.Platform != nil {
+		on, at = []bench.PlatformRef{*a.Platform}, a.Places.At("platform")
+	}
+	for _, ref := range on {
+		if ref.On != nil {
+			errs = append(errs, at.Errorf("%s in a scene with memory_pool: what would lie in the pool is %s, with memory of its own%w", ref, ref.On,
+				bench.Hint("leave the nesting out, or memory_pool; a scene can have platforms of its own")))
+		}
+	}
+	return errs
+}
+
+// outsidePool names platforms of a pool's actors whose memory cannot lie in it.
+func (m *maker) outsidePool(s bench.Scene) (texts []string) {
+	for _, a := range s.Actors {
+		if s.MemoryPool > 0 && a.Role != bench.Peer && m.Available[a.Platform.Driver()].Ungrouped {
+			texts = append(texts, fmt.Sprintf("the memory of %s is the hypervisor's, and not in the pool", a.Platform))
+		}
+	}
+	return texts
 }
 
 // written is a size as a specification has it, in whole MiB, rounded up.

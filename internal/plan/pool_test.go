@@ -56,6 +56,22 @@ func TestMemoryPool(t *testing.T) {
 	}
 }
 
+// Of a nesting the outer guest would lie in the pool, of Xen's domains nothing.
+func TestWhatLiesInAPool(t *testing.T) {
+	const text = "name: x\nplatforms: native, %s\nscenes:\n  - {name: a, workload: spin, alike: 2, load: each, vary: {memory_pool: [2GiB, 1GiB]}}\n  - {name: b, workload: spin}\n"
+	_, err := makeWith(t, inputs(2), fmt.Sprintf(text, "docker@qemu-tcg"))
+	faults, ok := err.(spec.Errors)
+	if !ok || len(faults) != 1 || !strings.HasPrefix(faults.Text(), "x.yaml:2:12: docker@qemu-tcg in a scene with memory_pool: what would lie in the pool is qemu-tcg") || !strings.Contains(faults.Text(), "hint: leave the nesting out") {
+		t.Errorf("a nesting: %v", err)
+	}
+	in := inputs(2)
+	in.Available["lxc"] = bench.Availability{Ungrouped: true}
+	p, err := makeWith(t, in, fmt.Sprintf(text, "lxc"))
+	if want := "a: the memory of lxc is the hypervisor's, and not in the pool"; err != nil || !strings.Contains(fmt.Sprint(p.Warnings), want) {
+		t.Errorf("%v, %v", p, err)
+	}
+}
+
 // The ratio is of all instances that share the pool.
 func TestMemoryRatio(t *testing.T) {
 	p := planned(t, `

@@ -57,6 +57,9 @@ func (d *decoder) experiment(n *node) *Experiment {
 		Timing:    defaultTiming,
 		Places:    Places{},
 	}
+	if at, said := e.Places["platforms"]; said {
+		base.Places["platforms"] = at
+	}
 	shape := defaultShape
 	d.conditions(f["conditions"], &base.Conditions, base.Places)
 	d.readTiming(f["timing"], &base.Timing, base.Places)

@@ -91,7 +91,7 @@ func (p Platform) Check(context.Context) (bench.Availability, error) {
 	if err != nil {
 		return bench.Availability{}, fmt.Errorf("%s: %w", p.Name(), err)
 	}
-	return bench.Availability{Version: version, Programs: map[string]string{"xen": version}}, nil
+	return bench.Availability{Version: version, Programs: map[string]string{"xen": version}, Ungrouped: true}, nil
 }
 
 // check finds out on the host whose files lie at root whether it is Xen's
