@@ -99,6 +99,7 @@ func HTML(w io.Writer, r *overhead.Result) error {
 		"watchTitle": func() string { return watchTitle }, "watchNote": func() string { return watchNote },
 		"join": strings.Join, "phases": func() []string { return phaseNames },
 		"unfinished": unfinishedWords, "poolHeads": func() []string { return poolHeads },
+		"ballooned": ballooned, "balloonNote": func() string { return balloonNote },
 		"crowdMeans": func() string { return crowdMeans }, "launchPhases": func() []string { return bench.LaunchPhases }, "launchKey": keyOf,
 	}).Parse(pageText)
 	if err != nil {
