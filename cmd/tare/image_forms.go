@@ -71,7 +71,7 @@ empty daemon's own files.`,
 					fmt.Fprintf(w, "%s\t%s\t-\t-\t-\tnot made: %s\n", f.Form, f.From, f.Problem)
 					continue
 				}
-				fmt.Fprintf(w, "%s\t%s\t%.1f\t%s\t%s\n", f.Form, f.From, f.Seconds, f.Size, f.OnDisk, f.What)
+				fmt.Fprintf(w, "%s\t%s\t%.1f\t%s\t%s\t%s\n", f.Form, f.From, f.Seconds, f.Size, f.OnDisk, f.What)
 			}
 			return w.Flush()
 		},
