@@ -93,7 +93,7 @@ var phaseNames = []string{"setup", "launch", "prepare", "warmup", "measure", "co
 // HTML writes the result as one page that needs nothing else.
 func HTML(w io.Writer, r *overhead.Result) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"plural": plural, "percent": percent, "labelled": labelled, "number": number, "long": long, "breakable": breakable, "claim": claimWords, "together": bench.Together, "conditions": bench.ConditionsText,
+		"plural": plural, "percent": percent, "labelled": labelled, "number": number, "long": long, "breakable": breakable, "claim": claimWords, "together": bench.Together, "conditions": conditionsOf, "accompanied": accompanied, "othersNote": func() string { return othersNote },
 		"times100": func(f float64) float64 { return 100 * f },
 		"paceNote": func() string { return paceNote }, "pacesShown": func() any { return pacesShown },
 		"watchTitle": func() string { return watchTitle }, "watchNote": func() string { return watchNote },
