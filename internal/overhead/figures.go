@@ -88,7 +88,8 @@ type Usage struct {
 	// IdleDaemons is what of the daemons' CPU they would have used for nobody,
 	// as measured while other platforms ran. It is in RestCPU, not in LayerCPU.
 	IdleDaemons map[string]float64 `json:"idle_daemons_cpu,omitempty"`
-	// Memory in bytes, at the end of the window.
+	// Memory in bytes, at the last reading within the window: at its closing edge
+	// the program may have given its own back.
 	GuestMem float64 `json:"guest_mem_bytes"`
 	LayerMem float64 `json:"layer_mem_bytes"`
 	RestMem  float64 `json:"rest_mem_bytes"` // in use on the host and in no instance or layer

@@ -60,8 +60,8 @@ type MatrixCell struct {
 	Missing  int `json:"missing,omitempty"`
 	// Fairness is that between alike subjects; nil with one.
 	Fairness *Fairness `json:"fairness,omitempty"`
-	// Gone are launches in which the neighbour's own program or instance ended
-	// before the measurement did, and Ended those that the watchdog ended.
+	// Gone are launches in which the neighbour's own program or instance ended of
+	// itself before the measurement did, and Ended those that the watchdog ended.
 	Gone  int `json:"neighbour_gone,omitempty"`
 	Ended int `json:"ended_by_watchdog,omitempty"`
 	// Words say the cell in short.
@@ -158,10 +158,10 @@ func (s *study) cell(sc *bench.Scene, metric bench.Metric, base []Point, fair *a
 		case o.Status == bench.DidNotFinish:
 			c.DNF++
 		}
-		if o.Watch != nil && o.Watch.Ended != "" {
+		switch gone := slices.ContainsFunc(o.Actors, func(a bench.ActorOutcome) bool { return a.Ended != "" }); {
+		case o.Watch != nil && o.Watch.Ended != "":
 			c.Ended++
-		}
-		if slices.ContainsFunc(o.Actors, func(a bench.ActorOutcome) bool { return a.Ended != "" }) {
+		case gone && (o.Watch == nil || !o.Watch.Overdue):
 			c.Gone++
 		}
 	}

@@ -167,6 +167,7 @@ func TestFairnessAndWatch(t *testing.T) {
 			for i := range 100 {
 				w.Starts = append(w.Starts, float64(trial*100+i))
 			}
+			w.Overdue = trial == 2 // which ends the neighbour, too
 			if trial == 3 {
 				w.Ended, w.Died = "too slow", []string{"sshd (7)"}
 			}
@@ -183,7 +184,7 @@ func TestFairnessAndWatch(t *testing.T) {
 	if f.N != 3 || f.Why != "" || *r.Cases[1].Rows[0].Fairness != *f {
 		t.Errorf("%+v, of the row %+v", f, r.Cases[1].Rows[0].Fairness)
 	}
-	if c := row.Cells[1]; c.Fairness != nil || c.Gone != 3 || c.Ended != 1 || c.DNF != 1 {
+	if c := row.Cells[1]; c.Fairness != nil || c.Gone != 1 || c.Ended != 1 || c.DNF != 1 {
 		t.Errorf("%+v", c)
 	}
 	if len(r.Watches) != 1 {

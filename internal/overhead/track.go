@@ -17,10 +17,11 @@ type source struct {
 }
 
 // A track follows one source through a trial's measured window without keeping
-// its samples: the columns that count, at the first and the last reading.
+// its samples: the columns that count, at the first reading and the last two.
 type track struct {
 	columns     []string
 	first, last []float64 // NaN where the column was missing
+	before      []float64 // the reading before the last
 	highest     []float64 // of all readings; NaN if it was never there
 	fell        []bool    // the counter went backwards in between
 	firstAt     int64     // the instant of the reading, not the one it was due
@@ -77,7 +78,7 @@ func (t *track) add(s *bench.Sample) {
 			}
 		}
 		t.first, t.last = make([]float64, len(t.columns)), make([]float64, len(t.columns))
-		t.fell = make([]bool, len(t.columns))
+		t.before, t.fell = make([]float64, len(t.columns)), make([]bool, len(t.columns))
 		t.highest = slices.Repeat([]float64{math.NaN()}, len(t.columns))
 		t.firstAt = s.At + s.Late
 	}
@@ -91,7 +92,7 @@ func (t *track) add(s *bench.Sample) {
 		} else if v < t.last[i]-grain(s.Level, c) && !gauge(c) {
 			t.fell[i] = true
 		}
-		t.last[i] = v
+		t.before[i], t.last[i] = t.last[i], v
 		if ok && !(t.highest[i] >= v) { // true also of NaN
 			t.highest[i] = v
 		}
@@ -125,7 +126,9 @@ func (t *track) rate(column string, window [2]int64) (float64, lack) {
 	return (t.last[i] - t.first[i]) / (float64(span) / 1e9), ""
 }
 
-// level is the column at the last reading of the window.
+// level is the column at the last reading that lies within the window. That at
+// its closing edge may come after the program has ended and given its memory
+// back; where there are but two, the higher counts.
 func (t *track) level(column string) (float64, lack) {
 	if t == nil {
 		return 0, "was not read"
@@ -133,6 +136,12 @@ func (t *track) level(column string) (float64, lack) {
 	i := slices.Index(t.columns, column)
 	if i < 0 || math.IsNaN(t.last[i]) {
 		return 0, lack("lacks " + column)
+	}
+	switch {
+	case t.n == 2:
+		return t.highest[i], ""
+	case t.n > 2 && !math.IsNaN(t.before[i]):
+		return t.before[i], ""
 	}
 	return t.last[i], ""
 }

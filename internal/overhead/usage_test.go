@@ -422,3 +422,29 @@ func TestObserverIsChargedPerSecond(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 }
+
+// A program that has ended by the closing edge has given its memory back there.
+func TestLevelWithinTheWindow(t *testing.T) {
+	for name, c := range map[string]struct {
+		readings []float64
+		want     float64
+	}{
+		"one":         {[]float64{7}, 7},
+		"two":         {[]float64{200, 5}, 200},
+		"two, rising": {[]float64{5, 200}, 200},
+		"three":       {[]float64{100, 150, 5}, 150},
+		"a gap":       {[]float64{100, math.NaN(), 5}, 5},
+	} {
+		var tr track
+		for i, v := range c.readings {
+			s := bench.Sample{At: int64(i), Level: bench.Layer, Values: map[string]float64{bench.ColCPUBusy: float64(i)}}
+			if i == 0 || !math.IsNaN(v) {
+				s.Values[bench.ColMemUsed] = v
+			}
+			tr.add(&s)
+		}
+		if got, why := tr.level(bench.ColMemUsed); got != c.want || why != "" {
+			t.Errorf("%s: %v (%s), want %v", name, got, why, c.want)
+		}
+	}
+}

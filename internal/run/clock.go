@@ -99,8 +99,10 @@ func (x *trial) probeDuring(ctx context.Context, opened <-chan struct{}) {
 	}
 }
 
-// probeAfter compares every actor's clock a last time.
+// probeAfter compares every actor's clock a last time, also where a cage's time
+// is over by now.
 func (x *trial) probeAfter(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx)
 	for _, a := range x.actors {
 		if a.rests() || a.cage != nil { // one that was killed cannot be asked
 			continue

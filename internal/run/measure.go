@@ -12,6 +12,10 @@ import (
 	"tare/internal/clock"
 )
 
+// errApart: subjects began and ended at such different times that nothing was
+// measured of all of them.
+var errApart = errors.New("do not overlap")
+
 // each runs f for every subject at once and joins the errors.
 func (x *trial) each(f func(*actor) error) error {
 	subjects := x.withRole(bench.Subject)
@@ -62,7 +66,7 @@ func (x *trial) measure(ctx context.Context) error {
 	probes.Wait()
 	x.outcome.Window = w.edges
 	if err == nil && w.edges[1] <= w.edges[0] {
-		err = fmt.Errorf("the measured windows of %d subjects do not overlap", w.subjects)
+		err = fmt.Errorf("the measured windows of %d subjects %w", w.subjects, errApart)
 	}
 	return err
 }

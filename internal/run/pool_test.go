@@ -142,6 +142,12 @@ func TestStarvedInThePool(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 	}
+	if got := x.fate(t.Context(), errors.New("no more memory")); got != bench.DidNotFinish {
+		t.Errorf("a subject that failed: %s", got)
+	}
+	if got := x.fate(t.Context(), fmt.Errorf("windows %w", errApart)); got != bench.Failed {
+		t.Errorf("windows apart: %s", got)
+	}
 }
 
 func TestSwapSpaces(t *testing.T) {

@@ -117,6 +117,8 @@ func (x *trial) fate(ctx context.Context, err error) bench.Status {
 	switch w := x.outcome.Watch; {
 	case ctx.Err() != nil:
 		return bench.Aborted
+	case errors.Is(err, errApart):
+		return bench.Failed // all have finished; it is the measurement that is none
 	case x.starved():
 		return bench.DidNotFinish
 	case !x.beside.began || !errors.As(err, new(*unfinished)):
