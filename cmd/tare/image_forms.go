@@ -31,8 +31,8 @@ func (a *app) imageFormsCommand() *cobra.Command {
 		Short: "Measure how long the image takes to make in each form, and how large it is",
 		Long: `Makes the golden image anew in each form that platforms use, in a directory
 that is removed afterwards, and tells how long that took, how large the form is
-and what it takes on the disk. All are made from the same tree, which tare image
-build has made from packages. Docker's is what its daemon's store takes, with an
+and what it takes on the disk. FROM is what it is made from, whose own time is
+not counted again; the tree is what tare image build has made from packages. Docker's is what its daemon's store takes, with an
 empty daemon's own files.`,
 		Example: "  tare image forms\n  tare image forms --html forms.html\n  tare image forms --json",
 		Args:    cobra.NoArgs,
@@ -65,13 +65,13 @@ empty daemon's own files.`,
 			}
 			fmt.Fprintf(a.stdout, "image %s: %d packages, %d files, %s\n\n", m.Digest[:19], len(m.Packages), m.Files, bench.Bytes(m.Bytes))
 			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "FORM\tSECONDS\tSIZE\tON DISK\tWHAT")
+			fmt.Fprintln(w, "FORM\tFROM\tSECONDS\tSIZE\tON DISK\tWHAT")
 			for _, f := range made {
 				if f.Problem != "" {
-					fmt.Fprintf(w, "%s\t-\t-\t-\tnot made: %s\n", f.Form, f.Problem)
+					fmt.Fprintf(w, "%s\t%s\t-\t-\t-\tnot made: %s\n", f.Form, f.From, f.Problem)
 					continue
 				}
-				fmt.Fprintf(w, "%s\t%.1f\t%s\t%s\t%s\n", f.Form, f.Seconds, f.Size, f.OnDisk, f.What)
+				fmt.Fprintf(w, "%s\t%s\t%.1f\t%s\t%s\t%s\n", f.Form, f.From, f.Seconds, f.Size, f.OnDisk, f.What)
 			}
 			return w.Flush()
 		},
@@ -85,7 +85,7 @@ empty daemon's own files.`,
 func writeForms(path string, m image.Manifest, made []image.Made) error {
 	page := report.Forms{Digest: m.Digest, Packages: len(m.Packages), Files: m.Files, Bytes: bench.Bytes(m.Bytes)}
 	for _, f := range made {
-		page.Forms = append(page.Forms, report.Form{Name: f.Form, What: f.What, Seconds: f.Seconds, Size: f.Size, OnDisk: f.OnDisk, Problem: f.Problem, Command: f.Command})
+		page.Forms = append(page.Forms, report.Form{Name: f.Form, What: f.What, From: f.From, Seconds: f.Seconds, Size: f.Size, OnDisk: f.OnDisk, Problem: f.Problem, Command: f.Command})
 	}
 	file, err := os.Create(path)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // store of its own for it, in the directory that is measured.
 func (a *app) importers(img *image.Image, led *ledger.Ledger, id string) []image.Maker {
 	return []image.Maker{{
-		Form: "docker", What: "imported by Docker, in its store", Command: "docker import TAR",
+		Form: "docker", What: "imported by Docker, in its store", From: "tar", Command: "docker import TAR",
 		Make: func(ctx context.Context, tar, dir string) (time.Duration, error) {
 			return imported(ctx, docker.New(dir), bench.Env{Run: id, Image: archived{img, tar}, Ledger: led, Dir: dir})
 		},

@@ -34,3 +34,16 @@ func TestStatusOfRelative(t *testing.T) {
 		}
 	}
 }
+
+// The hint after an undecided run says each override once.
+func TestMoreBlocksReplaceThoseThatWereAsked(t *testing.T) {
+	for want, r := range map[string]*overhead.Result{
+		"tare run quick --set timing.measure=1s --set blocks=10": {Blocks: 3, Repeat: "tare run quick --set blocks=3 --set timing.measure=1s"},
+		"tare run quick --set until.interval=1.5% --set until.max=60": {Until: &bench.Until{Interval: 0.03, Max: 20},
+			Repeat: "tare run quick --set 'until.interval=3%' --set until.max=20"},
+	} {
+		if got := withMore(r); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

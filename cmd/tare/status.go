@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"tare/internal/bench"
@@ -140,9 +142,23 @@ const mostBlocks = 1000
 // withMore is the command that measures the run's experiment anew with more blocks.
 func withMore(r *overhead.Result) string {
 	if u := r.Until; u != nil {
-		return fmt.Sprintf("%s --set until.interval=%.2g%% --set until.max=%d", r.Repeat, 50*u.Interval, min(mostBlocks, 3*u.Max))
+		return fmt.Sprintf("%s --set until.interval=%.2g%% --set until.max=%d", withoutSets(r.Repeat, "until.interval", "until.max"), 50*u.Interval, min(mostBlocks, 3*u.Max))
 	}
-	return fmt.Sprintf("%s --set blocks=%d", r.Repeat, min(mostBlocks, max(10, 3*r.Blocks)))
+	return fmt.Sprintf("%s --set blocks=%d", withoutSets(r.Repeat, "blocks"), min(mostBlocks, max(10, 3*r.Blocks)))
+}
+
+// oneSet is an override in a command line for a shell, quoted where it needs be.
+var oneSet = regexp.MustCompile(` --set (?:'[^']*'|\S+)`)
+
+// withoutSets is the command without the overrides of these paths.
+func withoutSets(command string, paths ...string) string {
+	return oneSet.ReplaceAllStringFunc(command, func(set string) string {
+		path, _, _ := strings.Cut(strings.Trim(strings.TrimPrefix(set, " --set "), "'"), "=")
+		if slices.Contains(paths, strings.TrimSpace(path)) {
+			return ""
+		}
+		return set
+	})
 }
 
 // are says how many there are: "1 effect is", "2 effects are".

@@ -6,6 +6,7 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 
 	"tare/internal/audit"
 	"tare/internal/bench"
@@ -48,7 +49,8 @@ type Comparison struct {
 	// Checks of what concerns all rows; subject is run B and baseline run A.
 	Checks []audit.Check `json:"checks"`
 	Rows   []Row         `json:"rows"`
-	// OnlyA and OnlyB are the scenes, CASE/PLATFORM, and metrics of one run only.
+	// OnlyA and OnlyB are the scenes, CASE/PLATFORM, and metrics of one run only; of
+	// a platform that the other lacks "PLATFORM, everywhere".
 	OnlyA    []string `json:"only_a,omitempty"`
 	OnlyB    []string `json:"only_b,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
@@ -158,6 +160,7 @@ func (c *Comparison) rows(a, b Run, o Options) {
 	type key struct{ scene, metric string }
 	at := map[key]*overhead.Row{}
 	seen := map[key]bool{}
+	inA, inB := measuredOn(a), measuredOn(b)
 	for i := range b.Result.Cases {
 		k := &b.Result.Cases[i]
 		for j := range k.Rows {
@@ -171,7 +174,7 @@ func (c *Comparison) rows(a, b Run, o Options) {
 			scene := k.Name + "/" + ra.Platform
 			rb := at[key{scene, ra.Metric.Name}]
 			if rb == nil {
-				c.OnlyA = append(c.OnlyA, scene+" "+ra.Metric.Name)
+				c.OnlyA = only(c.OnlyA, ra.Platform, inB, scene+" "+ra.Metric.Name)
 				continue
 			}
 			seen[key{scene, ra.Metric.Name}] = true
@@ -185,10 +188,32 @@ func (c *Comparison) rows(a, b Run, o Options) {
 		k := &b.Result.Cases[i]
 		for j := range k.Rows {
 			if scene := k.Name + "/" + k.Rows[j].Platform; !seen[key{scene, k.Rows[j].Metric.Name}] {
-				c.OnlyB = append(c.OnlyB, scene+" "+k.Rows[j].Metric.Name)
+				c.OnlyB = only(c.OnlyB, k.Rows[j].Platform, inA, scene+" "+k.Rows[j].Metric.Name)
 			}
 		}
 	}
+}
+
+// measuredOn are the platforms with a row in the run.
+func measuredOn(r Run) map[string]bool {
+	all := map[string]bool{}
+	for _, k := range r.Result.Cases {
+		for _, row := range k.Rows {
+			all[row.Platform] = true
+		}
+	}
+	return all
+}
+
+// only adds what one run has alone; of a platform that the other run has nowhere, this once.
+func only(list []string, platform string, other map[string]bool, what string) []string {
+	if !other[platform] {
+		what = platform + ", everywhere"
+	}
+	if slices.Contains(list, what) {
+		return list
+	}
+	return append(list, what)
 }
 
 func (c *Comparison) row(k *overhead.Case, ra, rb *overhead.Row, checks []audit.Check, o Options) Row {

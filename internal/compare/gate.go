@@ -232,7 +232,7 @@ func (g *Gate) decide() {
 		return
 	case len(c.OnlyA) > 0:
 		g.Decision = Undecided
-		g.Why = fmt.Sprintf("nothing in both runs is worse by more than %s, but B lacks what A has: %s", share(g.Limit), strings.Join(c.OnlyA, ", "))
+		g.Why = fmt.Sprintf("nothing in both runs is worse by more than %s, but B lacks what A has: %s", share(g.Limit), strings.Join(c.OnlyA, "; "))
 		return
 	default:
 		g.Decision = Pass

@@ -61,6 +61,7 @@ func cells(r *overhead.Result) []cell {
 
 // keptRows pairs the cells of both tables, and adds a row for each.
 func (c *Comparison) keptRows(a, b Run, o Options) {
+	inA, inB := measuredOn(a), measuredOn(b)
 	at := map[place]cell{}
 	for _, x := range cells(b.Result) {
 		at[x.place()] = x
@@ -69,7 +70,7 @@ func (c *Comparison) keptRows(a, b Run, o Options) {
 	for _, x := range cells(a.Result) {
 		y, both := at[x.place()]
 		if !both {
-			c.OnlyA = append(c.OnlyA, x.place().String())
+			c.OnlyA = only(c.OnlyA, x.row.Platform, inB, x.place().String())
 			continue
 		}
 		delete(at, x.place())
@@ -80,7 +81,7 @@ func (c *Comparison) keptRows(a, b Run, o Options) {
 	}
 	for _, y := range cells(b.Result) {
 		if _, left := at[y.place()]; left {
-			c.OnlyB = append(c.OnlyB, y.place().String())
+			c.OnlyB = only(c.OnlyB, y.row.Platform, inA, y.place().String())
 		}
 	}
 	first := map[string]int{} // by what is shown as one table

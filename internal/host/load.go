@@ -63,9 +63,9 @@ func (l Load) Caveat() string {
 		share, most float64
 		text        string
 	}{
-		{l.Busy, 0.1, "%.0f %% of the CPU time goes to other work right now"},
-		{l.IOWait, 0.1, "%.0f %% of the CPU time waits for disks right now"},
-		{l.Steal, 0.02, "%.0f %% of the CPU time is stolen by the outer host right now"},
+		{l.Busy, 0.1, "%.0f %% of the CPU time goes to other work"},
+		{l.IOWait, 0.1, "%.0f %% of the CPU time waits for disks"},
+		{l.Steal, 0.02, "%.0f %% of the CPU time is stolen by the outer host"},
 	} {
 		if p.share > p.most {
 			parts = append(parts, fmt.Sprintf(p.text, 100*p.share))

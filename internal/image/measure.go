@@ -20,7 +20,8 @@ import (
 type Made struct {
 	Form    string      `json:"form"`
 	What    string      `json:"what"`
-	Seconds float64     `json:"seconds,omitempty"` // until it was on the disk; of a form that is made from another, without that
+	From    string      `json:"from"`              // the form it is made from, whose own time is not in Seconds
+	Seconds float64     `json:"seconds,omitempty"` // until it was on the disk
 	Size    bench.Bytes `json:"size,omitempty"`    // what a reader sees
 	OnDisk  bench.Bytes `json:"on_disk,omitempty"`
 	// Problem is why it could not be made, "" if it was.
@@ -32,21 +33,21 @@ type Made struct {
 // measured is how a form is made: by a function of our own, or by a program with
 // arguments in which ROOT, RAW and TAR stand for what it is made from and OUT for the form.
 type measured struct {
-	form, what         string
+	form, what, from   string
 	program, pkg, args string
 	own                func(context.Context, string) error
 }
 
 // A Maker makes a form that takes more than a program: by a daemon, such as Docker's.
 type Maker struct {
-	Form, What, Command string
+	Form, What, From, Command string
 	// Make makes it of the archive, in an empty directory of its own, and returns how
 	// long that took without what had to be up beforehand.
 	Make func(ctx context.Context, tar, dir string) (time.Duration, error)
 }
 
 // Measure makes each form of the root file system anew, in a directory of its own that it
-// removes, and tells how long each took and how large it is. All are made from the tree, whose files are read once before.
+// removes, and tells how long each took and how large it is. The tree's files are read once before.
 // The makers come last, the archive being there.
 func (s *Store) Measure(ctx context.Context, i *Image, makers ...Maker) (_ []Made, err error) {
 	free, err := freeSpace(s.images())
@@ -71,14 +72,14 @@ func (s *Store) Measure(ctx context.Context, i *Image, makers ...Maker) (_ []Mad
 	}
 	var all []Made
 	for _, m := range []measured{
-		{form: "tree", what: "files in a directory, as containers' layers have them", program: "cp", pkg: "coreutils", args: "-a ROOT OUT"},
-		{form: "tar", what: "an archive, as Docker imports it", own: i.writeTar},
-		{form: "tar.gz", what: "the archive compressed, as registries keep layers", program: "gzip", pkg: "gzip", args: "-c TAR"},
-		{form: "raw", what: "an ext4 file system with room to write, sparse, as virtual machines have it", own: i.writeDisk},
-		{form: "qcow2", what: "the same in QEMU's format", program: "qemu-img", pkg: "qemu-utils", args: "convert -f raw -O qcow2 RAW OUT"},
-		{form: "qcow2, compressed", what: "the same, compressed", program: "qemu-img", pkg: "qemu-utils", args: "convert -c -f raw -O qcow2 RAW OUT"},
-		{form: "squashfs", what: "a compressed read-only file system", program: "mksquashfs", pkg: "squashfs-tools", args: "ROOT OUT -no-progress -quiet"},
-		{form: "erofs", what: "a read-only file system, not compressed", program: "mkfs.erofs", pkg: "erofs-utils", args: "OUT ROOT"},
+		{form: "tree", from: "tree", what: "files in a directory, as containers' layers have them", program: "cp", pkg: "coreutils", args: "-a ROOT OUT"},
+		{form: "tar", from: "tree", what: "an archive, as Docker imports it", own: i.writeTar},
+		{form: "tar.gz", from: "tar", what: "the archive compressed, as registries keep layers", program: "gzip", pkg: "gzip", args: "-c TAR"},
+		{form: "raw", from: "tree", what: "an ext4 file system with room to write, sparse, as virtual machines have it", own: i.writeDisk},
+		{form: "qcow2", from: "raw", what: "the same in QEMU's format", program: "qemu-img", pkg: "qemu-utils", args: "convert -f raw -O qcow2 RAW OUT"},
+		{form: "qcow2, compressed", from: "raw", what: "the same, compressed", program: "qemu-img", pkg: "qemu-utils", args: "convert -c -f raw -O qcow2 RAW OUT"},
+		{form: "squashfs", from: "tree", what: "a compressed read-only file system", program: "mksquashfs", pkg: "squashfs-tools", args: "ROOT OUT -no-progress -quiet"},
+		{form: "erofs", from: "tree", what: "a read-only file system, not compressed", program: "mkfs.erofs", pkg: "erofs-utils", args: "OUT ROOT"},
 	} {
 		if err := ctx.Err(); err != nil {
 			return all, fmt.Errorf("measure forms: %w", context.Cause(ctx))
@@ -98,7 +99,7 @@ func (s *Store) Measure(ctx context.Context, i *Image, makers ...Maker) (_ []Mad
 
 // made makes the form in a directory below work.
 func (m Maker) made(ctx context.Context, work string) Made {
-	made := Made{Form: m.Form, What: m.What, Command: m.Command}
+	made := Made{Form: m.Form, What: m.What, From: m.From, Command: m.Command}
 	dir := filepath.Join(work, "by-"+m.Form)
 	err := os.Mkdir(dir, 0o755)
 	var took time.Duration
@@ -124,7 +125,7 @@ func (m Maker) made(ctx context.Context, work string) Made {
 // make makes one form in the directory work.
 func (i *Image) make(ctx context.Context, work string, m measured) Made {
 	out := filepath.Join(work, m.form)
-	made := Made{Form: m.form, What: m.what}
+	made := Made{Form: m.form, What: m.what, From: m.from}
 	write := m.own
 	if write == nil {
 		program, err := need(m.program, m.pkg)

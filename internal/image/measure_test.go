@@ -29,7 +29,7 @@ func TestMeasureMakesEveryForm(t *testing.T) {
 	for _, m := range made {
 		forms[m.Form] = m
 		switch {
-		case m.Problem == "" && (m.Seconds <= 0 || m.Size <= 0 || m.OnDisk <= 0 || m.What == ""):
+		case m.Problem == "" && (m.Seconds <= 0 || m.Size <= 0 || m.OnDisk <= 0 || m.What == "" || m.Form != "store" && m.From == ""):
 			t.Errorf("%+v says too little", m)
 		case m.Problem != "" && !strings.HasSuffix(m.Problem, "is not installed"):
 			t.Errorf("%s was not made: %s", m.Form, m.Problem)

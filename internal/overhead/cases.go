@@ -32,6 +32,7 @@ func (s *study) cases(observed *observed) {
 		c.Resource = resourceOf(c)
 		s.rows(c, scenes[k], observed)
 		c.Pools = s.pools(scenes[k])
+		c.SwapSpaces = s.swapSpaces(c, scenes[k])
 		c.StartUp = s.startUps(scenes[k])
 		if c.Kind == bench.Ramped {
 			for _, sc := range scenes[k] {
@@ -46,6 +47,28 @@ func (s *study) cases(observed *observed) {
 		}
 		c.Answer = answer(c, s.plan)
 	}
+}
+
+// swapSpaces are those that launches of a case with swap as a condition found, each once.
+func (s *study) swapSpaces(c *Case, scenes []*bench.Scene) string {
+	if c.Conditions[bench.CondSwap] == "" {
+		return ""
+	}
+	var all []string
+	for _, sc := range scenes {
+		for _, t := range s.scenes[sc.ID] {
+			o := s.last[t.ID]
+			if o == nil {
+				continue
+			}
+			for _, a := range o.Actors {
+				if f := a.Facts[bench.FactHostSwap]; f != "" && !slices.Contains(all, f) {
+					all = append(all, f)
+				}
+			}
+		}
+	}
+	return strings.Join(all, "; ")
 }
 
 func workloadOf(s *bench.Scene) string {

@@ -14,8 +14,10 @@ type PoolRow struct {
 	Label    string  `json:"label,omitempty"`
 	Ratio    float64 `json:"ratio"` // memory of the instances by that of the pool
 	Launches int     `json:"launches"`
-	Used     float64 `json:"used"`    // the most of the pool, from the first launch on
-	Swapped  float64 `json:"swapped"` // the most in swap space
+	// Used is the most of the pool, from the first launch on, Swapped the most in
+	// swap space; both nil where no launch lasted long enough for a reading.
+	Used    *float64 `json:"used,omitempty"`
+	Swapped *float64 `json:"swapped,omitempty"`
 	// Killed are the launches in which the kernel killed something for want of memory.
 	Killed  int         `json:"killed,omitempty"`
 	Balloon *BalloonRow `json:"balloon,omitempty"`
@@ -45,7 +47,9 @@ func (s *study) pools(scenes []*bench.Scene) []PoolRow {
 				continue
 			}
 			row.Launches++
-			used, swapped = append(used, float64(o.Pool.Used)), append(swapped, float64(o.Pool.Swapped))
+			if o.Pool.Used > 0 {
+				used, swapped = append(used, float64(o.Pool.Used)), append(swapped, float64(o.Pool.Swapped))
+			}
 			if len(o.Pool.Killed) > 0 {
 				row.Killed++
 			}
@@ -56,7 +60,10 @@ func (s *study) pools(scenes []*bench.Scene) []PoolRow {
 		if row.Launches == 0 {
 			continue
 		}
-		row.Used, row.Swapped = stats.Median(used), stats.Median(swapped)
+		if len(used) > 0 {
+			u, s := stats.Median(used), stats.Median(swapped)
+			row.Used, row.Swapped = &u, &s
+		}
 		if len(balloons) > 0 {
 			median := func(of func(BalloonRow) float64) float64 {
 				var all []float64

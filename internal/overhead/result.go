@@ -125,6 +125,9 @@ type Case struct {
 	Factors  map[string]string `json:"factors,omitempty"`
 	// Conditions of the host that were set for its trials.
 	Conditions map[string]string `json:"conditions,omitempty"`
+	// SwapSpaces are those the host had in its trials, with their sizes, where swap
+	// is a condition: the host's own are used where they are large enough.
+	SwapSpaces string `json:"swap_spaces,omitempty"`
 	// Answer is the case in one sentence, built from the effects.
 	Answer string `json:"answer"`
 	Rows   []Row  `json:"rows"`

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"tare/internal/bench"
 	"tare/internal/spec"
@@ -98,6 +99,9 @@ type maker struct {
 	findings findings
 }
 
+// leastCheckpointed is how long a program should run that is moved by files.
+const leastCheckpointed = 2 * time.Second
+
 // scene adds a scene of the specification on each of its platforms.
 func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 	baseline := e.Baseline
@@ -126,6 +130,9 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 		}
 		if s.Migrate != "" && m.Available[ref.Driver()].Migrates == bench.Checkpoint {
 			built.Kind = bench.Checkpointing
+			if a := s.Actors[0]; a.Workload != "" && s.Timing.Measure < leastCheckpointed {
+				m.findings.add(caseOf(s), []string{fmt.Sprintf("measure %v: the program may have ended before its checkpoint is restored; give it %v or more", s.Timing.Measure, leastCheckpointed)})
+			}
 		}
 		built.Relative = relative(&s, e)
 		if err := inject(&built, e); err != nil {

@@ -335,7 +335,16 @@ func TestMigrationInEitherWay(t *testing.T) {
 		t.Errorf("%d metrics", n)
 	}
 	const onlyFiles = "name: x\nplatforms: docker\nscenes: [{name: a, migrate: checkpoint}]"
-	planned(t, onlyFiles, in)
+	if p := planned(t, onlyFiles, in); len(p.Warnings) > 0 {
+		t.Errorf("warnings %q", p.Warnings)
+	}
+	short := "name: x\nplatforms: docker\nscenes: [{name: a, workload: spin, migrate: checkpoint, timing: {measure: %s}}]"
+	for measure, warned := range map[string]bool{"1s": true, "2s": false} {
+		p := planned(t, fmt.Sprintf(short, measure), in)
+		if got := strings.Contains(strings.Join(p.Warnings, "\n"), "a: measure 1s: the program may have ended"); got != warned {
+			t.Errorf("measure %s: warnings %q", measure, p.Warnings)
+		}
+	}
 	for text, want := range map[string]string{
 		"name: x\nplatforms: docker\nscenes: [{name: a, migrate: live}]":                    "docker is migrated by migrate: checkpoint",
 		"name: x\nplatforms: qemu-tcg\nscenes: [{name: a, migrate: checkpoint}]":            "qemu-tcg is migrated by migrate: live",

@@ -129,7 +129,7 @@ func differences(out io.Writer, c *compare.Comparison) {
 		what []string
 	}{{"A", c.OnlyA}, {"B", c.OnlyB}} {
 		if len(only.what) > 0 {
-			paragraph(out, "\nOnly in "+only.run+": ", "  ", strings.Join(only.what, ", "))
+			paragraph(out, "\nOnly in "+only.run+": ", "  ", strings.Join(only.what, "; "))
 		}
 	}
 	if len(c.Warnings) > 0 {

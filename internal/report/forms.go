@@ -20,6 +20,7 @@ type Forms struct {
 // Form is one of them.
 type Form struct {
 	Name, What   string
+	From         string // the form it is made from, whose own time is not in Seconds
 	Seconds      float64
 	Size, OnDisk bench.Bytes
 	Problem      string // why it was not made; "" if it was
@@ -46,7 +47,7 @@ func FormsHTML(w io.Writer, f Forms) error {
 	return t.Execute(w, map[string]any{
 		"Style": template.CSS(styleText), "Image": f, "Published": published,
 		"Times": f.bars("Seconds to make each form", "%.3g s", func(x Form) float64 { return x.Seconds }),
-		"Sizes": f.bars("Megabytes on the disk of each form", "%.3g MB", func(x Form) float64 { return float64(x.OnDisk) / 1e6 }),
+		"Sizes": f.bars("Mebibytes on the disk of each form", "%.4g MiB", func(x Form) float64 { return float64(x.OnDisk) / float64(bench.MiB) }),
 	})
 }
 

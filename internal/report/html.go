@@ -93,12 +93,13 @@ var phaseNames = []string{"setup", "launch", "prepare", "warmup", "measure", "co
 // HTML writes the result as one page that needs nothing else.
 func HTML(w io.Writer, r *overhead.Result) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"plural": plural, "percent": percent, "labelled": labelled, "number": number, "long": long, "breakable": breakable, "claim": claimWords, "together": bench.Together, "conditions": bench.ConditionsText,
+		"plural": plural, "percent": percent, "labelled": labelled, "number": number, "long": long, "breakable": breakable, "claim": claimWords, "together": bench.Together, "conditions": conditionsOf, "accompanied": accompanied, "othersNote": func() string { return othersNote },
 		"times100": func(f float64) float64 { return 100 * f },
 		"paceNote": func() string { return paceNote }, "pacesShown": func() any { return pacesShown },
 		"watchTitle": func() string { return watchTitle }, "watchNote": func() string { return watchNote },
 		"join": strings.Join, "phases": func() []string { return phaseNames },
 		"unfinished": unfinishedWords, "poolHeads": func() []string { return poolHeads },
+		"ballooned": ballooned, "balloonNote": func() string { return balloonNote },
 		"crowdMeans": func() string { return crowdMeans }, "launchPhases": func() []string { return bench.LaunchPhases }, "launchKey": keyOf,
 	}).Parse(pageText)
 	if err != nil {

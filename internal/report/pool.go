@@ -12,6 +12,16 @@ import (
 // poolHeads are the columns of a case's pool of memory, beside the platform.
 var poolHeads = []string{"ratio", "used", "swapped out", "killed", "balloons to", "within", "given back"}
 
+// balloonNote says how to read the columns of balloons.
+const balloonNote = "Before anything is measured a machine's balloon is asked to grow until the guest makes do with its share of the pool. " +
+	"Balloons to: what the guests had left when that had settled, of what was asked if they kept more; within: how long it took; " +
+	"given back: by how much less memory of the host their monitors had then. A guest that had not touched the memory gives none of it back."
+
+// ballooned reports whether a platform of the case has balloons.
+func ballooned(c overhead.Case) bool {
+	return slices.ContainsFunc(c.Pools, func(p overhead.PoolRow) bool { return p.Balloon != nil })
+}
+
 // poolView is how a platform fared in a pool of memory.
 type poolView struct {
 	Name  string
@@ -21,7 +31,10 @@ type poolView struct {
 func poolsOf(c overhead.Case) []poolView {
 	var views []poolView
 	for _, p := range c.Pools {
-		v := poolView{labelled(p.Platform, p.Label), []string{fmt.Sprintf("%.3g", p.Ratio), mebibytes(p.Used), mebibytes(p.Swapped), "–", "–", "–", "–"}}
+		v := poolView{labelled(p.Platform, p.Label), []string{fmt.Sprintf("%.3g", p.Ratio), "–", "–", "–", "–", "–", "–"}}
+		if p.Used != nil {
+			v.Cells[1], v.Cells[2] = mebibytes(*p.Used), mebibytes(*p.Swapped)
+		}
 		if p.Killed > 0 {
 			v.Cells[3] = fmt.Sprintf("in %d of %d launches", p.Killed, p.Launches)
 		}
@@ -53,6 +66,9 @@ func poolText(out io.Writer, c overhead.Case) {
 		t.row(append([]string{"  " + v.Name}, v.Cells...)...)
 	}
 	t.write(out)
+	if ballooned(c) {
+		paragraph(out, "  ", "  ", balloonNote)
+	}
 }
 
 // unfinishedWords is what launches did that did not finish, by what the run's

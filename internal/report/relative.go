@@ -19,8 +19,8 @@ func relativeNote(m *overhead.Matrix) string {
 		targets(m) + ", in the same block; 100 % is all of it, whatever the metric. DNF: the subject did not finish."
 }
 
-// openNote says what the map's dashed cells are.
-const openNote = " A dashed cell without colour is not decided: its interval holds 100 %, or there are too few blocks for one."
+// openNote says what the map's cells without a colour are.
+const openNote = " A dashed cell without colour is not decided: its interval holds 100 %, or there are too few blocks for one. A blank cell is of no scene."
 
 // targets name what the rows are set against: "alone", or "cpu-alone (CPU), disk-alone (disk)".
 func targets(m *overhead.Matrix) string {

@@ -66,6 +66,10 @@ func quantity(v float64, unit string) string {
 		return bench.Bytes(v).String()
 	case "bytes/s":
 		return bench.Bytes(v).String() + "/s"
+	case "rounds", "times":
+		if v == 1 {
+			unit = strings.TrimSuffix(unit, "s")
+		}
 	}
 	return number(v) + " " + unit
 }

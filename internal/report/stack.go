@@ -61,7 +61,7 @@ type stackPart struct {
 
 func stackParts(u *overhead.Usage) []stackPart {
 	return []stackPart{
-		{"guest", "guest", u.GuestCPU}, {"layer", "layer", u.LayerCPU}, {"others", "peer and neighbours", others(u)},
+		{"guest", "guest", u.GuestCPU}, {"layer", "layer", u.LayerCPU}, {"others", "others", others(u)},
 		{"rest", "rest of the host", u.RestCPU}, {"unattributed", "unattributed", u.Unattributed}, {"steal", "steal", u.StealCPU},
 	}
 }

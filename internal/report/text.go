@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"unicode/utf8"
@@ -40,7 +41,7 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 		paragraph(out, "", "", c.Title)
 		paragraph(out, "  ", "  ", c.Answer)
 		if len(c.Conditions) > 0 {
-			paragraph(out, "  ", "  ", "The host was set to "+bench.ConditionsText(c.Conditions)+".")
+			paragraph(out, "  ", "  ", "Conditions of the host: "+conditionsOf(c)+".")
 		}
 		if s := stopOf(r, c.Name); s != "" {
 			paragraph(out, "  ", "  ", s)
@@ -87,6 +88,16 @@ func metricNames(rows []overhead.Row) map[string]bool {
 	return names
 }
 
+// conditionsOf are the conditions a case was measured under. Swap space is not
+// always made for it, so what there was is said.
+func conditionsOf(c overhead.Case) string {
+	text := bench.ConditionsText(c.Conditions)
+	if c.SwapSpaces != "" {
+		text += " (swap spaces there: " + c.SwapSpaces + ")"
+	}
+	return text
+}
+
 func effectsText(out io.Writer, rows []overhead.Row) {
 	var t table
 	last := ""
@@ -109,14 +120,26 @@ func usageText(out io.Writer, c overhead.Case, all bool) {
 		return
 	}
 	var t table
-	t.row("  CPU IN CORES", "GUEST", "LAYER", "REST OF HOST", "UNATTRIBUTED", "STEAL", "LAYER/GUEST", "MEMORY GUEST", "LAYER")
+	head := []string{"  CPU IN CORES", "GUEST", "LAYER", "REST OF HOST", "UNATTRIBUTED", "STEAL", "LAYER/GUEST", "MEMORY GUEST", "LAYER"}
+	company := accompanied(c)
+	if company {
+		head = slices.Insert(head, 3, "OTHERS")
+	}
+	t.row(head...)
 	for i := range c.Usage {
 		u := &c.Usage[i]
-		t.row("  "+labelled(u.Platform, u.Label), cores(u, "guest_cpu", u.GuestCPU), cores(u, "layer_cpu", u.LayerCPU),
+		row := []string{"  " + labelled(u.Platform, u.Label), cores(u, "guest_cpu", u.GuestCPU), cores(u, "layer_cpu", u.LayerCPU),
 			cores(u, "rest_cpu", u.RestCPU), unattributed(u), cores(u, "steal_cpu", u.StealCPU), overheadOf(u.CPUOverhead),
-			amount(u, "guest_mem_bytes", u.GuestMem, "bytes"), amount(u, "layer_mem_bytes", u.LayerMem, "bytes"))
+			amount(u, "guest_mem_bytes", u.GuestMem, "bytes"), amount(u, "layer_mem_bytes", u.LayerMem, "bytes")}
+		if company {
+			row = slices.Insert(row, 3, othersOf(u))
+		}
+		t.row(row...)
 	}
 	t.write(out)
+	if company {
+		paragraph(out, "  ", "  ", othersNote)
+	}
 	if all {
 		trafficText(out, c)
 		movesText(out, c)

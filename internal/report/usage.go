@@ -11,11 +11,11 @@ import (
 // usageView is where the resources of one platform's trials went, as in table 4
 // of tesfatsion2018.
 type usageView struct {
-	Name, Guest, Layer, Rest, Unattributed, Steal, Overhead string
-	Parts, RestParts                                        string
-	Memory, RestMemory, MemoryOverhead, Moves               string
-	DiskRead, DiskWrite, LayerDisk, RestDisk, Net, RestNet  string
-	Notes                                                   []string
+	Name, Guest, Layer, Others, Rest, Unattributed, Steal, Overhead string
+	Parts, RestParts                                                string
+	Memory, RestMemory, MemoryOverhead, Moves                       string
+	DiskRead, DiskWrite, LayerDisk, RestDisk, Net, RestNet          string
+	Notes                                                           []string
 }
 
 // unbroken keeps a number and its unit on one line.
@@ -29,6 +29,7 @@ func usageOf(c overhead.Case) []usageView {
 			Name: labelled(u.Platform, u.Label), Notes: u.Notes,
 			Guest: cores(u, "guest_cpu", u.GuestCPU), Layer: cores(u, "layer_cpu", u.LayerCPU),
 			Rest: cores(u, "rest_cpu", u.RestCPU), Unattributed: unattributed(u), Steal: cores(u, "steal_cpu", u.StealCPU),
+			Others:   othersOf(u),
 			Overhead: overheadOf(u.CPUOverhead), MemoryOverhead: overheadOf(u.MemOverhead),
 			Parts: partsOf(u.Parts), RestParts: partsOf(u.RestParts),
 			Memory:     pair(u, "guest_mem_bytes", u.GuestMem, "layer_mem_bytes", u.LayerMem, "bytes", " + "),
@@ -64,6 +65,21 @@ func others(u *overhead.Usage) float64 {
 		sum += c
 	}
 	return sum
+}
+
+// othersNote says what the column of others is.
+const othersNote = "Others: peers, neighbours and idle instances with their layers."
+
+// accompanied reports whether a case has such others.
+func accompanied(c overhead.Case) bool {
+	return slices.ContainsFunc(c.Usage, func(u overhead.Usage) bool { return len(u.Others) > 0 })
+}
+
+func othersOf(u *overhead.Usage) string {
+	if len(u.Others) == 0 {
+		return "–"
+	}
+	return rounded(others(u), 3)
 }
 
 func cores(u *overhead.Usage, field string, v float64) string {

@@ -218,7 +218,11 @@ func (d *decoder) size(n *node, into *bench.Bytes) {
 	case v <= 0:
 		d.fail(n.place, "%s must be above zero", n.text)
 	case v < bench.MiB:
-		d.fail(n.place, "%s is less than 1 MiB%w", n.text, bench.Hint("a unit may be missing: write 512MiB or 1GiB"))
+		hint := bench.Hint("write 512MiB or 1GiB")
+		if _, err := strconv.ParseFloat(n.text, 64); err == nil {
+			hint = "a unit may be missing: " + hint
+		}
+		d.fail(n.place, "%s is less than 1 MiB%w", n.text, hint)
 	default:
 		*into = v
 	}

@@ -1,0 +1,46 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"tare/internal/bench"
+	"tare/internal/overhead"
+)
+
+// The column of others is there only where there are others.
+func TestUsageOfOthers(t *testing.T) {
+	alone := overhead.Case{Usage: []overhead.Usage{{Platform: "native", GuestCPU: 0.5}}}
+	beside := overhead.Case{Usage: []overhead.Usage{{Platform: "native", GuestCPU: 0.5},
+		{Platform: "lxc", GuestCPU: 0.5, Others: map[bench.Role]float64{bench.Peer: 0.25, bench.Neighbour: 0.125}}}}
+	var without, with bytes.Buffer
+	usageText(&without, alone, false)
+	usageText(&with, beside, false)
+	if strings.Contains(strings.ToUpper(without.String()), "OTHERS") {
+		t.Errorf("without others:\n%s", without.String())
+	}
+	for _, want := range []string{"LAYER  OTHERS  REST", "0.500  0.000  –  ", "0.500  0.000  0.375  ", othersNote} {
+		if !strings.Contains(with.String(), want) {
+			t.Errorf("%q is not in\n%s", want, with.String())
+		}
+	}
+}
+
+func TestConditionsSayWhatSwapThereWas(t *testing.T) {
+	c := overhead.Case{Conditions: map[string]string{bench.CondSwap: "1GiB"}, SwapSpaces: "/dev/sda2 8 GiB"}
+	if got, want := conditionsOf(c), "swap 1GiB (swap spaces there: /dev/sda2 8 GiB)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestOneRoundIsNoPlural(t *testing.T) {
+	for want, v := range map[string]float64{"1 round": 1, "2 rounds": 2} {
+		if got := quantity(v, "rounds"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := quantity(1, "ms"); got != "1 ms" {
+		t.Errorf("%q", got)
+	}
+}
