@@ -119,6 +119,17 @@ func TestWhatBeganBeforeTheProgramsIsLeftOut(t *testing.T) {
 	b.want("handlers open", s[4][depth/8], 0)
 }
 
+// An interrupt of which no handler's end was seen is not booked up to an earlier one's.
+func TestWithoutAnEndNothingIsBooked(t *testing.T) {
+	b := newStand(t)
+	s := b.comes("cpu_idle", "irq_handler_entry", "irq_handler_exit", "irq_handler_entry", "sched_switch", "cpu_idle")
+	first := s[2][ended/8] - s[1][began/8]
+	b.want("first", s[3][irq/8], first)
+	b.want("second", s[4][irq/8], first)
+	b.want("open", s[4][began/8], 0)
+	b.want("later", s[5][irq/8], first)
+}
+
 func TestTasksAreNotIdle(t *testing.T) {
 	b := newStand(t)
 	for _, h := range hooks {

@@ -99,13 +99,15 @@ func addSince(sum int16, from, to asm.Register) asm.Instructions {
 }
 
 // settle books the interrupt that is over, if there is one, up to its last
-// handler, and goes on at the label.
+// handler, and goes on at the label. Of one whose handlers' ends were not seen
+// (the programs come one after the other) nothing is known.
 func settle(label string) asm.Instructions {
 	return slices.Concat(
-		asm.Instructions{load(asm.R1, began), asm.JEq.Imm(asm.R1, 0, label), load(asm.R2, ended)},
+		asm.Instructions{load(asm.R1, began), asm.JEq.Imm(asm.R1, 0, label), load(asm.R2, ended),
+			asm.JLT.Reg(asm.R2, asm.R1, "unseen")},
 		addSince(irq, asm.R1, asm.R2),
-		zero(began),
-		asm.Instructions{asm.Mov.Imm(asm.R0, 0).WithSymbol(label)})
+		asm.Instructions{asm.Mov.Imm(asm.R3, 0).WithSymbol("unseen"), store(began, asm.R3),
+			asm.Mov.Imm(asm.R0, 0).WithSymbol(label)})
 }
 
 // onHardIRQ begins an interrupt, unless it came in the middle of one.
