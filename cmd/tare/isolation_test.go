@@ -9,7 +9,6 @@ import (
 	"tare/internal/bench"
 	"tare/internal/cgroup"
 	"tare/internal/overhead"
-	"tare/internal/store"
 )
 
 const (
@@ -48,15 +47,7 @@ func TestBesideABomb(t *testing.T) {
 		!strings.Contains(endless.Error, "not through when the time of the neighbour's cage was over") {
 		t.Errorf("without an end: %s in %s: %s, watch %+v", endless.Status, endless.Phase, endless.Error, endless.Watch)
 	}
-	r, err := store.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	result, err := overhead.Analyze(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := resultOf(t, dir)
 	if m := result.Relative; m == nil || len(m.Rows) != 3 || m.Rows[0].Cells[0].N != 1 {
 		t.Errorf("table %+v", m)
 	}

@@ -10,7 +10,6 @@ import (
 	"tare/internal/bench"
 	"tare/internal/overhead"
 	"tare/internal/power/powertest"
-	"tare/internal/store"
 )
 
 // TestPowerFromMeterToReport runs a short experiment with a PDU by SNMP, two
@@ -61,15 +60,7 @@ func TestPowerFromMeterToReport(t *testing.T) {
 		t.Fatalf("exit status %d:\n%s", status, p.stderr())
 	}
 
-	run, err := store.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer run.Close()
-	result, err := overhead.Analyze(run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := resultOf(t, dir)
 	all := outcomes(t, dir)
 	// What the script says a stretch took, in watts.
 	said := func(o *bench.Outcome) float64 {
@@ -179,7 +170,7 @@ func TestPowerFromMeterToReport(t *testing.T) {
 		}
 	}
 	// No secret is in the results.
-	err = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/overhead"
 	"tare/internal/store"
 )
 
@@ -159,3 +160,18 @@ const (
 
 // runID matches the first line a run says.
 const runID = `^run (\S+): `
+
+// resultOf is what the report says of a run.
+func resultOf(t *testing.T, dir string) *overhead.Result {
+	t.Helper()
+	r, err := store.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	result, err := overhead.Analyze(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}

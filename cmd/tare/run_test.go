@@ -8,7 +8,6 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/overhead"
-	"tare/internal/store"
 )
 
 // TestRun takes the whole way on three platforms and leaves nothing behind.
@@ -35,15 +34,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("trial %s: status %s, %d values, %d actors, window %v", o.Trial, o.Status, len(o.Values), len(o.Actors), o.Window)
 		}
 	}
-	r, err := store.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	result, err := overhead.Analyze(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := resultOf(t, dir)
 	for _, c := range result.Cases {
 		if want := map[bench.SceneKind]int{bench.One: 3}[c.Kind]; len(c.Scheduling) != want {
 			t.Errorf("%s has the executions of %d domains, want %d", c.Name, len(c.Scheduling), want)

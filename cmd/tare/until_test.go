@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"tare/internal/bench"
-	"tare/internal/overhead"
-	"tare/internal/store"
 )
 
 // TestUntilKilled kills a run under a stopping rule before its first look. The
@@ -34,15 +32,7 @@ func TestUntilKilled(t *testing.T) {
 	now := outcomes(t, dir)
 	checkKept(t, before, now)
 
-	r, err := store.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	result, err := overhead.Analyze(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := resultOf(t, dir)
 	s := result.Stops[0]
 	if !s.Ended || !slices.Contains(result.Until.Looks, s.Blocks) || len(now) != 2*s.Blocks || !result.Complete || result.Trials.NotNeeded != 16-len(now) {
 		t.Errorf("%d outcomes, %+v, %+v", len(now), result.Trials, s)
