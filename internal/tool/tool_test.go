@@ -1,0 +1,72 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestOutput(t *testing.T) {
+	out, err := Output(t.Context(), Deadline, exec.Command("sh", "-c", "echo said; echo hint >&2"))
+	if err != nil || string(out) != "said\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+	var elsewhere bytes.Buffer
+	cmd := exec.Command("cat")
+	cmd.Stdin, cmd.Stdout = strings.NewReader("in"), &elsewhere
+	if out, err := Output(t.Context(), Deadline, cmd); err != nil || len(out) > 0 || elsewhere.String() != "in" {
+		t.Errorf("%q, %q, %v", out, elsewhere.String(), err)
+	}
+	for script, want := range map[string]string{
+		"echo complaint >&2; exit 3": "sh: exit status 3: complaint",
+		"echo printed; exit 4":       "sh: exit status 4: printed",
+	} {
+		var failed *exec.ExitError
+		if err := Run(t.Context(), Deadline, exec.Command("sh", "-c", script)); !errors.As(err, &failed) || err.Error() != want {
+			t.Errorf("%s: %v, want %s", script, err, want)
+		}
+	}
+	if err := Run(t.Context(), Deadline, exec.Command("/no/such/program")); !errors.Is(err, unix.ENOENT) {
+		t.Errorf("a program that is not there: %v", err)
+	}
+}
+
+// A program that hangs is ended with all it has started, at its deadline or with the caller's.
+func TestDeadline(t *testing.T) {
+	why := errors.New("stopped")
+	for name, c := range map[string]struct {
+		limit time.Duration
+		want  error
+	}{"late": {300 * time.Millisecond, ErrLate}, "stopped": {time.Minute, why}} {
+		ctx, stop := context.WithCancelCause(t.Context())
+		if c.want == why {
+			time.AfterFunc(300*time.Millisecond, func() { stop(why) })
+		}
+		began := time.Now()
+		cmd := exec.Command("sh", "-c", "trap '' TERM INT; sleep 1000 & sleep 1000; true")
+		err := Run(ctx, c.limit, cmd)
+		stop(nil)
+		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), "sleep 1000") || time.Since(began) > 20*time.Second {
+			t.Errorf("%s: %v after %v", name, err, time.Since(began))
+		}
+		if err := unix.Kill(-cmd.Process.Pid, 0); !errors.Is(err, unix.ESRCH) {
+			for deadline := time.Now().Add(10 * time.Second); !errors.Is(err, unix.ESRCH) && time.Now().Before(deadline); err = unix.Kill(-cmd.Process.Pid, 0) {
+				time.Sleep(10 * time.Millisecond) // an orphan waits for its new parent
+			}
+			if !errors.Is(err, unix.ESRCH) {
+				t.Errorf("%s: something of the group is left: %v", name, err)
+			}
+		}
+	}
+	// A daemon that keeps the output open holds nobody up.
+	began := time.Now()
+	if err := Run(t.Context(), time.Minute, exec.Command("sh", "-c", "sleep 15 & exit 0")); err != nil || time.Since(began) > 10*time.Second {
+		t.Errorf("%v after %v", err, time.Since(began))
+	}
+}
