@@ -1,63 +1,142 @@
-# Sourced by weigh and test: finds what is missing on this host and installs it,
-# then builds ./tare and ./tare-agent. POSIX sh.
+# Sourced by weigh, test and the scripts beside this: builds ./tare and ./tare-agent,
+# finds what is missing on this host and installs it. POSIX sh.
 
 GO_WANTED=1.26.8   # the toolchain fetched where there is none that can build go.mod
 GO_LEAST=1.26      # what go.mod asks for
 
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+
 say() { printf '%s\n' "$*" >&2; }
 die() { say "$0: $1"; [ -z "${2:-}" ] || say "hint: $2"; exit 4; }
-
-# program or file, a colon, the Debian package that has it
-NEEDS="mmdebstrap:mmdebstrap
-/usr/share/keyrings/debian-archive-keyring.gpg:debian-archive-keyring
-dockerd:docker.io
-lxc-start:lxc
-qemu-system-x86_64:qemu-system-x86
-qemu-img:qemu-utils
-mkfs.ext4:e2fsprogs
-losetup:mount
-ip:iproute2
-iptables:iptables
-xz:xz-utils
-zstd:zstd"
-
-have() {
-	case $1 in
-	/*) [ -e "$1" ] ;;
-	*) command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] || [ -x "/sbin/$1" ] ;;
-	esac
-}
-
-# missing_packages prints the packages whose program or file is not there.
-missing_packages() {
-	for need in $NEEDS ${EXTRA_NEEDS:-}; do
-		have "${need%%:*}" || printf '%s\n' "${need#*:}"
-	done | sort -u | tr '\n' ' '
-}
 
 # agreed asks on a terminal; in CI and with YES=1 the answer is yes.
 agreed() {
 	if [ -n "${CI:-}" ] || [ "${YES:-}" = 1 ]; then return 0; fi
-	[ -t 0 ] || die "$1, and nobody can be asked" "run it again with YES=1"
-	printf '%s. Go on? [y/N] ' "$1" >&2
+	[ -t 0 ] || die "$1 Nobody can be asked." "run it again with YES=1 (CI=1 does the same)"
+	printf '%s\nGo on? [y/N] ' "$1" >&2
 	read -r answer
 	case $answer in y | Y | yes) ;; *) die "nothing was installed" ;; esac
 }
 
-apt() { DEBIAN_FRONTEND=noninteractive apt-get -o Dpkg::Use-Pty=0 -qq "$@" >>"$LOG" 2>&1; }
+# apt runs apt-get on package lists of its own: the host's stay as they are.
+apt() {
+	DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get -qq -o Dpkg::Use-Pty=0 -o Dir::State::lists="$WORK/lists" \
+		-o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o DPkg::Lock::Timeout=120 "$@"
+}
 
+fetch_lists() {
+	[ ! -e "$WORK/listed" ] || return 0
+	mkdir -p "$WORK/lists/partial"
+	chown _apt "$WORK/lists/partial" 2>/dev/null || true
+	apt update >>"$LOG" 2>&1 && : >"$WORK/listed"
+}
+
+# there_are prints the packages, each the first of its names that this release knows.
+there_are() {
+	for names; do
+		first=
+		for name in $(echo "$names" | tr '|' ' '); do
+			first=${first:-$name}
+			if apt --dry-run --no-install-recommends install "$name" >/dev/null 2>&1; then
+				first=$name
+				break
+			fi
+		done
+		echo "$first"
+	done | sort -u | tr '\n' ' '
+}
+
+# install_packages installs what is named, after asking. Nothing it brings is
+# started now or at the next boot: some packages start daemons that open sockets,
+# make bridges and set the policy of the firewall.
 install_packages() {
-	packages=$(missing_packages)
-	[ -n "$packages" ] || return 0
-	have apt-get || die "missing: $packages" "install these with your distribution's package manager, then run this again"
-	agreed "Missing: ${packages% }. They will be installed with apt-get"
-	say "installing ${packages% }"
+	[ $# -gt 0 ] || return 0
+	command -v apt-get >/dev/null 2>&1 ||
+		die "missing: $*" "install these with your distribution's package manager, then run this again"
+	twice fetch_lists || failed "the lists of packages could not be fetched"
+	packages=$(there_are "$@")
+	packages=${packages% }
 	# shellcheck disable=SC2086
-	{ apt update && apt install --no-install-recommends -y $packages; } ||
-		{ say "that failed; trying once more" && sleep 5 && apt update && apt install --no-install-recommends -y $packages; } ||
-		{ tail -n 20 "$LOG" >&2 && die "apt-get failed" "the whole log is in $LOG"; }
-	still=$(missing_packages)
-	[ -z "$still" ] || die "still missing after the installation: $still" "see $LOG"
+	apt --dry-run --no-install-recommends install $packages >"$WORK/dry" 2>&1 ||
+		{ cat "$WORK/dry" >>"$LOG" && failed "apt-get cannot install $packages" "are all of the distribution's sources enabled? Ubuntu has some in universe"; }
+	# shellcheck disable=SC2086
+	need=$(apt --assume-no --no-install-recommends -q=1 install $packages 2>/dev/null | sed -n 's/^After this operation, \(.*\) of additional disk space.*/\1/p')
+	agreed "Missing: $packages.
+apt-get would install these and what they depend on, $(grep -c '^Inst ' "$WORK/dry") package(s), which take ${need:-some hundred MB} of disk.
+They stay until you remove them, with the users and groups that they make. None of their services is started, now or at boot."
+	say "installing $packages"
+	services_off
+	# shellcheck disable=SC2086
+	twice install_now $packages || failed "apt-get failed"
+	services_back
+}
+
+install_now() { apt --no-install-recommends -y install "$@" >>"$LOG" 2>&1; }
+
+# twice runs a command once more where it fails: mirrors have their moments.
+twice() { "$@" || { say "that failed; trying once more" && sleep 5 && "$@"; }; }
+
+# failed shows the end of the log, and keeps the log.
+failed() {
+	tail -n 20 "$LOG" >&2
+	kept=$(mktemp "${TMPDIR:-/tmp}/tare-setup.XXXXXX")
+	cp "$LOG" "$kept"
+	die "$1" "${2:+$2; }the whole log is in $kept"
+}
+
+# While packages are installed, a policy-rc.d of ours refuses every start of a
+# service. A process in a session of its own takes it away when a pipe ends that
+# only this shell and apt hold open, so also when either was killed. Should that
+# process be gone, too, the policy finds the pipe not held and refuses nothing.
+POLICY=/usr/sbin/policy-rc.d
+MARK='# tare: no service is started while the set-up installs packages'
+
+services_off() {
+	links >"$WORK/links"
+	if [ -e "$POLICY" ] && ! grep -qxF "$MARK" "$POLICY"; then return; fi # a container's own, or an administrator's
+	rm -f "$WORK/held"
+	mkfifo "$WORK/held"
+	exec 9<>"$WORK/held"
+	# shellcheck disable=SC2016
+	(
+		trap '' INT TERM HUP
+		exec setsid sh -c 'read -r _ <"$1"; ! grep -qsxF "$2" "$3" || rm -f "$3"; kill -0 "$5" 2>/dev/null || rm -rf "$4"' \
+			sh "$WORK/held" "$MARK" "$POLICY" "$WORK" $$ </dev/null >/dev/null 2>&1 9>&-
+	) &
+	cat >"$WORK/policy" <<-END
+		#!/bin/sh
+		$MARK
+		for held in /proc/[0-9]*/fd/9; do
+			[ ! "\$held" -ef "$WORK/held" ] || exit 101
+		done
+		exit 0
+	END
+	chmod 755 "$WORK/policy"
+	mv "$WORK/policy" "$POLICY"
+}
+
+# links lists what is started at boot.
+links() { find /etc/systemd/system /etc/systemd/user /etc/rc?.d -type l 2>/dev/null | sort || true; }
+
+# services_back takes the policy away, and with it what the packages would have
+# had started at boot, as "systemctl disable" and "update-rc.d disable" do.
+services_back() {
+	links | comm -13 "$WORK/links" - >"$WORK/new"
+	: >"$WORK/off"
+	while read -r link; do
+		unit=$(basename "$(readlink "$link")")
+		if dpkg -S "*/systemd/system/$unit" 2>/dev/null | grep -q '^systemd: '; then continue; fi # systemd's own, if it is new
+		case $link in
+		*/rc?.d/S*) mv "$link" "${link%/*}/K01${link##*/S[0-9][0-9]}" ;;
+		*/rc?.d/*) ;;
+		*) rm -f "$link" && rmdir "${link%/*}" 2>/dev/null ;;
+		esac || true
+		case $link in *.wants/*) echo "${link##*/}" >>"$WORK/off" ;; esac
+	done <"$WORK/new"
+	units=$(sort -u "$WORK/off" | tr '\n' ' ')
+	[ -z "$units" ] || say "not started at boot: ${units% }; systemctl enable changes that"
+	! grep -qsxF "$MARK" "$POLICY" || rm -f "$POLICY"
+	exec 9>&-
 }
 
 # go_can_build says whether $1 is a go command new enough for go.mod.
@@ -79,14 +158,14 @@ find_go() {
 	GOMODCACHE_OWN=$PWD/.toolchain
 	GO=$GOMODCACHE_OWN/golang.org/toolchain@v0.0.1-go$GO_WANTED.linux-$arch/bin/go
 	if [ ! -x "$GO" ] || ! GOTOOLCHAIN=local go_can_build "$GO"; then
-		if ! command -v go >/dev/null 2>&1; then
-			EXTRA_NEEDS="${EXTRA_NEEDS:-} go:golang-go"
-			install_packages
-		fi
+		needs=
+		command -v go >/dev/null 2>&1 || needs=golang-go
+		[ -e /etc/ssl/certs/ca-certificates.crt ] || needs="$needs ca-certificates"
+		# shellcheck disable=SC2086
+		install_packages $needs
 		say "fetching the Go $GO_WANTED toolchain"
 		mkdir -p "$GOMODCACHE_OWN"
-		fetch_go || { say "that failed; trying once more" && sleep 5 && fetch_go; } ||
-			{ tail -n 5 "$LOG" >&2 && die "no Go toolchain" "install Go $GO_LEAST or later and put it on PATH"; }
+		twice fetch_go || failed "no Go toolchain" "install Go $GO_LEAST or later and put it on PATH"
 		chmod -R u+w "$GOMODCACHE_OWN"
 		chmod +x "${GO%/*}"/* "${GO%/bin/go}"/pkg/tool/*/* 2>/dev/null || true
 	fi
@@ -100,13 +179,16 @@ fetch_go() {
 		go mod download "golang.org/toolchain@v0.0.1-go$GO_WANTED.linux-$arch") >>"$LOG" 2>&1
 }
 
+# build makes ./tare and ./tare-agent; what they need of modules is downloaded.
 build() {
 	PATH=${GO%/*}:$PATH # tests call go themselves
 	export PATH GOTOOLCHAIN=local CGO_ENABLED=0
-	"$GO" mod download >>"$LOG" 2>&1 || { sleep 5 && "$GO" mod download >>"$LOG" 2>&1; } ||
-		{ tail -n 5 "$LOG" >&2 && die "the Go modules could not be downloaded" "see $LOG"; }
-	"$GO" build -trimpath -buildvcs=false -ldflags '-s -w' -o tare-agent ./cmd/tare-agent
-	"$GO" build -trimpath -buildvcs=false -o tare ./cmd/tare
+	twice compile || failed "tare could not be built"
+}
+
+compile() {
+	"$GO" build -trimpath -buildvcs=false -ldflags '-s -w' -o tare-agent ./cmd/tare-agent >>"$LOG" 2>&1 &&
+		"$GO" build -trimpath -buildvcs=false -o tare ./cmd/tare >>"$LOG" 2>&1
 }
 
 # fetch_runsc builds gVisor's runtime from its Go module, whose checksum the go
@@ -118,8 +200,7 @@ fetch_runsc() {
 	date=$(runsc --version 2>/dev/null | sed -n 's/.*\(20[0-9]\{6\}\).*/\1/p' | head -n 1)
 	[ "${date:-0}" -lt 20250101 ] || return 0
 	say "building gVisor's runsc"
-	build_runsc || { say "that failed; trying once more" && sleep 5 && build_runsc; } ||
-		say "that failed: platform gvisor is not tested"
+	twice build_runsc || say "that failed: platform gvisor is not tested"
 }
 
 build_runsc() {
@@ -131,10 +212,9 @@ build_runsc() {
 # Go programs. It is not installed: its package would grant ids to root, make groups and
 # hook lxcfs into every container of LXC's.
 fetch_incus() {
-	have incusd || have /usr/libexec/incus/incusd && return
+	if command -v incusd >/dev/null || [ -x /usr/libexec/incus/incusd ]; then return; fi
 	say "fetching Incus"
-	unpack_incus >/dev/null 2>&1 || { sleep 5 && unpack_incus >/dev/null 2>&1; } ||
-		say "that failed: platform incus is not tested (Debian 13: apt-get install incus-base)"
+	twice unpack_incus >/dev/null 2>&1 || say "that failed: platform incus is not tested (Debian 13: apt-get install incus-base)"
 }
 
 # mirror prints the Debian mirror that the host uses.
@@ -175,8 +255,7 @@ fetch_criu() {
 	version=$(criu --version 2>/dev/null | sed -n 's/^Version: \([0-9]*\).*/\1/p')
 	[ "${version:-0}" -lt 4 ] || return 0
 	say "fetching CRIU"
-	unpack_criu >/dev/null 2>&1 || { sleep 5 && unpack_criu >/dev/null 2>&1; } ||
-		say "that failed: no container is checkpointed (Debian 13: apt-get install criu)"
+	twice unpack_criu >/dev/null 2>&1 || say "that failed: no container is checkpointed (Debian 13: apt-get install criu)"
 }
 
 unpack_criu() {
@@ -201,14 +280,24 @@ unpack_criu() {
 	criu --version
 }
 
+# setup NAME installs what it takes to build tare, builds it, and installs what
+# tare says that the experiment of that name lacks here, or "tests".
 setup() {
 	[ "$(id -u)" = 0 ] || die "this must run as root: it makes containers, virtual machines and network namespaces" "sudo $0"
-	PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
-	LOG=${TMPDIR:-/tmp}/tare-setup.$$.log
+	WORK=$(mktemp -d) # the log, and package lists
+	chmod 755 "$WORK" # apt fetches the lists as another user
+	LOG=$WORK/log
 	: >"$LOG"
-	install_packages
+	trap 'rm -rf "$WORK"' EXIT
+	trap 'exit 130' INT TERM HUP
 	find_go
 	say "building with $("$GO" version)"
 	build
-	rm -f "$LOG"
+	missing=$(./tare doctor --packages "$1")
+	# shellcheck disable=SC2086
+	install_packages $missing
+	missing=$(./tare doctor --packages "$1" | tr '\n' ' ')
+	[ -z "$missing" ] || failed "still missing after the installation: $missing"
+	rm -rf "$WORK"
+	trap - EXIT INT TERM HUP
 }

@@ -4,8 +4,13 @@ package archtest
 import (
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
+	"io/fs"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -26,12 +31,15 @@ var allowed = map[string][]string{
 	"plan":      {"bench", "spec", "stats"},
 	"agent":     {"bench", "clock", "proc"},
 	"cgroup":    {"bench"},
-	"ledger":    {"bench", "cgroup"},
-	"lab":       {"bench"},
-	"host":      {"bench", "cgroup", "proc"},
+	"statedir":  {"bench"},
+	"ledger":    {"bench", "cgroup", "statedir", "tool", "tree"},
+	"lab":       {"bench", "tool", "tree"},
+	"host":      {"bench", "cgroup", "proc", "tool"},
 	"guest":     {"agent", "bench", "serial", "xenpipe"},
-	"image":     {"bench"},
-	"kept":      {"bench", "image"},
+	"image":     {"bench", "statedir", "tool", "tree"},
+	"kept":      {"bench", "image", "tree"},
+	"tool":      {"bench"},
+	"tree":      {"bench"},
 	"meter":     {"bench", "meter/domain", "meter/idle", "proc"},
 	"store":     {"bench", "host"},
 
@@ -46,7 +54,7 @@ var allowed = map[string][]string{
 	"report":     {"audit", "bench", "compare", "overhead"},
 	"selftest":   {"bench", "host", "overhead", "stats", "stop"},
 	"outercage":  {"bench", "cgroup"},
-	"run":        {"agent", "bench", "cgroup", "clock", "meter", "meter/sched", "outercage", "pagecache", "proc", "stats", "trace"},
+	"run":        {"agent", "bench", "cgroup", "clock", "meter", "meter/sched", "outercage", "pagecache", "proc", "stats", "trace", "tree"},
 
 	"power":         {"bench", "power/"},
 	"power/source":  {"bench"},
@@ -64,10 +72,11 @@ var allowed = map[string][]string{
 	"meter/sched":  {"bench", "proc"},
 
 	"platform/all":    {"bench", "image", "platform/"},
-	"platform/nest":   {"agent", "bench", "clock", "nested/wire", "platform/launch"},
-	"platform/launch": {"bench", "cage", "cgroup", "clock"},
+	"platform/nest":   {"agent", "bench", "clock", "nested/wire", "platform/launch", "tool", "tree"},
+	"platform/launch": {"bench", "cage", "cgroup", "clock", "tool"},
 	"platform/native": {"bench", "cage", "cgroup", "clock", "platform/launch"},
-	"platform/vm":     {"bench", "cgroup", "platform/launch"},
+	"platform/vm":     {"bench", "cgroup", "platform/launch", "platform/trial", "tool"},
+	"platform/trial":  {"agent", "bench", "platform/launch", "tree"},
 	"platform/fake":   {"agent", "bench", "clock"},
 
 	"platform/criu": {"bench", "platform/launch"},
@@ -76,8 +85,8 @@ var allowed = map[string][]string{
 	"platform/containerd": {"bench", "cgroup", "platform/launch", "platform/oci"},
 
 	"nested/wire":           {"bench"},
-	"nested":                {"bench", "cgroup", "clock", "guest", "lab", "ledger", "meter", "nested/wire"},
-	"platform/platformtest": {"agent", "bench", "cgroup", "clock", "image", "lab", "ledger", "trace"},
+	"nested":                {"bench", "cgroup", "clock", "guest", "lab", "ledger", "meter", "nested/wire", "tool"},
+	"platform/platformtest": {"agent", "bench", "cgroup", "clock", "image", "lab", "ledger", "statedir", "trace"},
 	"store/storetest":       {"bench", "host", "store"},
 	"spec/spectest":         {"bench", "spec"},
 
@@ -87,14 +96,19 @@ var allowed = map[string][]string{
 
 	"platform/launch/launchtest": {"bench", "clock", "lab", "ledger", "platform/launch"},
 
-	"numbers": {"agent", "bench", "cage", "clock", "image", "lab", "ledger", "overhead", "platform/", "stats", "store/storetest", "trace", "workload"},
+	"numbers": {"agent", "bench", "cage", "clock", "image", "lab", "ledger", "overhead", "platform/", "stats", "store/storetest", "trace", "tree", "workload"},
+
+	"endure": {"bench", "image", "ledger", "store", "survey", "tree"},
+	"survey": {},
 
 	"archtest": {},
+	"powercut": {"systrace"},
+	"systrace": {},
 	"testsum":  {},
 }
 
 // driver is what a package under platform may import that has no entry above.
-var driver = []string{"agent", "bench", "cgroup", "clock", "platform/criu", "platform/launch", "platform/microvm", "platform/oci", "platform/vm", "serial", "xenpipe"}
+var driver = []string{"agent", "bench", "cgroup", "clock", "platform/criu", "platform/launch", "platform/microvm", "platform/oci", "platform/vm", "serial", "tool", "tree", "xenpipe"}
 
 // outside names the only packages that may import a module other than the
 // standard library and golang.org/x/sys, with the modules.
@@ -178,7 +192,7 @@ func permits(may []string, to string) bool {
 
 // sharedByDrivers are the packages below platform/ that are no drivers.
 var sharedByDrivers = []string{
-	"platform/criu", "platform/launch", "platform/microvm", "platform/oci", "platform/vm",
+	"platform/criu", "platform/launch", "platform/microvm", "platform/oci", "platform/trial", "platform/vm",
 	"platform/launch/launchtest", "platform/platformtest",
 }
 
@@ -193,5 +207,51 @@ func TestDriversKeepApart(t *testing.T) {
 				t.Errorf("the map lets %s import %s", name, m)
 			}
 		}
+	}
+}
+
+// removers are the packages that may delete trees by os.RemoveAll, with the reason. All
+// others delete by package tree, which deletes nothing through a mount.
+var removers = map[string]string{
+	"powercut":                   "part of tests",
+	"platform/platformtest":      "part of tests",
+	"platform/launch/launchtest": "part of tests",
+}
+
+// Trees are deleted in one place, which looks for mounts first.
+func TestTreesAreRemovedInOnePlace(t *testing.T) {
+	looked := 0
+	for _, top := range []string{"..", "../../cmd"} {
+		err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			looked++
+			if removers[strings.TrimPrefix(filepath.Dir(path), "../")] != "" {
+				return nil
+			}
+			fset := token.NewFileSet()
+			file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				s, ok := n.(*ast.SelectorExpr)
+				if !ok || s.Sel.Name != "RemoveAll" {
+					return true
+				}
+				if pkg, ok := s.X.(*ast.Ident); ok && pkg.Name == "os" {
+					t.Errorf("%s: os.RemoveAll deletes through mounts: use tree.Remove", fset.Position(s.Pos()))
+				}
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if looked < 200 {
+		t.Errorf("only %d files found", looked)
 	}
 }

@@ -14,12 +14,15 @@ import (
 // Facts is the fingerprint of a host, stored with every run.
 type Facts struct {
 	Hostname string `json:"hostname"`
-	OS       string `json:"os"` // PRETTY_NAME of os-release
-	Kernel   string `json:"kernel"`
-	Arch     string `json:"arch"`
-	CPUModel string `json:"cpu_model"`
-	CPUs     int    `json:"cpus"`        // online
-	Usable   []int  `json:"usable_cpus"` // that this process may run on
+	// MachineID is the same for one installed system only; empty if it has none.
+	// It tells nothing of /etc/machine-id, from which it is derived.
+	MachineID string `json:"machine_id,omitempty"`
+	OS        string `json:"os"` // PRETTY_NAME of os-release
+	Kernel    string `json:"kernel"`
+	Arch      string `json:"arch"`
+	CPUModel  string `json:"cpu_model"`
+	CPUs      int    `json:"cpus"`        // online
+	Usable    []int  `json:"usable_cpus"` // that this process may run on
 	// Isolated are kept free of the scheduler's own placement (isolcpus).
 	Isolated  []int                  `json:"isolated_cpus,omitempty"`
 	Cores     int                    `json:"cores"` // physical, as the kernel is told
@@ -75,7 +78,7 @@ func Read(root, stateDir string) (*Facts, error) {
 	}
 	f := &Facts{Arch: runtime.GOARCH}
 	for _, read := range []func(tree, *Facts) error{
-		readSystem, readProcessors, readCaches, readFrequency, readMitigations,
+		readSystem, readMachineID, readProcessors, readCaches, readFrequency, readMitigations,
 		readMemory, readHypervisor, readCgroups, readProcess,
 		func(t tree, f *Facts) error { return readFilesystem(t, f, stateDir) },
 	} {

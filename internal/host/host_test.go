@@ -341,6 +341,6 @@ func BenchmarkRead(b *testing.B) {
 
 func BenchmarkFindPrograms(b *testing.B) {
 	for b.Loop() {
-		FindPrograms(context.Background(), Needed())
+		FindPrograms(context.Background(), Programs())
 	}
 }

@@ -36,3 +36,14 @@ func readMemory(t tree, f *Facts) error {
 	}
 	return errors.Join(errs[:]...)
 }
+
+// FreeMemory is what new programs can have of the memory without swapping, on the
+// host whose files lie under root; 0 if it is not known.
+func FreeMemory(root string) bench.Bytes {
+	text, _ := tree(root).text("/proc/meminfo")
+	memory, err := proc.ParseMeminfo([]byte(text))
+	if err != nil {
+		return 0
+	}
+	return bench.Bytes(memory.Available)
+}

@@ -56,14 +56,42 @@ func TestFindPrograms(t *testing.T) {
 	}
 }
 
-// TestNeededIsComplete keeps the table usable for a hint: each row names a
+// TestProgramsAreComplete keeps the table usable for a hint: each row names a
 // package and who needs it.
-func TestNeededIsComplete(t *testing.T) {
+func TestProgramsAreComplete(t *testing.T) {
 	seen := map[string]bool{}
-	for _, p := range Needed() {
-		if p.Name == "" || p.Package == "" || len(p.For) == 0 || len(p.Args) == 0 || seen[p.Name] {
+	for _, p := range Programs() {
+		if p.Name == "" || p.Package == "" || len(p.For) == 0 || seen[p.Name] {
 			t.Errorf("row %+v", p)
 		}
 		seen[p.Name] = true
+	}
+}
+
+func TestMissing(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "keyring")
+	must(t, os.WriteFile(file, nil, 0o644))
+	must(t, os.WriteFile(filepath.Join(dir, "there"), nil, 0o755))
+	t.Setenv("PATH", dir)
+	table := []Program{
+		{Name: "there", For: []string{"image"}}, {Name: file, For: []string{"image"}},
+		{Name: file + ".not", For: []string{"image"}}, {Name: "unpack", For: []string{"image"}},
+		{Name: "dockerd-not", For: []string{"docker"}}, {Name: "mkfs-not", For: []string{"btrfs"}},
+		{Name: "maybe-not", For: []string{"docker"}, Optional: true}, {Name: "look-not", For: []string{Tests}},
+	}
+	for _, c := range []struct{ words, want string }{
+		{"", "keyring.not unpack"},
+		{"docker", "keyring.not unpack dockerd-not"},
+		{"docker btrfs", "keyring.not unpack dockerd-not mkfs-not"},
+		{"tests", "keyring.not unpack dockerd-not mkfs-not look-not"},
+	} {
+		var got []string
+		for _, p := range Missing(table, strings.Fields(c.words)) {
+			got = append(got, filepath.Base(p.Name))
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("for %q: %q, want %q", c.words, got, c.want)
+		}
 	}
 }

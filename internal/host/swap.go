@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 	"unsafe"
 
@@ -16,6 +15,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/proc"
+	"tare/internal/tool"
 )
 
 const (
@@ -111,12 +111,10 @@ func makeSwap(path string, size bench.Bytes) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("allocate %s: %w", size, err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), mkswapLimit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "mkswap", path)
+	cmd := exec.Command("mkswap", path)
 	cmd.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("mkswap: %w: %s", err, strings.TrimSpace(string(out)))
+	if err := tool.Run(context.Background(), mkswapLimit, cmd); err != nil {
+		return err
 	}
 	return swapOn(path)
 }

@@ -20,15 +20,18 @@ const failure = `{"Action":"output","Package":"tare/internal/y","Test":"TestC","
 func TestSummarize(t *testing.T) {
 	for _, c := range []struct {
 		name, in string
-		allowed  map[string]bool
+		allowed  allowance
 		strict   bool
 		status   int
 		last     string
 	}{
-		{"a listed skip is fine", stream, map[string]bool{"x.TestB": true}, true, 0, "1 passed, 0 failed, 1 skipped"},
+		{"a listed skip is fine", stream, allowance{"x.TestB": "always"}, true, 0, "1 passed, 0 failed, 1 skipped"},
+		{"unless its condition does not hold", stream, allowance{"x.TestB": "without sh"}, true, 1, "1 passed, 1 failed, 0 skipped"},
 		{"another fails in CI", stream, nil, true, 1, "1 passed, 1 failed, 0 skipped"},
 		{"but not at home", stream, nil, false, 0, "1 passed, 0 failed, 1 skipped"},
-		{"a failure", stream + failure, map[string]bool{"x.TestB": true}, true, 1, "1 passed, 1 failed, 1 skipped"},
+		{"a missing package fails at home", strings.ReplaceAll(stream, "needs root", "cpio is not installed"), nil, false, 1, "1 passed, 1 failed, 0 skipped"},
+		{"but not of a program that none has", strings.ReplaceAll(stream, "needs root", "nosuch is not installed"), allowance{"x.TestB": "without nosuch"}, true, 0, "1 passed, 0 failed, 1 skipped"},
+		{"a failure", stream + failure, allowance{"x.TestB": "always"}, true, 1, "1 passed, 1 failed, 1 skipped"},
 		{"nothing ran", "", nil, true, 1, "0 passed, 0 failed, 0 skipped"},
 	} {
 		var out strings.Builder
