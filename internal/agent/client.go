@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,10 @@ import (
 // byeTimeout is how long Close waits for the agent to say bye.
 const byeTimeout = 2 * time.Second
 
+// writeTimeout is how long a write may take. What is written at once is 32 KiB or little more, which even a
+// serial line of an emulated guest takes in a few seconds.
+const writeTimeout = 10 * time.Second
+
 // Client is the host's end of a stream to an agent. Its methods may be called
 // from several goroutines. Once the stream breaks, every pending and later call
 // fails at once with the cause.
@@ -27,10 +32,16 @@ type Client struct {
 	greeted int64
 	heard   atomic.Int64 // clock.Now when the last frame arrived
 
-	// wmu is held while something is written. asked says that a request was
-	// written past the queue and nothing was heard since.
-	wmu   sync.Mutex
-	asked atomic.Bool
+	// wmu is held while something is written, and late breaks the stream where that
+	// takes longer than patience. asked says that a request was written past the
+	// queue and nothing was heard since.
+	wmu      sync.Mutex
+	late     *time.Timer
+	patience time.Duration
+	asked    atomic.Bool
+
+	hangUp sync.Once // closes rw
+	hung   error     // of that
 
 	out    chan outgoing
 	wake   chan struct{} // holds a token when window is not empty
@@ -66,7 +77,11 @@ func Dial(ctx context.Context, rw io.ReadWriteCloser) (*Client, error) {
 		wake:   make(chan struct{}, 1),
 		broken: make(chan struct{}),
 		calls:  map[uint32]receiver{},
+
+		patience: writeTimeout,
 	}
+	c.late = time.AfterFunc(writeTimeout, c.giveUp)
+	c.late.Stop()
 	src := &stampedReader{r: rw}
 	frames := &frameReader{r: bufio.NewReaderSize(src, 2*maxData)}
 	var noise noiseLog
@@ -79,7 +94,7 @@ func Dial(ctx context.Context, rw io.ReadWriteCloser) (*Client, error) {
 		err = noise.fail(context.Cause(ctx))
 	}
 	if err != nil {
-		rw.Close()
+		c.hang()
 		return nil, fmt.Errorf("agent: %w", err)
 	}
 	go c.read(frames, src)
@@ -112,6 +127,9 @@ func (c *Client) greet(frames *frameReader, src *stampedReader, noise *noiseLog)
 		return fmt.Errorf("it speaks protocol versions %d to %d, this program %d to %d%w",
 			c.hello.MinVersion, c.hello.Version, MinVersion, Version,
 			bench.Hint("use the tare-agent that was built together with tare"))
+	}
+	if err := c.hello.check(); err != nil {
+		return err
 	}
 	answer := appendJSON([]byte(magic), typeHello, 0, clientHello{Version: min(Version, c.hello.Version)})
 	if _, err := c.rw.Write(answer); err != nil {
@@ -192,16 +210,42 @@ func (c *Client) writeOut(o outgoing) error {
 	if o.sent != nil {
 		o.sent.Store(clock.Now())
 	}
+	c.late.Reset(c.patience)
 	_, err := c.rw.Write(o.data)
+	c.late.Stop()
 	if err != nil {
 		c.fail(fmt.Errorf("write to the agent: %w", err))
 	}
 	return err
 }
 
+// ErrDeaf is that an agent does not read what it is sent.
+var ErrDeaf = errors.New("it reads nothing")
+
+// giveUp breaks a stream whose other end takes nothing, which ends the write that waits for it.
+func (c *Client) giveUp() {
+	c.fail(fmt.Errorf("%w: something written to it was not taken within %v", ErrDeaf, c.patience))
+	_ = c.hang() // the cause is known
+}
+
+// hang closes the stream, once.
+func (c *Client) hang() error {
+	c.hangUp.Do(func() { c.hung = c.rw.Close() })
+	return c.hung
+}
+
+// Err is why the stream broke, nil while it has not. It is no error that the client was closed.
+func (c *Client) Err() error {
+	if err := c.failure(); !errors.Is(err, errClosed) {
+		return err
+	}
+	return nil
+}
+
 // direct writes a small request past the queue, which spares two changes of
 // goroutines, if nothing else is being written and the agent has said something
-// since the last one: so it cannot block for longer than the agent takes to read.
+// since the last one: so it does not block, unless the agent talks and does not
+// listen; then for writeTimeout at most.
 func (c *Client) direct(o outgoing) bool {
 	if !c.asked.CompareAndSwap(false, true) {
 		return false
@@ -343,10 +387,22 @@ func remoteError(what string, f frame) error {
 	if err := json.Unmarshal(f.payload, &e); err != nil {
 		return fmt.Errorf("%s: error frame %.80q: %w", what, f.payload, err)
 	}
+	e.Message, e.Hint = shortened(e.Message), shortened(e.Hint)
 	if e.Hint != "" {
 		return fmt.Errorf("%s: %s%w", what, e.Message, bench.Hint(e.Hint))
 	}
 	return fmt.Errorf("%s: %s", what, e.Message)
+}
+
+// maxWords is how much is kept of a text that an agent says, in bytes.
+const maxWords = 4 << 10
+
+// shortened cuts a text that is longer, between two letters.
+func shortened(s string) string {
+	if len(s) <= maxWords {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxWords], "") + " and so on"
 }
 
 var errClosed = errors.New("the client was closed")
@@ -363,12 +419,12 @@ func (c *Client) Close() error {
 		return nil
 	}
 	if c.failure() == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), byeTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), min(byeTimeout, c.patience))
 		_, _ = c.ask(ctx, newCall("bye"), typeBye, nil) // it may be silent or gone: closing the stream ends it too
 		cancel()
 	}
 	c.fail(errClosed)
-	if err := c.rw.Close(); err != nil {
+	if err := c.hang(); err != nil {
 		return fmt.Errorf("agent: close the stream: %w", err)
 	}
 	return nil

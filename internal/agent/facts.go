@@ -26,6 +26,12 @@ type FactsRequest struct {
 // maxPrograms bounds the programs fingerprinted in one answer.
 const maxPrograms = 32
 
+// What facts a guest can tell: how many, and how many bytes each.
+const (
+	maxFacts = 1000
+	maxFact  = 32 << 10
+)
+
 // Facts asks what the instance looks like from inside. What the agent could
 // not read is absent; the names are listed in PROTOCOL.md.
 func (c *Client) Facts(ctx context.Context, q FactsRequest) (map[string]string, error) {
@@ -40,6 +46,14 @@ func (c *Client) Facts(ctx context.Context, q FactsRequest) (map[string]string, 
 	facts := map[string]string{}
 	if err := json.Unmarshal(r.payload, &facts); err != nil {
 		return nil, fmt.Errorf("agent: facts %.80q: %w", r.payload, err)
+	}
+	if len(facts) > maxFacts {
+		return nil, fmt.Errorf("agent: %d facts: at most %d", len(facts), maxFacts)
+	}
+	for name, text := range facts {
+		if len(name) > maxWords || len(text) > maxFact {
+			return nil, fmt.Errorf("agent: fact %.80q has %d bytes: at most %d", name, len(text), maxFact)
+		}
 	}
 	return facts, nil
 }

@@ -3,7 +3,10 @@ package agent
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -52,34 +55,82 @@ func FuzzAgent(f *testing.F) {
 	})
 }
 
-// FuzzClient: whatever an agent says, every call returns.
+// listensMost is more than the client has to say.
+const listensMost = 1 << 20
+
+// deaf is an agent that says what is scripted, and after so many bytes does not listen any more.
+type deaf struct {
+	io.ReadWriteCloser
+	listens atomic.Int64
+	closed  chan struct{}
+	once    sync.Once
+}
+
+func newDeaf(script io.ReadWriteCloser, listens int) *deaf {
+	d := &deaf{ReadWriteCloser: script, closed: make(chan struct{})}
+	d.listens.Store(int64(listens))
+	return d
+}
+
+func (d *deaf) Write(p []byte) (int, error) {
+	if d.listens.Add(-int64(len(p))) < 0 {
+		<-d.closed
+		return 0, io.ErrClosedPipe
+	}
+	return len(p), nil
+}
+
+func (d *deaf) Close() error {
+	d.once.Do(func() { close(d.closed) })
+	return d.ReadWriteCloser.Close()
+}
+
+// FuzzClient: whatever an agent says, and whenever it stops reading, every call returns.
 func FuzzClient(f *testing.F) {
-	f.Add([]byte(nil))
-	f.Add(appendJSON(nil, typeStarted, 1, startedReply{PID: 5}))
-	f.Add(appendJSON(appendJSON(nil, typeStarted, 1, startedReply{PID: 5}), typeExit, 1, exitReply{Exit: 3}))
-	f.Add(appendFrame(appendJSON(nil, typeStarted, 1, startedReply{PID: 5}), typeStdout, 1, []byte("text")))
-	f.Add(appendJSON(nil, typeError, 1, errorReply{Message: "no", Hint: "try"}))
-	f.Add(appendFrame(nil, typeReply, 2, make([]byte, 16)))
-	f.Add(appendFrame(nil, typeReply, 4, []byte(`{"kernel": 6}`)))
-	f.Add(appendFrame(nil, typeWindow, 1, []byte("\x00\x00\x00\x00\x01")))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-		defer cancel()
-		c, err := Dial(ctx, scripted(greeting(Version, Version)+string(data), false))
+	add := func(script []byte) {
+		f.Add(script, listensMost-1, false)
+		f.Add(script, 300, true)
+		f.Add(script, 0, true)
+	}
+	add(nil)
+	add(appendJSON(nil, typeStarted, 1, startedReply{PID: 5}))
+	add(appendJSON(appendJSON(nil, typeStarted, 1, startedReply{PID: 5}), typeExit, 1, exitReply{Exit: 3}))
+	add(appendFrame(appendJSON(nil, typeStarted, 1, startedReply{PID: 5}), typeStdout, 1, []byte("text")))
+	add(appendJSON(nil, typeError, 1, errorReply{Message: "no", Hint: "try"}))
+	add(appendFrame(nil, typeReply, 2, make([]byte, 16)))
+	add(appendFrame(nil, typeReply, 4, []byte(`{"kernel": 6}`)))
+	add(appendFrame(nil, typeWindow, 1, []byte("\x00\x00\x00\x00\x01")))
+	f.Fuzz(func(t *testing.T, data []byte, listens int, silent bool) {
+		const hangs = 20 * time.Second
+		watch := time.AfterFunc(hangs, func() { panic(fmt.Sprintf("an agent that says %q and reads %d bytes hangs the client", data, listens)) })
+		defer watch.Stop()
+		answer := len(appendJSON([]byte(magic), typeHello, 0, clientHello{Version: Version}))
+		c, err := Dial(context.Background(), newDeaf(scripted(greeting(Version, Version)+string(data), silent), answer+max(0, listens%listensMost)))
 		if err != nil {
 			t.Fatal(err)
+		}
+		c.patience = 5 * time.Millisecond
+		limit := hangs
+		if silent { // what waits for an answer ends with the context
+			limit = 20 * time.Millisecond
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		defer cancel()
+		values := make([]float64, len(c.Columns()))
+		if silent { // a sample is written past the queue: here before anything waits in it
+			_, _ = c.Sample(ctx, values)
 		}
 		p, err := c.Start(ctx, shell("true"), func([]byte) {})
 		if err == nil {
 			_, _ = p.Wait(ctx)
 			_ = p.Kill(ctx)
 		}
-		_, _ = c.Sample(ctx, make([]float64, len(c.Columns())))
+		_, _ = c.Sample(ctx, values)
 		_, _ = c.Probe(ctx, 1)
 		_, _ = c.Facts(ctx, FactsRequest{})
 		_ = c.Put(ctx, "/f", 0o644, bytes.NewReader(make([]byte, 2*window)))
 		c.Close()
-		if ctx.Err() != nil {
+		if ctx.Err() != nil && !silent {
 			t.Fatalf("%q hangs the client", data)
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -28,6 +29,33 @@ func (s *server) hello() Hello {
 		h.Nice = 20 - raw
 	}
 	return h
+}
+
+// What an agent may say of itself at the most. Guests are not trusted.
+const (
+	maxColumns = 256
+	maxCPUs    = 1 << 16
+)
+
+// check is an error unless the hello can be an agent's.
+func (h *Hello) check() error {
+	if len(h.Columns) > maxColumns || len(h.CPUs) > maxCPUs || len(h.Kernel) > maxWords || len(h.Hostname) > maxWords || len(h.Agent) > maxWords {
+		return fmt.Errorf("its hello has %d columns, %d CPUs and texts of %d, %d and %d bytes: at most %d, %d and %d", len(h.Columns), len(h.CPUs),
+			len(h.Kernel), len(h.Hostname), len(h.Agent), maxColumns, maxCPUs, maxWords)
+	}
+	seen := map[string]bool{}
+	for _, c := range h.Columns {
+		if seen[c] || c == "" || len(c) > 64 || strings.Trim(c, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+			return fmt.Errorf("its hello has a column %.64q, twice or not of a-z, 0-9 and _", c)
+		}
+		seen[c] = true
+	}
+	for _, at := range [...]int64{h.Now, h.Began, h.Serving} {
+		if at < 0 || at > bench.MaxInstant {
+			return fmt.Errorf("its hello has a time of %d ns", at)
+		}
+	}
+	return nil
 }
 
 func usableCPUs() []int {

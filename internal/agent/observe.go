@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"tare/internal/bench"
 )
 
 // Columns are what [Client.Sample] fills, in order: those of package bench.
@@ -104,6 +106,9 @@ func (c *Client) ProbeUntil(ctx context.Context, n int, enough int64) (Offset, e
 		}
 		received := int64(binary.BigEndian.Uint64(r.payload))
 		answered := int64(binary.BigEndian.Uint64(r.payload[8:]))
+		if received < 0 || answered < received || answered > bench.MaxInstant {
+			return Offset{}, fmt.Errorf("agent: clock reply: received at %d and answered at %d ns is no time of a monotonic clock", received, answered)
+		}
 		if o := offset(k.sent.Load(), received, answered, r.at); o.Uncertainty < best.Uncertainty {
 			best = o
 		}

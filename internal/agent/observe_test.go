@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -284,5 +285,41 @@ func TestStartSample(t *testing.T) {
 	defer c.mu.Unlock()
 	if c.calls[few.id] != nil {
 		t.Error("the call that was given up is left")
+	}
+}
+
+// An agent that talks and does not listen holds up a sample, which is asked for past the queue, only until the
+// stream is broken; every later call is told why.
+func TestDeafAgent(t *testing.T) {
+	said := newDeaf(scripted(greeting(Version, Version), true), len(appendJSON([]byte(magic), typeHello, 0, clientHello{Version: Version})))
+	c, err := Dial(testContext(t), said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Err() != nil {
+		t.Errorf("before anything was written: %v", c.Err())
+	}
+	c.patience = 50 * time.Millisecond
+	began := time.Now()
+	s := c.StartSample()
+	if took := time.Since(began); took < c.patience || took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	const why = "it reads nothing: something written to it was not taken within 50ms"
+	if _, _, err := s.Wait(testContext(t), make([]float64, len(c.Columns()))); err == nil || !strings.Contains(err.Error(), why) {
+		t.Errorf("%v; want %q", err, why)
+	}
+	if _, err := c.Start(testContext(t), shell("true"), nil); err == nil || !strings.Contains(err.Error(), why) {
+		t.Errorf("%v; want %q", err, why)
+	}
+	if err := c.Err(); err == nil || !strings.Contains(err.Error(), why) {
+		t.Errorf("%v; want %q", err, why)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	well := dialed(t)
+	if err := well.Close(); err != nil || well.Err() != nil {
+		t.Errorf("of a stream that was closed: %v, %v", err, well.Err())
 	}
 }

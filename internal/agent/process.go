@@ -164,6 +164,9 @@ func (p *Process) receive(f frame, at int64) (bool, error) {
 		if p.pid == 0 {
 			return true, fmt.Errorf("%s: ended without having started", p.what)
 		}
+		if r.Exit < 0 || r.Exit > 255 || len(r.Signal) > maxWords || min(r.Wall, r.User, r.System) < 0 || max(r.Wall, r.User, r.System) > bench.MaxInstant {
+			return true, fmt.Errorf("%s: ended with status %d after %d ns, %d of a user's and %d of the system's, which cannot be", p.what, r.Exit, r.Wall, r.User, r.System)
+		}
 		p.ended = at
 		p.mu.Lock()
 		p.output.Exit, p.output.Signal, p.output.TimedOut = r.Exit, r.Signal, r.TimedOut

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
@@ -132,9 +133,16 @@ func (fs *FS) dirs(name string) map[string]string {
 }
 
 // everywhere returns the directories of the cgroup name in every hierarchy,
-// also in those where only a container runtime makes groups.
+// also in those where only a container runtime makes groups, and below those of
+// the first process, where LXC makes them if they are not the topmost.
 func (fs *FS) everywhere(name string) []string {
 	list := distinct(fs.dirs(name))
+	first, _ := fs.Of(1) // unknown: as on most hosts
+	for _, dir := range distinct(first) {
+		if below := filepath.Join(dir, bench.CgroupRoot, name); !slices.Contains(list, below) {
+			list = append(list, below)
+		}
+	}
 	for _, h := range fs.others {
 		list = append(list, filepath.Join(h.dir, bench.CgroupRoot, name))
 	}

@@ -40,6 +40,16 @@ func (fs *FS) Create(name string, l Limits) (g *Group, unenforced []string, err 
 // no process until its CPUs and memory nodes are set, at every depth; on v2
 // each ancestor must hand its controllers down.
 func (fs *FS) make(name string) error {
+	release, err := fs.hold()
+	if err != nil {
+		return err
+	}
+	defer release()
+	if fs.delegates() {
+		if err := fs.note(); err != nil {
+			return err
+		}
+	}
 	tops := fs.dirs(".")
 	for _, top := range distinct(tops) {
 		dir := top
@@ -67,13 +77,16 @@ func (fs *FS) make(name string) error {
 	return nil
 }
 
+// handedDown are the v2 controllers that we use.
+var handedDown = []string{"cpu", "cpuset", "memory", "pids", "io"}
+
 // delegate makes the v2 controllers we use available to the children of dir.
 func (fs *FS) delegate(dir string) error {
-	for _, c := range []string{"cpu", "cpuset", "memory", "pids", "io"} {
+	for _, c := range handedDown {
 		if !fs.v2[c] {
 			continue
 		}
-		err := write(filepath.Join(dir, "cgroup.subtree_control"), "+"+c)
+		err := write(filepath.Join(dir, subtree), "+"+c)
 		if err != nil && c != "io" { // few limits need it
 			return fmt.Errorf("hand down the %s controller: %w%w", c, err, bench.Hint(
 				"a cgroup with processes of its own cannot hand down controllers; run tare outside of a container"))

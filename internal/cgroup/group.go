@@ -94,6 +94,20 @@ func (g *Group) Procs() ([]int, error) {
 	return slices.Compact(pids), nil
 }
 
+// Holds reports whether the process is in the group or below it, in any hierarchy.
+func (g *Group) Holds(pid int) (bool, error) {
+	in, err := g.fs.Of(pid)
+	if err != nil {
+		return false, err
+	}
+	for c, dir := range g.dirs {
+		if in[c] == dir || strings.HasPrefix(in[c], dir+"/") {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // Kill ends every process in the group and below it and returns when none is
 // left. It stops forks first, so that a fork bomb cannot outrun it.
 func (g *Group) Kill(ctx context.Context) error {
@@ -120,7 +134,7 @@ func (g *Group) Kill(ctx context.Context) error {
 		g.thaw()
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("kill cgroup %s: processes %v are left: %w", g.name, pids, ctx.Err())
+			return fmt.Errorf("kill cgroup %s: processes %v are left: %w", g.name, pids, context.Cause(ctx))
 		case <-time.After(wait):
 			wait = min(2*wait, 50*time.Millisecond)
 		}
@@ -197,7 +211,7 @@ func (g *Group) Remove() error {
 			continue
 		}
 	}
-	g.prune()
+	errs = append(errs, g.prune())
 	if g.fs.v2["memory"] {
 		errs = append(errs, g.claim())
 	}
@@ -213,13 +227,21 @@ func (g *Group) End(ctx context.Context) error {
 }
 
 // prune removes the ancestors that are empty now; others may be using them.
-func (g *Group) prune() {
+// With the last one goes what was changed at the top for it.
+func (g *Group) prune() error {
+	top := filepath.Join(g.fs.unified.dir, bench.CgroupRoot)
 	for up := g.name; up != "."; {
 		up = filepath.Dir(up)
 		for _, dir := range g.fs.everywhere(up) {
-			_ = os.Remove(dir)
+			if dir != top || !g.fs.delegates() {
+				_ = os.Remove(dir)
+			}
 		}
 	}
+	if g.fs.delegates() {
+		return g.fs.putBack()
+	}
+	return nil
 }
 
 // Remove kills everything in the group of that name (relative to

@@ -133,6 +133,19 @@ func TestMembershipOnThisHost(t *testing.T) {
 	if err != nil || len(pids) != 1 || pids[0] != pid {
 		t.Errorf("Procs() = %v, %v; want [%d]", pids, err, pid)
 	}
+	beside := g.fs.Group(g.Name()[:len(g.Name())-1]) // its name is only the beginning of the other's
+	for _, c := range []struct {
+		of   *Group
+		pid  int
+		want bool
+	}{{g, pid, true}, {g.fs.Group(filepath.Dir(g.Name())), pid, true}, {g, os.Getpid(), false}, {beside, pid, false}} {
+		if got, err := c.of.Holds(c.pid); err != nil || got != c.want {
+			t.Errorf("%s holds process %d: %v, %v", c.of.Name(), c.pid, got, err)
+		}
+	}
+	if _, err := g.Holds(1 << 30); err == nil {
+		t.Error("it was found out where a process is that does not exist")
+	}
 	if err := g.Remove(); err == nil {
 		t.Error("a group with a process in it was removed")
 	}

@@ -34,6 +34,12 @@ func play(part string) {
 		os.Stdout.Write(text)
 	case "sleep":
 		time.Sleep(time.Minute)
+	case "make":
+		if fs, err := Detect(); err == nil {
+			_, _, err = fs.Create("test-killed/one", Limits{Pids: 10})
+			fmt.Println(err)
+		}
+		time.Sleep(time.Minute)
 	case "hog":
 		pile := make([]byte, 256<<20)
 		for i := 0; i < len(pile); i += os.Getpagesize() {

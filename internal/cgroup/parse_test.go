@@ -96,6 +96,32 @@ func TestDetectFails(t *testing.T) {
 	}
 }
 
+// Where the first process is in a group of its own, LXC makes a container's below that: they are removed with ours.
+func TestRemoveBelowFirstProcess(t *testing.T) {
+	root := hostWith(t, map[string]string{"proc/self/mountinfo": hybrid, "proc/1/cgroup": "4:memory:/api/c0\n8:pids:/\n"})
+	fs, err := DetectAt(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := filepath.Join(root, "sys/fs/cgroup/memory/api/c0/tare")
+	for _, dir := range []string{filepath.Join(theirs, "run/one/lxc.payload"), filepath.Join(root, "sys/fs/cgroup/pids/tare/run/one")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := fs.Group("run/one").Remove(); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{theirs, filepath.Join(root, "sys/fs/cgroup/pids/tare")} {
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is still there: %v", dir, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Dir(theirs)); err != nil {
+		t.Errorf("the first process's own group is gone: %v", err)
+	}
+}
+
 // A v2 host of which only some controllers can be handed down.
 func TestCreateReportsUnenforced(t *testing.T) {
 	files := map[string]string{"proc/self/mountinfo": v2only, "proc/swaps": "Filename\tType\n/dev/vdb partition\n",

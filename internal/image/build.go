@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
+	"tare/internal/tree"
 )
 
 // buildPrefix begins the name of every directory that is not, or no longer, an image.
@@ -63,7 +64,7 @@ func (s *Store) workDir() (dir string, finish func() error, err error) {
 		}
 	}
 	finish = func() error {
-		if err := RemoveTree(dir); err != nil || s.Ledger == nil {
+		if err := tree.Remove(dir); err != nil || s.Ledger == nil {
 			return err
 		}
 		return s.Ledger.Release(bench.KindDir, dir)

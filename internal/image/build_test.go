@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/tree"
 )
 
 // TestGoldenForReal builds the golden image from a Debian mirror, which takes
@@ -24,7 +25,7 @@ func TestGoldenForReal(t *testing.T) {
 	}
 	dir, err := os.MkdirTemp("/var/tmp", "tare-image-test-") // not tmpfs, as /tmp may be
 	must(t, err)
-	t.Cleanup(func() { must(t, RemoveTree(dir)) })
+	t.Cleanup(func() { must(t, tree.Remove(dir)) })
 	s := New(dir)
 	s.Ledger = &recorder{t: t, open: map[string]bool{}}
 	ctx := context.Background()

@@ -2,7 +2,6 @@ package image
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -13,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
+	"tare/internal/tool"
 )
 
 // diskRoom is what the disk has beyond its content, for guests that write on a
@@ -36,15 +36,12 @@ func (i *Image) writeDisk(ctx context.Context, path string) error {
 	id := i.manifest.Digest[len("sha256:"):]
 	uuid := strings.Join([]string{id[:8], id[8:12], id[12:16], id[16:20], id[20:32]}, "-")
 	epoch := strconv.FormatInt(i.manifest.Recipe.Epoch, 10)
-	cmd := exec.CommandContext(ctx, mkfs, "-q", "-F", "-d", root,
+	cmd := exec.Command(mkfs, "-q", "-F", "-d", root,
 		"-O", "^has_journal", "-m", "0", "-b", "4096", "-i", "8192", "-L", i.Label(),
 		"-U", uuid, "-E", "hash_seed="+uuid+",lazy_itable_init=0,root_owner=0:0,nodiscard",
 		path, strconv.FormatInt(int64(size/bench.KiB), 10)+"k")
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "E2FSPROGS_FAKE_TIME="+epoch, "SOURCE_DATE_EPOCH="+epoch)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("mkfs.ext4: %w: %s", err, strings.TrimSpace(string(out)))
-	}
-	return nil
+	return tool.Run(ctx, tool.Slow, cmd)
 }
 
 // Label is the disk's volume label, by which a guest with several disks tells

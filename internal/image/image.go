@@ -141,7 +141,7 @@ func stamp(dir string, trees ...string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)) + "\n", nil
 }
 
-// writeFile replaces a file at once and durably.
+// writeFile replaces a file at once: after a loss of power it is the old or the new.
 func writeFile(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-")
 	if err != nil {

@@ -19,6 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
+	"tare/internal/tool"
+	"tare/internal/tree"
 )
 
 // keyring signs what a build installs.
@@ -34,7 +36,7 @@ func (s *Store) install(ctx context.Context, work string) error {
 	if errors.Is(err, errDownload) && ctx.Err() == nil {
 		s.say("a download failed; trying once more")
 		for _, dir := range []string{"root", "kernel", "tmp"} {
-			if err := RemoveTree(filepath.Join(work, dir)); err != nil {
+			if err := tree.Remove(filepath.Join(work, dir)); err != nil {
 				return err
 			}
 		}
@@ -43,7 +45,7 @@ func (s *Store) install(ctx context.Context, work string) error {
 	if err != nil {
 		return err
 	}
-	return RemoveTree(filepath.Join(work, "tmp"))
+	return tree.Remove(filepath.Join(work, "tmp"))
 }
 
 // mmdebstrap runs the program once.
@@ -108,7 +110,7 @@ func mmdebstrapArgs(r Recipe, work, script, mirror, proxy string) []string {
 
 // aptProxy is the proxy the host's apt is told to use, "" for none.
 func aptProxy(ctx context.Context) string {
-	out, err := exec.CommandContext(ctx, "apt-config", "dump", "--format", "%v", "Acquire::http::Proxy").Output()
+	out, err := tool.Output(ctx, tool.Deadline, exec.Command("apt-config", "dump", "--format", "%v", "Acquire::http::Proxy"))
 	proxy := strings.TrimSpace(string(out))
 	if err != nil || strings.ContainsAny(proxy, "\"\n;") {
 		return ""

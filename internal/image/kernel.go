@@ -8,6 +8,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"tare/internal/tool"
+	"tare/internal/tree"
 )
 
 // unpackKernel turns WORK/kernel, which holds one package file, into
@@ -15,7 +18,7 @@ import (
 func (s *Store) unpackKernel(ctx context.Context, work string) (string, error) {
 	dir := filepath.Join(work, "kernel")
 	if s.Recipe.Kernel == "" {
-		return "", RemoveTree(dir)
+		return "", tree.Remove(dir)
 	}
 	pkg, err := theOne(dir, "*.deb")
 	if err != nil {
@@ -55,7 +58,7 @@ func (s *Store) unpackKernel(ctx context.Context, work string) (string, error) {
 	if err := os.Remove(pkg); err != nil {
 		return "", err
 	}
-	return release, RemoveTree(all)
+	return release, tree.Remove(all)
 }
 
 // depmod writes modules.dep, which the package leaves to its installation
@@ -89,10 +92,7 @@ func command(ctx context.Context, program, pkg string, args ...string) error {
 	if err != nil {
 		return err
 	}
-	if out, err := exec.CommandContext(ctx, path, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", program, err, strings.TrimSpace(string(out)))
-	}
-	return nil
+	return tool.Run(ctx, tool.Slow, exec.Command(path, args...))
 }
 
 // builderVersions are the versions of the host's programs that shape an image.
@@ -103,7 +103,7 @@ func builderVersions(ctx context.Context) (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		out, err := exec.CommandContext(ctx, path, "--version").CombinedOutput()
+		out, err := tool.Output(ctx, tool.Deadline, exec.Command(path, "--version"))
 		if err != nil {
 			return nil, fmt.Errorf("%s --version: %w", program, err)
 		}

@@ -9,12 +9,17 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tare/internal/statedir"
 )
 
 // lock takes the store's lock, waiting for a build that holds it. The kernel
 // gives it back when its holder dies, however that happens.
 func (s *Store) lock(ctx context.Context) (unlock func(), err error) {
-	if err := os.MkdirAll(s.images(), 0o755); err != nil {
+	if _, err := statedir.Make(s.Dir); err != nil {
+		return nil, fmt.Errorf("lock images: %w", err)
+	}
+	if err := os.MkdirAll(s.images(), statedir.Mode); err != nil {
 		return nil, fmt.Errorf("lock images: %w", err)
 	}
 	f, err := os.OpenFile(filepath.Join(s.images(), ".lock"), os.O_RDWR|os.O_CREATE, 0o644)

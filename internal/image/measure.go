@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
+	"tare/internal/tool"
 )
 
 // Made is what making one form of the root file system took.
@@ -159,9 +160,7 @@ func (i *Image) make(ctx context.Context, work string, m measured) Made {
 // byProgram runs the program. What it prints goes to the path, which most
 // programs write themselves, and then it prints nothing.
 func byProgram(ctx context.Context, program string, args []string, path string) error {
-	cmd := exec.CommandContext(ctx, program, args...)
-	var words strings.Builder
-	cmd.Stderr = &words
+	cmd := exec.Command(program, args...)
 	if args[0] == "-c" {
 		f, err := os.Create(path)
 		if err != nil {
@@ -170,10 +169,7 @@ func byProgram(ctx context.Context, program string, args []string, path string) 
 		defer f.Close()
 		cmd.Stdout = f
 	}
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s: %w: %s", filepath.Base(program), err, strings.TrimSpace(words.String()))
-	}
-	return nil
+	return tool.Run(ctx, 3*tool.Slow, cmd) // a tree of many GiB may be compressed
 }
 
 // syncAll waits until the file system of the path is on the disk: a tree has too many files for each.

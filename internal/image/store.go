@@ -27,6 +27,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
+	"tare/internal/tree"
 )
 
 // DefaultDir is where Tare keeps its state unless told otherwise.
@@ -142,6 +143,9 @@ func (s *Store) List() ([]Info, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("list images: %w%w", err, bench.Hint("the state directory is root's: sudo tare image list"))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list images: %w", err)
 	}
@@ -212,7 +216,7 @@ func (s *Store) Remove(ctx context.Context, prefix string) (Info, error) {
 		return Info{}, fmt.Errorf("remove image %s: in use by a run: %w%w", found[0].Recipe, err,
 			bench.Hint("wait for the run to end"))
 	}
-	if err := unmounted(dir); err != nil {
+	if err := tree.Unmounted(dir); err != nil {
 		return Info{}, err
 	}
 	// Out of its place first, so that a removal cut short leaves no half image.
@@ -235,7 +239,7 @@ func (s *Store) sweep() error {
 		return fmt.Errorf("sweep images: %w", err)
 	}
 	for _, dir := range stale {
-		if err := RemoveTree(dir); err != nil {
+		if err := tree.Remove(dir); err != nil {
 			return fmt.Errorf("sweep images: %w", err)
 		}
 	}

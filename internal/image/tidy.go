@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tare/internal/tree"
 )
 
 // tidy takes what is of the moment or of this host out of the installed tree
@@ -20,7 +22,7 @@ func tidy(root string, r Recipe) error {
 			return fmt.Errorf("tidy %s: %w", pattern, err)
 		}
 		for _, name := range found {
-			if err := os.RemoveAll(filepath.Join(root, name)); err != nil {
+			if err := tree.Remove(filepath.Join(root, name)); err != nil {
 				return fmt.Errorf("tidy: %w", err)
 			}
 		}

@@ -14,6 +14,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/image"
+	"tare/internal/tree"
 )
 
 // A Thing is a file or directory that may be removed: the next run that needs
@@ -35,6 +36,8 @@ var known = []struct{ pattern, lock, what string }{
 	{"docker-btrfs.img.part", "docker-btrfs.lock", "the beginning of that file system"},
 	{"libvirt/cache", "measure.lock", "libvirt's notes of what QEMU can do"},
 	{"kvm*.json", "", "whether KVM boots a guest here"},
+	{"tried-*.json", "", "whether a platform starts here"},
+	{begunDir, begunLock, "which runs began here; without it they cannot be resumed"},
 }
 
 // List returns what is there.
@@ -79,5 +82,5 @@ func Remove(state string, t Thing) error {
 			return fmt.Errorf("remove %s: in use: %w%w", t.Name, err, bench.Hint("wait for the run to end"))
 		}
 	}
-	return image.RemoveTree(filepath.Join(state, t.Name))
+	return tree.Remove(filepath.Join(state, t.Name))
 }

@@ -1,6 +1,8 @@
 package kept_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tare/internal/bench"
 	"tare/internal/kept"
 )
 
@@ -71,10 +74,41 @@ func TestListAndRemove(t *testing.T) {
 	}
 }
 
+// A run is known where it began, as it was then, until what is kept is removed.
+func TestBegun(t *testing.T) {
+	state := t.TempDir()
+	refused := func(run, digest, says string) {
+		t.Helper()
+		if err := kept.CheckBegun(state, run, digest); !errors.Is(err, bench.ErrInvalid) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s of %s: %v", digest, run, err)
+		}
+	}
+	refused("20260102-030405-abcd", "sha256:1", "does not know of run 20260102-030405-abcd")
+	if err := kept.Begin(state, "20260102-030405-abcd", "sha256:1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := kept.CheckBegun(state, "20260102-030405-abcd", "sha256:1"); err != nil {
+		t.Error(err)
+	}
+	refused("20260102-030405-abcd", "sha256:2", "is not as it was when the run began")
+	refused("20260102-030405-abce", "sha256:1", "does not know")
+	if err := kept.Begin(state, "20260102-030405-abcd", "sha256:2"); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("begun again: %v", err)
+	}
+	things := list(t, state)
+	if len(things) != 1 || things[0].Name != "begun" {
+		t.Fatalf("%+v", things)
+	}
+	if err := kept.Remove(state, things[0]); err != nil {
+		t.Fatal(err)
+	}
+	refused("20260102-030405-abcd", "sha256:1", "tare clean --all")
+}
+
 // A directory that Tare has not used may hold another's docker and libvirt.
 func TestOthersAreNotOurs(t *testing.T) {
 	state := t.TempDir()
-	write(t, state, "docker/overlay2/a", "libvirt/cache/x")
+	write(t, state, "docker/overlay2/a", "libvirt/cache/x", "begun/mine")
 	if things := list(t, state); len(things) != 0 {
 		t.Errorf("%+v", things)
 	}

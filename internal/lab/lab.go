@@ -24,6 +24,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"tare/internal/bench"
+	"tare/internal/tree"
 )
 
 // bridgeName is the bridge inside the lab; it clashes with nothing, since the
@@ -74,7 +75,10 @@ func (l *Lab) build(ctx context.Context) error {
 	if err := l.ledger.Register(bench.KindDir, l.dir); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(l.dir, 0o755); err != nil {
+	if err := os.MkdirAll(bench.RuntimeDir, 0o755); err != nil {
+		return err
+	}
+	if err := errors.Join(os.MkdirAll(l.dir, 0o700), os.Chmod(l.dir, 0o700)); err != nil { // daemons have their sockets in it
 		return err
 	}
 	if err := l.bind(l.NetNS()); err != nil {
@@ -158,7 +162,7 @@ func (l *Lab) Close(context.Context) error {
 	}
 	errs = append(errs, l.unbind(l.NetNS()))
 	// What is gone is gone even if the ledger could not note it.
-	errs = append(errs, os.RemoveAll(l.dir))
+	errs = append(errs, tree.Remove(l.dir))
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("close lab: %w", err)
 	}

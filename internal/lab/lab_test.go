@@ -139,6 +139,54 @@ func TestEveryoneReachesEveryone(t *testing.T) {
 	}
 }
 
+// From nowhere in the lab is there a way to the host's own network, by whatever address the host has there.
+func TestNoWayOut(t *testing.T) {
+	l := newLab(t)
+	inside := instance(t, l).NetNS
+	peer, _, err := l.Peer(t.Context(), "peer")
+	must(t, err)
+	addrs, err := net.InterfaceAddrs()
+	must(t, err)
+	tried := 0
+	for _, a := range addrs {
+		ip := a.(*net.IPNet).IP
+		if ip.IsLoopback() || ip.To4() == nil {
+			continue
+		}
+		tried++
+		ln, err := net.Listen("tcp4", net.JoinHostPort(ip.String(), "0"))
+		must(t, err)
+		defer ln.Close()
+		if c, err := net.DialTimeout("tcp4", ln.Addr().String(), time.Second); err != nil {
+			t.Fatalf("the host does not reach itself: this test proves nothing: %v", err)
+		} else {
+			c.Close()
+		}
+		for what, from := range map[string]string{"an instance": inside, "a peer": peer, "the lab": l.NetNS()} {
+			err := Inside(from, func() error {
+				c, err := (&net.Dialer{Timeout: time.Second}).Dial("tcp4", ln.Addr().String())
+				if err == nil {
+					c.Close()
+				}
+				return err
+			})
+			if err == nil {
+				t.Errorf("%s reaches %s on the host", what, ln.Addr())
+			}
+		}
+	}
+	must(t, l.Do(func() error {
+		routes, err := exec.Command("ip", "route", "show", "default").Output()
+		if len(routes) > 0 {
+			t.Errorf("the lab has a way out: %s", routes)
+		}
+		return err
+	}))
+	if tried == 0 {
+		t.Log("the host has no address but its loopback's: only the lab's routes were looked at")
+	}
+}
+
 // What dockerd does to the FORWARD chain: its policy becomes DROP and chains of
 // its own are put at the head, also again after Settle.
 func TestSettle(t *testing.T) {

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/tool"
 )
 
 // devices are the lab's own, as iptables matches them; "+" stands for any ending.
@@ -42,11 +42,9 @@ func (l *Lab) Settle(ctx context.Context) error {
 // iptables runs the program in the lab's namespace.
 func (l *Lab) iptables(ctx context.Context, args []string) error {
 	return l.Do(func() error {
-		cmd := exec.CommandContext(ctx, "iptables", append([]string{"--wait"}, args...)...)
-		var said bytes.Buffer
-		cmd.Stderr = &said
-		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, strings.TrimSpace(said.String()))
+		cmd := exec.Command("iptables", append([]string{"--wait"}, args...)...)
+		if err := tool.Run(ctx, tool.Deadline, cmd); err != nil {
+			return fmt.Errorf("%s: %w", strings.Join(cmd.Args, " "), err)
 		}
 		return nil
 	})

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"tare/internal/bench"
 )
@@ -17,27 +18,52 @@ import (
 // Removed says what cleaning did about one thing.
 type Removed struct {
 	Kind, Name, Run string
-	Err             error // why it is still there; nil when it is gone
+	Err             error // why it is still there; nil when it is gone, or was left alone
+	// Left is why it was left alone: its owner is dead, and it is where this process cannot see. Else "".
+	Left string
 }
 
 // order is the order of removal: whatever may use a thing goes before it.
 var order = []string{
 	bench.KindDomain, bench.KindProcess, bench.KindCgroup, bench.KindSwap, bench.KindMount, bench.KindMapped, bench.KindLoop,
-	bench.KindTap, bench.KindNetNS, bench.KindDir, bench.KindNote, bench.KindSetting,
+	bench.KindTap, bench.KindNetNS, bench.KindDir, bench.KindPlace, bench.KindNote, bench.KindSetting,
 }
 
-// Clean removes everything in the ledger of the state directory whose owner is
-// dead; with force also what belongs to the living, this process excepted. It
-// reports each thing and goes on after a failure, whose entry stays for the
-// next time. It may be repeated at any moment. Lines that cannot be read are
-// part of the error and are set aside.
+// A Cleaner removes what dead owners have left.
+type Cleaner struct {
+	Dir string // the state directory
+	// Force: also what belongs to the living, this process excepted.
+	Force bool
+	// Apart is the command that calls [RemoveApart], by which what may hang in the
+	// kernel is removed: a process whose thread hangs there cannot end. With none
+	// this process does it.
+	Apart []string
+
+	limit time.Duration // of each removal; 0: as its kind needs
+}
+
+// Clean is that of a [Cleaner] that has nothing done apart.
 func Clean(ctx context.Context, stateDir string, force bool, report func(Removed)) error {
-	dir, err := filepath.Abs(stateDir)
+	return Cleaner{Dir: stateDir, Force: force}.Clean(ctx, report)
+}
+
+// Clean removes everything in the ledger whose owner is dead. It reports each
+// thing, gives it up at a deadline of its own and goes on after a failure, whose
+// entry stays for the next time. What another machine has made, or the host when
+// this process is in a container, stays too, and is reported. It may be
+// repeated at any moment. Lines that cannot be read are part of the error and
+// are set aside; those of a newer format stay, and nothing is removed. Locks of
+// other processes are waited for, for at most 20 s.
+func (c Cleaner) Clean(ctx context.Context, report func(Removed)) error {
+	dir, err := filepath.Abs(c.Dir)
 	if err != nil {
 		return fmt.Errorf("clean: %w", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, fileName)); errors.Is(err, os.ErrNotExist) {
 		return nil // nothing was ever made
+	}
+	if err := checkOurs(dir); err != nil {
+		return fmt.Errorf("clean: %w", err)
 	}
 	unlock, err := lock(dir, cleanName)
 	if err != nil {
@@ -49,19 +75,25 @@ func Clean(ctx context.Context, stateDir string, force bool, report func(Removed
 		return fmt.Errorf("clean: %w", err)
 	}
 	book, err := readLocked(dir)
+	if err == nil {
+		err = book.newer()
+	}
 	if err != nil {
 		return fmt.Errorf("clean: %w", err)
 	}
 	errs := book.corrupt()
 	gone := map[Entry]bool{}
 	for _, e := range removable(held(book.entries)) {
-		mine := e.Owner.PID == me.PID && e.Owner.Start == me.Start && e.Owner.Boot == me.Boot
-		lives, err := e.Owner.lives(me.Boot)
-		if err == nil && lives && (mine || !force) {
+		lives, err := e.Owner.lives(dir, me)
+		if err == nil && lives && (e.Owner.same(me) || !c.Force) {
+			continue
+		}
+		if left := e.Owner.beyond(me); err == nil && left != "" {
+			report(Removed{Kind: e.Kind, Name: e.Name, Run: e.Owner.Run, Left: left})
 			continue
 		}
 		if err == nil {
-			err = remove(ctx, dir, me.Boot, e)
+			err = c.remove(ctx, dir, me.Boot, e)
 		}
 		if err != nil {
 			err = fmt.Errorf("clean %s %q: %w", e.Kind, e.Name, err)
@@ -69,7 +101,7 @@ func Clean(ctx context.Context, stateDir string, force bool, report func(Removed
 		} else {
 			gone[e] = true
 		}
-		report(Removed{e.Kind, e.Name, e.Owner.Run, err})
+		report(Removed{Kind: e.Kind, Name: e.Name, Run: e.Owner.Run, Err: err})
 	}
 	if err := compact(dir, gone); err != nil {
 		errs = append(errs, fmt.Errorf("clean: %w", err))
@@ -106,6 +138,9 @@ func compact(dir string, gone map[Entry]bool) error {
 	}
 	defer unlock()
 	book, err := readBook(dir)
+	if err == nil {
+		err = book.newer() // written meanwhile: the whole file stays
+	}
 	if err != nil {
 		return err
 	}
@@ -151,7 +186,7 @@ func setAside(dir string, bad []badLine) error {
 			return errors.Join(err, f.Close())
 		}
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return errors.Join(f.Sync(), f.Close(), syncDir(dir))
 }
 
 func syncDir(dir string) error {

@@ -9,20 +9,47 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
 	"tare/internal/cgroup"
+	"tare/internal/tree"
 )
 
-// TestMain lets the test binary play the run that dies: see died.
+// TestMain lets the test binary play the run that dies, see die, and those that
+// clean, remove one thing or hold a lock.
 func TestMain(m *testing.M) {
+	if os.Getenv("TARE_LEDGER_TEST_APART") != "" {
+		if err := RemoveApart(context.Background(), os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	if path := os.Getenv("TARE_LEDGER_TEST_HOLD"); path != "" {
+		if _, err := lockWithin(path, time.Minute); err == nil {
+			fmt.Println("held")
+			time.Sleep(time.Minute)
+		}
+		return
+	}
+	if state := os.Getenv("TARE_LEDGER_TEST_CLEAN"); state != "" {
+		err := Clean(context.Background(), state, false, func(r Removed) { fmt.Println(said(r)) })
+		if err != nil {
+			fmt.Println(err)
+		}
+		return
+	}
 	if state := os.Getenv("TARE_LEDGER_TEST_STATE"); state != "" {
 		if err := die(state, os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -39,6 +66,13 @@ func die(state string, things []string) error {
 	if err != nil {
 		return err
 	}
+	if os.Getenv("TARE_LEDGER_TEST_CHILD") != "" {
+		child := exec.Command("sleep", "20") // which outlives it
+		child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if err := child.Start(); err != nil {
+			return err
+		}
+	}
 	for i := 0; i < len(things); i += 2 {
 		if err := l.Register(things[i], things[i+1]); err != nil {
 			return err
@@ -52,8 +86,13 @@ func die(state string, things []string) error {
 // owner starts a process that registers the things; kill ends it.
 func owner(t *testing.T, state string, things ...string) (kill func()) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], things...)
-	cmd.Env = append(os.Environ(), "TARE_LEDGER_TEST_STATE="+state)
+	return ownerBy(t, state, exec.Command(os.Args[0], things...))
+}
+
+// ownerBy is owner by a command that starts this program with the things.
+func ownerBy(t *testing.T, state string, cmd *exec.Cmd) (kill func()) {
+	t.Helper()
+	cmd.Env = append(cmd.Environ(), "TARE_LEDGER_TEST_STATE="+state)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -79,14 +118,27 @@ func clean(t *testing.T, state string, force bool) ([]string, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	var list []string
-	err := Clean(ctx, state, force, func(r Removed) {
-		word := "gone"
-		if r.Err != nil {
-			word = "failed"
-		}
-		list = append(list, word+" "+r.Kind+" "+r.Name)
-	})
+	err := Clean(ctx, state, force, func(r Removed) { list = append(list, said(r)) })
 	return list, err
+}
+
+func said(r Removed) string {
+	word := "gone"
+	switch {
+	case r.Err != nil:
+		word = "failed"
+	case r.Left != "":
+		word = "left"
+	}
+	return word + " " + r.Kind + " " + r.Name
+}
+
+// closed is a state directory that holds other things already.
+func closed(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "state")
+	must(t, os.Mkdir(dir, 0o700))
+	return dir
 }
 
 func root(t *testing.T) {
@@ -98,7 +150,7 @@ func root(t *testing.T) {
 
 func TestCleanRemovesEveryKind(t *testing.T) {
 	root(t)
-	state := t.TempDir()
+	state := closed(t)
 	id := fmt.Sprintf("native-ledger-%d", os.Getpid())
 	tap := fmt.Sprintf("nlt%d", os.Getpid())
 	dir, mount, image := state+"/runs/dir", state+"/runs/dir/mount", state+"/image"
@@ -164,7 +216,7 @@ func TestCleanRemovesEveryKind(t *testing.T) {
 			t.Errorf("%s is left: %v", path, err)
 		}
 	}
-	mounts, err := mountsUnder(state)
+	mounts, err := tree.Mounts(state)
 	if err != nil || len(mounts) > 0 {
 		t.Errorf("mounts are left: %v, %v", mounts, err)
 	}
@@ -193,43 +245,86 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// A directory is not deleted through a symbolic link, nor with a mount in it,
-// and the entry stays until it can be.
+// Nothing is removed through a symbolic link, whatever its kind, nor a directory
+// with a mount in it, and the entry stays until it can be.
 func TestCleanRefusesDangerousDirs(t *testing.T) {
 	root(t)
-	state, precious := t.TempDir(), t.TempDir()
+	state, precious := closed(t), t.TempDir()
 	must(t, os.WriteFile(precious+"/file", nil, 0o644))
 	must(t, os.Mkdir(precious+"/sub", 0o755))
+	must(t, os.MkdirAll(precious+"/sys/kernel/mm/transparent_hugepage", 0o755))
+	setting := "/sys/kernel/mm/transparent_hugepage/enabled"
+	must(t, os.WriteFile(precious+setting, []byte("theirs"), 0o644))
+	must(t, os.Mkdir(precious+"/mount", 0o755))
+	must(t, unix.Mount("tmpfs", precious+"/mount", "tmpfs", 0, ""))
+	defer unix.Unmount(precious+"/mount", unix.MNT_DETACH)
+	must(t, os.WriteFile(precious+"/swap", make([]byte, 4<<20), 0o600))
+	if out, err := exec.Command("/sbin/mkswap", precious+"/swap").CombinedOutput(); err != nil {
+		t.Fatalf("mkswap: %v: %s", err, out)
+	}
+	swap, err := unix.BytePtrFromString(precious + "/swap")
+	must(t, err)
+	_, _, swapped := unix.Syscall(unix.SYS_SWAPON, uintptr(unsafe.Pointer(swap)), 0, 0)
+	defer unix.Syscall(unix.SYS_SWAPOFF, uintptr(unsafe.Pointer(swap)), 0, 0)
+	must(t, os.WriteFile(precious+"/image", make([]byte, 1<<20), 0o644))
+	loop, err := exec.Command("losetup", "--find", "--show", precious+"/image").Output()
+	must(t, err)
+	device := strings.TrimSpace(string(loop))
+	defer exec.Command("losetup", "--detach", device).Run()
+
 	must(t, os.Symlink(precious, state+"/link"))
+	must(t, os.Symlink(precious+"/swap", state+"/swap"))
+	must(t, os.Symlink(precious+"/mount", state+"/mount"))
+	must(t, os.MkdirAll(state+"/sys/kernel/mm", 0o755))
+	must(t, os.Symlink(precious+filepath.Dir(setting), state+filepath.Dir(setting)))
 	must(t, os.MkdirAll(state+"/mounted/here", 0o755))
 	must(t, unix.Mount(precious, state+"/mounted/here", "", unix.MS_BIND, ""))
 	defer unix.Unmount(state+"/mounted/here", unix.MNT_DETACH)
 	must(t, os.MkdirAll(state+"/plain/deep", 0o755))
 	must(t, os.Symlink(precious, state+"/plain/deep/link"))
-	owner(t, state, "dir", state+"/link", "dir", state+"/link/sub", "dir", state+"/mounted", "dir", state+"/plain")()
+	things := []string{"dir", state + "/link", "dir", state + "/link/sub", "dir", state + "/mounted", "dir", state + "/plain",
+		"setting", bench.SettingName(state+setting, "never"), "setting", bench.SettingName(state+"/link"+setting, "never"),
+		"netns", state + "/link/file", "loop", state + "/link/image", "mount", state + "/link/mount", "mount", state + "/mount",
+		"swap", state + "/link/swap", "swap", state + "/swap"}
+	owner(t, state, things...)()
 
 	list, err := clean(t, state, false)
-	want := []string{"gone dir " + state + "/plain", "failed dir " + state + "/mounted",
-		"failed dir " + state + "/link/sub", "failed dir " + state + "/link"}
-	if fmt.Sprint(list) != fmt.Sprint(want) {
-		t.Errorf("%q, want %q", list, want)
+	want := []string{"failed swap " + state + "/swap", "failed swap " + state + "/link/swap",
+		"gone mount " + state + "/mount", // which is no mount
+		"failed mount " + state + "/link/mount", "failed loop " + state + "/link/image", "failed netns " + state + "/link/file",
+		"gone dir " + state + "/plain", "failed dir " + state + "/mounted", "failed dir " + state + "/link/sub", "failed dir " + state + "/link",
+		"failed setting " + bench.SettingName(state+"/link"+setting, "never"), "failed setting " + bench.SettingName(state+setting, "never")}
+	if d := cmp.Diff(want, list); d != "" {
+		t.Error(d)
 	}
 	if bench.HintOf(err) == "" || !strings.Contains(err.Error(), "mounted/here") {
 		t.Errorf("%v, hint %q", err, bench.HintOf(err))
 	}
-	for _, p := range []string{precious + "/file", precious + "/sub"} {
-		if _, err := os.Stat(p); err != nil {
+	for _, p := range []string{"/file", "/sub", "/image", "/swap"} {
+		if _, err := os.Stat(precious + p); err != nil {
 			t.Errorf("what others own is gone: %v", err)
 		}
 	}
+	if text, err := os.ReadFile(precious + setting); err != nil || string(text) != "theirs" {
+		t.Errorf("what others own was written: %q, %v", text, err)
+	}
+	if mounts, err := tree.Mounts(precious + "/mount"); err != nil || len(mounts) != 1 {
+		t.Errorf("what others have mounted is gone: %q, %v", mounts, err)
+	}
+	if _, err := os.Stat("/sys/block/" + filepath.Base(device) + "/loop/backing_file"); err != nil {
+		t.Errorf("the loop device of others is free: %v", err)
+	}
+	if text, err := os.ReadFile("/proc/swaps"); swapped == 0 && (err != nil || !strings.Contains(string(text), precious)) {
+		t.Errorf("the swap space of others is out of use: %s, %v", text, err)
+	}
 	must(t, unix.Unmount(state+"/mounted/here", 0))
-	if list, _ := clean(t, state, false); list[0] != "gone dir "+state+"/mounted" {
+	if list, _ := clean(t, state, false); !slices.Contains(list, "gone dir "+state+"/mounted") {
 		t.Errorf("cleaned again after the mount was taken off: %q", list)
 	}
 }
 
 func TestCleanForce(t *testing.T) {
-	state := t.TempDir()
+	state := closed(t)
 	must(t, os.Mkdir(state+"/theirs", 0o755))
 	must(t, os.Mkdir(state+"/mine", 0o755))
 	owner(t, state, "dir", state+"/theirs")
@@ -247,7 +342,7 @@ func TestCleanForce(t *testing.T) {
 
 // After a reboot only what lies on disk is left, whatever has the old names now.
 func TestCleanAfterReboot(t *testing.T) {
-	state := t.TempDir()
+	state := closed(t)
 	must(t, os.Mkdir(state+"/d", 0o755))
 	id := fmt.Sprintf("native-reboot-%d", os.Getpid())
 	cmd := exec.Command("sleep", "1000")
@@ -281,7 +376,7 @@ func TestCleanAfterReboot(t *testing.T) {
 
 // Processes that add to the ledger while it is cleaned lose nothing.
 func TestConcurrentUse(t *testing.T) {
-	state := t.TempDir()
+	state := closed(t)
 	var group sync.WaitGroup
 	for w := range 4 {
 		group.Go(func() {

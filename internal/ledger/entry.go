@@ -9,13 +9,20 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"tare/internal/bench"
 )
 
+// Format is the version of the ledger's lines that this program writes. It reads
+// older ones too; those of format 1 have no version and their owners no lock.
+const Format = 2
+
 // Entry is one line of the ledger.
 type Entry struct {
+	Format int `json:"format,omitempty"`
+
 	Op    string `json:"op"` // "register" or "release"
 	Kind  string `json:"kind"`
 	Name  string `json:"name"`
@@ -42,6 +49,27 @@ type badLine struct {
 	number int
 	text   string
 	err    error
+}
+
+// newer is the error of a ledger that a newer program has written to, nil if
+// none has. What such lines register or release is not known here, so nothing
+// of the ledger may be removed.
+func (b book) newer() error {
+	for _, l := range b.bad {
+		var n *newerError
+		if errors.As(l.err, &n) {
+			return fmt.Errorf("%s:%d: %w%w", b.path, l.number, n, bench.Hint(
+				"run tare clean of the newer program, which knows what it made, or name another state directory by --state"))
+		}
+	}
+	return nil
+}
+
+// newerError says that a line is of a format that is not known yet.
+type newerError struct{ format int }
+
+func (e *newerError) Error() string {
+	return fmt.Sprintf("an entry of format %d, written by a newer tare; this one reads formats up to %d", e.format, Format)
 }
 
 // corrupt returns one error for each line that could not be read.
@@ -86,6 +114,10 @@ func parse(text []byte) book {
 }
 
 func parseEntry(line []byte) (Entry, error) {
+	var version struct{ Format int }
+	if err := json.Unmarshal(line, &version); err == nil && version.Format > Format {
+		return Entry{}, &newerError{version.Format}
+	}
 	var e Entry
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.DisallowUnknownFields()
@@ -96,6 +128,8 @@ func parseEntry(line []byte) (Entry, error) {
 		return Entry{}, errors.New("not an entry: more than one value")
 	}
 	switch {
+	case e.Format < 0 || e.Owner.Lock < 0:
+		return Entry{}, errors.New("not an entry: a negative format or lock")
 	case e.Op != opRegister && e.Op != opRelease:
 		return Entry{}, fmt.Errorf("not an entry: unknown op %q", e.Op)
 	case e.Kind == "" || e.Name == "":
@@ -143,6 +177,10 @@ func checkThing(stateDir, kind, name string) error {
 		return checkSetting(stateDir, name)
 	case bench.KindNote:
 		if name != bench.CRIUNote {
+			return errForm
+		}
+	case bench.KindPlace:
+		if !slices.Contains(bench.Places, name) {
 			return errForm
 		}
 	case bench.KindCgroup:

@@ -3,8 +3,8 @@
 //
 // The ledger is an append-only file of JSON lines in the state directory. A
 // thing is entered before it is made and again once it is gone. Every entry
-// names its owner, the process that made it; [Clean] removes what belongs to
-// owners that are dead.
+// names its owner, the process that made it, which has a lock as long as it
+// lives; [Clean] removes what belongs to owners that are dead.
 package ledger
 
 import (
@@ -13,12 +13,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
+	"tare/internal/statedir"
+	"tare/internal/tool"
 )
 
 // The files of a ledger in its state directory.
@@ -37,16 +44,19 @@ type Ledger struct {
 }
 
 // Open returns the ledger of the state directory for this process, which makes
-// things for the run. It creates the directory if need be.
+// things for the run. It creates the directory if need be, see [statedir.Make].
 func Open(stateDir, runID string) (*Ledger, error) {
 	dir, err := filepath.Abs(stateDir)
 	if err != nil {
 		return nil, fmt.Errorf("open ledger: %w", err)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("open ledger: %w%w", err, bench.Hint("tare needs root to keep its state in "+dir))
+	if _, err := statedir.Make(dir); err != nil {
+		return nil, fmt.Errorf("open ledger: %w", err)
 	}
 	owner, err := self(runID)
+	if err == nil {
+		owner.Lock, err = holdLife(dir) // before anything is entered
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open ledger: %w", err)
 	}
@@ -60,16 +70,20 @@ func (l *Ledger) Register(kind, name string) error {
 	if err := checkThing(l.dir, kind, name); err != nil {
 		return fmt.Errorf("register %s %q: %w", kind, name, err)
 	}
-	if err := l.append(Entry{Op: opRegister, Kind: kind, Name: name, Owner: l.owner}, true); err != nil {
+	if err := l.append(Entry{Format: Format, Op: opRegister, Kind: kind, Name: name, Owner: l.owner}, true); err != nil {
 		return fmt.Errorf("register %s %q: %w", kind, name, err)
 	}
 	return nil
 }
 
-// Release records that the thing is gone. It is not forced to disk: an entry
-// too many costs the next cleaning a look, no more.
+// Release records that the thing is gone. That is not forced to disk: an entry
+// too many costs the next cleaning a look, no more. That what lay on a disk is
+// gone is: after a loss of power it would be back, and known to nobody.
 func (l *Ledger) Release(kind, name string) error {
-	if err := l.append(Entry{Op: opRelease, Kind: kind, Name: name, Owner: l.owner}, false); err != nil {
+	if err := settle(kind, name); err != nil {
+		return fmt.Errorf("release %s %q: %w", kind, name, err)
+	}
+	if err := l.append(Entry{Format: Format, Op: opRelease, Kind: kind, Name: name, Owner: l.owner}, false); err != nil {
 		return fmt.Errorf("release %s %q: %w", kind, name, err)
 	}
 	return nil
@@ -85,6 +99,9 @@ func (l *Ledger) Held() ([]Entry, error) {
 	defer unlock()
 	book, err := readBook(l.dir)
 	if err != nil {
+		return nil, err
+	}
+	if err := book.newer(); err != nil {
 		return nil, err
 	}
 	return held(book.entries), errors.Join(book.corrupt()...)
@@ -118,10 +135,25 @@ func (l *Ledger) append(e Entry, durable bool) error {
 	if _, err := f.WriteAt(line, end); err != nil {
 		return errors.Join(err, f.Truncate(end))
 	}
-	if durable {
-		return f.Sync()
+	if !durable {
+		return nil
 	}
-	return nil
+	if err := f.Sync(); err != nil || end > 0 {
+		return err
+	}
+	return syncDir(l.dir) // the file is new
+}
+
+// settle makes durable that a thing is gone.
+func settle(kind, name string) error {
+	if kind != bench.KindDir && kind != bench.KindSwap {
+		return nil // no other thing outlives a loss of power
+	}
+	for dir := filepath.Dir(name); ; dir = filepath.Dir(dir) {
+		if err := syncDir(dir); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
 }
 
 // wholeLines returns the length of the file up to its last newline.
@@ -141,22 +173,75 @@ func wholeLines(f *os.File) (int64, error) {
 	return 0, err
 }
 
+// lockDeadline is how long to wait for a lock of the ledger's. They are held for
+// moments, or while another process cleans.
+const lockDeadline = tool.Deadline
+
 // lock takes the lock file in dir and returns what gives it back. The kernel
-// drops the lock of a process that dies.
+// drops the lock of a process that dies. One that is not to be had in time is an
+// error that names its holder.
 func lock(dir, name string) (unlock func(), err error) {
-	f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE, 0o644)
+	return lockWithin(filepath.Join(dir, name), lockDeadline)
+}
+
+func lockWithin(path string, limit time.Duration) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock ledger: %w", err)
 	}
-	for {
-		err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
-		if !errors.Is(err, unix.EINTR) {
+	wait := time.Millisecond
+	for deadline := time.Now().Add(limit); ; time.Sleep(wait) {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return func() { f.Close() }, nil
+		}
+		if !errors.Is(err, unix.EINTR) && (!errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(deadline)) {
 			break
 		}
+		wait = min(2*wait, 20*time.Millisecond)
 	}
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("lock ledger: %s: %w", f.Name(), err)
+	defer f.Close()
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return nil, fmt.Errorf("lock ledger: %s: %w: held by %s%w", path, tool.Late(limit), holderOf(f),
+			bench.Hint("wait until it has ended; what it waits for is in /proc/PID/stack"))
 	}
-	return func() { f.Close() }, nil
+	return nil, fmt.Errorf("lock ledger: %s: %w%w", path, err, noLocks)
+}
+
+// holderOf names the process that has locked the file, as far as it can be seen.
+func holderOf(f *os.File) string {
+	var st unix.Stat_t
+	text, err := os.ReadFile("/proc/locks")
+	if err == nil {
+		err = unix.Fstat(int(f.Fd()), &st)
+	}
+	if err == nil {
+		for _, pid := range lockers(string(text), st.Ino) {
+			open, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+			mine := func(fd string) bool {
+				var other unix.Stat_t
+				return unix.Stat(fd, &other) == nil && other.Dev == st.Dev && other.Ino == st.Ino
+			}
+			if slices.ContainsFunc(open, mine) {
+				name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+				return fmt.Sprintf("process %d (%s)", pid, strings.TrimSpace(string(name)))
+			}
+		}
+	}
+	return "a process that cannot be seen from here"
+}
+
+// lockers lists the processes that hold a lock of a file with the inode, by the
+// lines of /proc/locks (proc_locks(5)); those that wait for one have "->" in theirs.
+func lockers(locks string, inode uint64) (pids []int) {
+	for line := range strings.Lines(locks) {
+		fields := strings.Fields(line)
+		if len(fields) < 6 || fields[1] != "FLOCK" || !strings.HasSuffix(fields[5], fmt.Sprintf(":%d", inode)) {
+			continue
+		}
+		if pid, err := strconv.Atoi(fields[4]); err == nil && pid > 0 {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }

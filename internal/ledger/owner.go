@@ -12,45 +12,93 @@ import (
 )
 
 // Owner is the process that made a thing. Process numbers are reused, within a
-// boot and after it, so the start and the boot belong to it.
+// boot and after it, and count in their own PID namespace, so the start, the boot
+// and the namespace belong to it.
 type Owner struct {
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start"` // clock ticks since the boot: proc_pid_stat(5), field 22
 	Boot  string `json:"boot"`  // /proc/sys/kernel/random/boot_id
 	Run   string `json:"run"`
+	// PIDNS is the inode of the PID namespace that PID counts in, 0 if that is not known.
+	PIDNS uint64 `json:"pidns,omitempty"`
+	// Machine is /etc/machine-id, "" where there is none.
+	Machine string `json:"machine,omitempty"`
+	// Lock is the byte that the owner has locked as long as it lives, see
+	// [holdLife]; 0 in entries of format 1.
+	Lock int64 `json:"lock,omitempty"`
 }
 
-// self is this process as an owner.
+// self is this process as an owner that holds no lock yet.
 func self(run string) (Owner, error) {
 	boot, err := bootID()
 	if err != nil {
 		return Owner{}, err
 	}
-	start, _, err := startOf(os.Getpid())
+	start, _, err := startOf("self")
 	if err != nil {
 		return Owner{}, err
 	}
-	return Owner{PID: os.Getpid(), Start: start, Boot: boot, Run: run}, nil
+	machine, err := os.ReadFile("/etc/machine-id")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Owner{}, fmt.Errorf("read machine id: %w", err)
+	}
+	return Owner{PID: os.Getpid(), Start: start, Boot: boot, Run: run, PIDNS: pidNamespace(),
+		Machine: strings.TrimSpace(string(machine))}, nil
 }
 
-// lives reports whether the owner is still running.
-func (o Owner) lives(boot string) (bool, error) {
-	if o.Boot != boot {
-		return false, nil
+// pidNamespace is the inode of this process's PID namespace, or 0 if /proc shows
+// another namespace: its numbers would be taken for ours.
+func pidNamespace() uint64 {
+	if shown, err := os.Readlink("/proc/self"); err != nil || shown != strconv.Itoa(os.Getpid()) {
+		return 0
 	}
-	start, state, err := startOf(o.PID)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
-		return false, nil
+	var st unix.Stat_t
+	if err := unix.Stat("/proc/self/ns/pid", &st); err != nil {
+		return 0
 	}
-	if err != nil {
-		return false, err
-	}
-	return start == o.Start && state != "Z" && state != "X", nil
+	return st.Ino
 }
 
-// startOf returns when the process began and its state letter.
-func startOf(pid int) (start uint64, state string, err error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+// firstPIDNS is the inode of the first PID namespace (PROC_PID_INIT_INO, include/linux/proc_ns.h).
+const firstPIDNS = 0xEFFFFFFC
+
+// same reports whether both are one process.
+func (o Owner) same(me Owner) bool {
+	return o.PID == me.PID && o.Start == me.Start && o.Boot == me.Boot && (o.PIDNS == 0 || o.PIDNS == me.PIDNS)
+}
+
+// lives reports whether the owner is still running. Where its process number
+// counts, the table of processes tells; elsewhere the lock it holds in the state
+// directory does. Entries of format 1 tell of no lock: their number has to do.
+func (o Owner) lives(stateDir string, me Owner) (bool, error) {
+	here := o.Boot == me.Boot
+	if here && (o.Lock == 0 || o.PIDNS != 0 && o.PIDNS == me.PIDNS) {
+		start, state, err := startOf(strconv.Itoa(o.PID))
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+			return false, nil
+		}
+		return start == o.Start && state != "Z" && state != "X", err
+	}
+	if o.Lock == 0 {
+		return false, nil
+	}
+	return lifeHeld(stateDir, o.Lock)
+}
+
+// beyond says why what a dead owner made cannot be seen from here, "" if it can.
+func (o Owner) beyond(me Owner) string {
+	switch {
+	case o.Boot == me.Boot && o.PIDNS == firstPIDNS && me.PIDNS != firstPIDNS:
+		return "made on the host, outside of this PID namespace: run tare clean there"
+	case o.Boot != me.Boot && o.Machine != me.Machine && o.Machine != "" && me.Machine != "":
+		return "made on another machine, machine-id " + o.Machine + ": run tare clean there"
+	}
+	return ""
+}
+
+// startOf returns when a process began and its state letter; pid is a number or "self".
+func startOf(pid string) (start uint64, state string, err error) {
+	text, err := os.ReadFile("/proc/" + pid + "/stat")
 	if err != nil {
 		return 0, "", err
 	}

@@ -28,10 +28,8 @@ func killMarked(ctx context.Context, name string) error {
 		if len(pids) == 0 {
 			return nil
 		}
-		for _, pid := range pids {
-			if err := killOne(ctx, pid, mark); err != nil {
-				return fmt.Errorf("kill process %d: %w", pid, err)
-			}
+		if err := killAll(ctx, pids, mark); err != nil {
+			return err
 		}
 	}
 }
@@ -82,40 +80,68 @@ func carries(pid int, mark []byte) (bool, error) {
 	return false, nil
 }
 
+// killAll kills the processes, then waits until they have ended: one that does
+// not keeps none of the others alive.
+func killAll(ctx context.Context, pids []int, mark []byte) error {
+	var errs []error
+	killed := map[int]int{} // by number, the pidfd
+	for _, pid := range pids {
+		fd, err := kill(pid, mark)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("kill process %d: %w", pid, err))
+		} else if fd >= 0 {
+			defer unix.Close(fd)
+			killed[pid] = fd
+		}
+	}
+	for pid, fd := range killed {
+		if err := ended(ctx, fd); err != nil {
+			errs = append(errs, fmt.Errorf("kill process %d: %w", pid, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// kill kills the process through a pidfd, so that no other process that got its
+// number can be hit, and returns it; -1 if the process is gone, or has no such mark.
+func kill(pid int, mark []byte) (fd int, err error) {
+	fd, err = unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EINVAL) {
+		return -1, nil
+	}
+	if err != nil {
+		return -1, err
+	}
+	has, err := carries(pid, mark)
+	if err == nil && has {
+		err = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+	}
+	if errors.Is(err, unix.ESRCH) {
+		err = nil
+	}
+	if err != nil || !has {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
 // pollMS is how long a wait for a process goes on before it looks at the
 // context again, in milliseconds.
 const pollMS = 100
 
-// killOne kills the process through a pidfd, so that no other process that got
-// its number can be hit, and waits until it has ended.
-func killOne(ctx context.Context, pid int, mark []byte) error {
-	fd, err := unix.PidfdOpen(pid, 0)
-	if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EINVAL) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	if has, err := carries(pid, mark); err != nil || !has {
-		return err
-	}
-	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil {
-		if errors.Is(err, unix.ESRCH) {
-			return nil
-		}
-		return err
-	}
+// ended waits until the process of the pidfd has ended.
+func ended(ctx context.Context, fd int) error {
 	for {
-		ended, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, pollMS)
-		if ended > 0 {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, pollMS)
+		if n > 0 {
 			return nil
 		}
 		if err != nil && !errors.Is(err, unix.EINTR) {
 			return err
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("it does not end: %w", ctx.Err())
+			return fmt.Errorf("it does not end: %w", context.Cause(ctx))
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/cgroup"
+	"tare/internal/tree"
 )
 
 // remove makes the thing be gone; it is no error if it already is. What an
@@ -41,12 +42,12 @@ func remove(ctx context.Context, stateDir, boot string, e Entry) error {
 		if earlier {
 			return nil
 		}
-		return unmount(e.Name)
+		return unmount(stateDir, e.Name)
 	case bench.KindLoop:
 		if earlier {
 			return nil
 		}
-		return detachLoops(e.Name)
+		return detachLoops(stateDir, e.Name)
 	case bench.KindTap:
 		if earlier {
 			return nil
@@ -66,16 +67,23 @@ func remove(ctx context.Context, stateDir, boot string, e Entry) error {
 		if earlier {
 			return nil
 		}
-		return putBack(e.Name)
+		return putBack(stateDir, e.Name)
 	case bench.KindNote:
-		if err := os.Remove(e.Name); !errors.Is(err, fs.ErrNotExist) {
-			return err
+		for _, name := range []string{e.Name, e.Name + ".tmp"} { // CRIU writes the second and then renames it
+			if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
 		}
 		return nil
+	case bench.KindPlace:
+		if earlier {
+			return nil
+		}
+		return removePlace(e.Name)
 	case bench.KindSwap:
 		return removeSwap(stateDir, e.Name)
 	case bench.KindNetNS:
-		return removeNetNS(e.Name)
+		return removeNetNS(stateDir, e.Name)
 	case bench.KindDir:
 		return removeDir(stateDir, e.Name)
 	}
@@ -84,11 +92,23 @@ func remove(ctx context.Context, stateDir, boot string, e Entry) error {
 
 // unmount takes off every mount at the path. A busy one is detached, to vanish
 // with its last user.
-func unmount(path string) error {
+func unmount(stateDir, path string) error {
+	p, err := placeOf(stateDir, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	return p.unmount()
+}
+
+func (p *place) unmount() error {
 	for range 64 { // mounts may be stacked
-		err := unix.Unmount(path, unix.UMOUNT_NOFOLLOW)
+		err := unix.Unmount(p.path(), unix.UMOUNT_NOFOLLOW)
 		if errors.Is(err, unix.EBUSY) {
-			err = unix.Unmount(path, unix.UMOUNT_NOFOLLOW|unix.MNT_DETACH)
+			err = unix.Unmount(p.path(), unix.UMOUNT_NOFOLLOW|unix.MNT_DETACH)
 		}
 		if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOENT) { // not a mount, or no longer there
 			return nil
@@ -100,21 +120,47 @@ func unmount(path string) error {
 	return errors.New("unmount: mounts keep coming back")
 }
 
-// removeNetNS drops the bind that keeps a network namespace. Its devices go
-// with it, once no process is inside.
-func removeNetNS(path string) error {
-	if err := unmount(path); err != nil {
-		return err
-	}
-	err := unix.Unlink(path)
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
+// removePlace removes the directory if it is still empty; else somebody else uses it by now.
+func removePlace(path string) error {
+	err := unix.Rmdir(path)
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST) || errors.Is(err, unix.ENOTDIR) {
 		return nil
 	}
 	return err
 }
 
-// detachLoops frees the loop devices whose backing file is the path.
-func detachLoops(path string) error {
+// removeNetNS drops the bind that keeps a network namespace. Its devices go
+// with it, once no process is inside.
+func removeNetNS(stateDir, path string) error {
+	p, err := placeOf(stateDir, path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	if err := p.unmount(); err != nil {
+		return err
+	}
+	return p.unlink()
+}
+
+// detachLoops frees the loop devices whose backing file is the path, which the
+// kernel tells without links. The file may be gone.
+func detachLoops(stateDir, path string) error {
+	p, err := placeOf(stateDir, path)
+	switch {
+	case err == nil:
+		path, err = os.Readlink(fmt.Sprintf("/proc/self/fd/%d", p.dir.Fd()))
+		path = filepath.Join(path, p.name)
+		p.close()
+	case errors.Is(err, fs.ErrNotExist):
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
 	files, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
 	if err != nil {
 		return err
@@ -160,67 +206,24 @@ func deleteLink(name string) error {
 // removeDir deletes a directory tree of ours. It follows no symbolic link on
 // the way and refuses a tree with a mount in it.
 func removeDir(stateDir, path string) error {
-	base, rel, ok := beneath(stateDir, path)
-	if !ok {
-		return fmt.Errorf("outside %s and %s", stateDir, bench.RuntimeDir)
-	}
-	root, err := os.OpenRoot(base)
+	p, err := placeOf(stateDir, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer root.Close()
-	for at, rest := "", rel; rest != ""; {
-		var step string
-		step, rest, _ = strings.Cut(rest, "/")
-		at = filepath.Join(at, step)
-		info, err := root.Lstat(at)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if !info.IsDir() {
-			return fmt.Errorf("%s is not a directory", filepath.Join(base, at))
-		}
+	defer p.close()
+	var st unix.Stat_t
+	err = unix.Fstatat(int(p.dir.Fd()), p.name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	if errors.Is(err, unix.ENOENT) {
+		return nil
 	}
-	real, err := filepath.EvalSymlinks(base)
+	if err == nil && st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		err = fmt.Errorf("%s is not a directory", path)
+	}
 	if err != nil {
 		return err
 	}
-	mounts, err := mountsUnder(filepath.Join(real, rel))
-	if err != nil {
-		return err
-	}
-	if len(mounts) > 0 {
-		return fmt.Errorf("mounted inside: %s: %w", strings.Join(mounts, ", "),
-			bench.Hint("unmount it, then clean again: umount "+mounts[0]))
-	}
-	return root.RemoveAll(rel)
+	return tree.RemoveAt(p.dir, p.name)
 }
-
-// mountsUnder lists the mount points at the path and below it.
-func mountsUnder(path string) ([]string, error) {
-	text, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return nil, err
-	}
-	var found []string
-	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
-		fields := strings.Fields(line)
-		if len(fields) < 5 {
-			return nil, fmt.Errorf("/proc/self/mountinfo: %q is not a mount", line)
-		}
-		at := octal.Replace(fields[4])
-		if at == path || strings.HasPrefix(at, path+"/") {
-			found = append(found, at)
-		}
-	}
-	return found, nil
-}
-
-// octal undoes mountinfo's escapes: proc_pid_mountinfo(5).
-var octal = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)

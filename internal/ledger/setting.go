@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"tare/internal/bench"
 )
 
@@ -24,12 +26,12 @@ func checkSetting(stateDir, name string) error {
 }
 
 // putBack writes a setting's old value. A file that is gone has nothing to put back.
-func putBack(name string) error {
-	_, path, old, err := bench.ParseSetting(name)
+func putBack(stateDir, name string) error {
+	root, path, old, err := bench.ParseSetting(name)
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+	f, err := openSetting(stateDir, root, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -38,4 +40,30 @@ func putBack(name string) error {
 	}
 	_, err = f.WriteString(old)
 	return errors.Join(err, f.Close())
+}
+
+// openSetting opens the file of a setting to write: the kernel's own, or a copy
+// in the state directory, to which no link leads.
+func openSetting(stateDir, root, path string) (*os.File, error) {
+	if root == "" {
+		sys, err := os.Open("/sys")
+		if err != nil {
+			return nil, err
+		}
+		defer sys.Close()
+		fd, err := unix.Openat2(int(sys.Fd()), strings.TrimPrefix(path, "/sys/"), &unix.OpenHow{
+			Flags:   unix.O_WRONLY | unix.O_TRUNC | unix.O_CLOEXEC,
+			Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS, // /sys/block is the kernel's links
+		})
+		if err != nil {
+			return nil, &fs.PathError{Op: "openat2", Path: path, Err: err}
+		}
+		return os.NewFile(uintptr(fd), path), nil
+	}
+	p, err := placeOf(stateDir, path)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	return p.file(unix.O_WRONLY | unix.O_TRUNC | unix.O_NONBLOCK) // a pipe in its place must not block
 }

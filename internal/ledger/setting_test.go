@@ -11,7 +11,10 @@ import (
 // A run that died with a setting changed leaves it in the ledger, and cleaning
 // puts the old value back, the last changed first.
 func TestCleanPutsSettingsBack(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "state")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	policy := filepath.Join(dir, "sys/devices/system/cpu/cpufreq/policy0")
 	if err := os.MkdirAll(policy, 0o755); err != nil {
 		t.Fatal(err)

@@ -4,39 +4,46 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"tare/internal/bench"
 )
 
 // removeSwap takes a swap file of ours out of use and deletes it. What it holds
 // goes back to memory, which must have room.
 func removeSwap(stateDir, path string) error {
-	base, rel, ok := beneath(stateDir, path)
-	if !ok {
-		return fmt.Errorf("outside %s and %s", stateDir, bench.RuntimeDir)
-	}
-	p, err := unix.BytePtrFromString(path)
-	if err != nil {
-		return err
-	}
-	_, _, e := unix.Syscall(unix.SYS_SWAPOFF, uintptr(unsafe.Pointer(p)), 0, 0)
-	if e != 0 && e != unix.EINVAL && e != unix.ENOENT { // not in use, or gone
-		return fmt.Errorf("swapoff: %w", e)
-	}
-	root, err := os.OpenRoot(base)
+	at, err := placeOf(stateDir, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer root.Close()
-	if err := root.Remove(rel); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	defer at.close()
+	f, err := at.file(unix.O_PATH)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
-	return nil
+	defer f.Close()
+	p, err := unix.BytePtrFromString(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
+	if err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(swapBusy); ; time.Sleep(100 * time.Millisecond) {
+		_, _, e := unix.Syscall(unix.SYS_SWAPOFF, uintptr(unsafe.Pointer(p)), 0, 0)
+		if e != 0 && e != unix.EINVAL { // not in use
+			return fmt.Errorf("swapoff: %w", e)
+		}
+		if err = at.unlink(); !errors.Is(err, unix.EPERM) || time.Now().After(deadline) {
+			return err
+		}
+	}
 }
+
+// swapBusy is how long a file stays one that cannot be deleted while another process, which was killed, takes
+// it into use or out of it: the kernel then finds it neither in use nor free.
+const swapBusy = 20 * time.Second

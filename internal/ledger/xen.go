@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"tare/internal/tool"
 )
 
 // destroyDomain ends the Xen domain of that name. A host that runs no Xen has none.
@@ -18,14 +19,14 @@ func destroyDomain(ctx context.Context, name string) error {
 	if _, err := os.Stat("/dev/xen/privcmd"); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	err := exec.CommandContext(ctx, "xl", "domid", name).Run()
+	err := tool.Run(ctx, tool.Deadline, exec.Command("xl", "domid", name))
 	if errors.As(err, new(*exec.ExitError)) {
 		return nil // there is none of that name
 	}
 	if err != nil {
 		return fmt.Errorf("find domain: %w", err)
 	}
-	return tool(ctx, "xl", "destroy", name)
+	return tool.Run(ctx, tool.Deadline, exec.Command("xl", "destroy", name))
 }
 
 // removeMapped removes a device of the device mapper.
@@ -41,12 +42,5 @@ func removeMapped(ctx context.Context, name string) error {
 	if !slices.ContainsFunc(names, is) {
 		return nil
 	}
-	return tool(ctx, "dmsetup", "remove", "--retry", name)
-}
-
-func tool(ctx context.Context, name string, args ...string) error {
-	if out, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s %v: %w: %s", name, args, err, bytes.TrimSpace(out))
-	}
-	return nil
+	return tool.Run(ctx, tool.Deadline, exec.Command("dmsetup", "remove", "--retry", name))
 }

@@ -5,7 +5,6 @@
 package nested
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +24,7 @@ import (
 	"tare/internal/ledger"
 	"tare/internal/meter"
 	"tare/internal/nested/wire"
+	"tare/internal/tool"
 )
 
 // Drivers are those a host has, with their lasting files in the directory.
@@ -150,7 +150,7 @@ func (s *server) start(ctx context.Context, r wire.Start) (*wire.Started, error)
 	}
 	opened := clock.Now() - began
 	l := bench.Launch{ID: r.ID, Shape: r.Shape, CPUSet: r.CPUs, Options: r.Options, Dir: launchDir}
-	if err := os.MkdirAll(l.Dir, 0o755); err != nil {
+	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
 		return nil, err
 	}
 	in, err := engine.Start(ctx, l)
@@ -188,11 +188,11 @@ type prober interface {
 
 // env is what a run on a host would lend the platform.
 func (s *server) env(ctx context.Context, r wire.Start) (bench.Env, error) {
-	if err := os.MkdirAll(runDir, 0o755); err != nil {
-		return bench.Env{}, err
-	}
 	led, err := ledger.Open(stateDir, r.Run)
 	if err != nil {
+		return bench.Env{}, err
+	}
+	if err := os.MkdirAll(runDir, 0o700); err != nil {
 		return bench.Env{}, err
 	}
 	device, err := guest.Device()
@@ -290,9 +290,8 @@ func (s *server) sample() []wire.Values {
 
 // run runs a program of the guest's; what it says is part of the error.
 func run(ctx context.Context, name string, args ...string) error {
-	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%s %v: %w: %s", name, args, err, bytes.TrimSpace(out))
+	if err := tool.Run(ctx, 3*tool.Deadline, exec.Command(name, args...)); err != nil { // the guest may be emulated
+		return fmt.Errorf("%s %v: %w", name, args, err)
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"tare/internal/bench"
+	"tare/internal/tree"
 )
 
 // Exit statuses.
@@ -149,7 +150,7 @@ func measure(ctx context.Context, n *numbers, chosen []part) (figures []figure, 
 	if n.dir, err = os.MkdirTemp("", "numbers"); err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(n.dir)
+	defer tree.Remove(n.dir)
 	var errs []error
 	for _, p := range chosen {
 		n.say("measuring %s", p.name)

@@ -15,6 +15,7 @@ import (
 	"tare/internal/overhead"
 	"tare/internal/stats"
 	"tare/internal/store/storetest"
+	"tare/internal/tree"
 )
 
 // Limits of a report on a million samples.
@@ -26,7 +27,7 @@ const (
 // report times tare report, a process of its own, on a synthetic run.
 func report(ctx context.Context, n *numbers) ([]figure, error) {
 	dir := filepath.Join(n.dir, "million")
-	defer os.RemoveAll(dir)
+	defer tree.Remove(dir)
 	// Another process makes the run: a child's peak memory begins with that of
 	// the process it was started by, see getrusage(2) and vfork(2).
 	self, err := os.Executable()

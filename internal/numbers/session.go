@@ -18,6 +18,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/ledger"
 	"tare/internal/platform/all"
+	"tare/internal/tree"
 )
 
 // session is a lab of our own with platforms opened in it, as tare run has.
@@ -135,7 +136,7 @@ func (s *session) close() error {
 		errs = append(errs, s.image.Close())
 	}
 	if s.ledger != nil {
-		err := os.RemoveAll(s.dir)
+		err := tree.Remove(s.dir)
 		if err == nil {
 			err = s.ledger.Release(bench.KindDir, s.dir)
 		}

@@ -16,6 +16,7 @@ import (
 	"tare/internal/platform/all"
 	"tare/internal/stats"
 	"tare/internal/trace"
+	"tare/internal/tree"
 )
 
 // wrapped are the platforms whose start command is one program that prints the
@@ -145,7 +146,7 @@ func (s *session) up(ctx context.Context, platform string, rest func(bench.Insta
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(ask.Dir)
+	defer tree.Remove(ask.Dir)
 	time.Sleep(calm)
 	i, err := s.engines[platform].Start(ctx, ask)
 	if err != nil {

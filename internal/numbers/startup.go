@@ -17,6 +17,7 @@ import (
 	"tare/internal/cage"
 	"tare/internal/platform/launch"
 	"tare/internal/stats"
+	"tare/internal/tree"
 )
 
 // startupMargin is how far start-up by Tare may be from that by the stopwatch.
@@ -82,7 +83,7 @@ func (s *session) pair(ctx context.Context, platform string) (byTare, outside fl
 	if err != nil {
 		return 0, 0, err
 	}
-	defer os.RemoveAll(l.Dir)
+	defer tree.Remove(l.Dir)
 	time.Sleep(calm)
 	i, err := s.engines[platform].Start(ctx, l)
 	if err != nil {
@@ -126,7 +127,7 @@ func (s *session) again(platform string, l bench.Launch, i bench.Instance) (func
 				return err
 			}
 			upper := filepath.Join(l.Dir, "upper") // as clean as the first time
-			if err := os.RemoveAll(upper); err != nil {
+			if err := tree.Remove(upper); err != nil {
 				return err
 			}
 			return os.Mkdir(upper, 0o755)

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"tare/internal/overhead"
+	"tare/internal/tree"
 )
 
 // tare is the program under test, used as its users do.
@@ -24,7 +25,7 @@ func (t tare) run(ctx context.Context, dir, spec string) (*overhead.Result, erro
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer tree.Remove(dir)
 	file := filepath.Join(dir, "spec.yaml")
 	if err := os.WriteFile(file, []byte(spec), 0o644); err != nil {
 		return nil, err

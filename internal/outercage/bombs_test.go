@@ -14,6 +14,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/bench"
+	"tare/internal/cgroup"
 	"tare/internal/lab"
 	"tare/internal/platform/native"
 	"tare/internal/platform/platformtest"
@@ -55,19 +56,25 @@ func TestBombsLeaveTheHostUsable(t *testing.T) {
 	b := &bombing{guard: g, lab: l, engine: engine, dir: dir}
 	for _, c := range []struct {
 		workload, kind string
-		worked         func(tasks, kills, packets int) bool
+		worked         func(harm) bool
 	}{
-		{"bomb", "fork", func(tasks, _, _ int) bool { return tasks >= bombPids/2 }},
-		{"bomb", "malloc", func(_, kills, _ int) bool { return kills > 0 }},
-		{"bomb", "disk", nil},
-		{"flood", "syn", func(_, _, packets int) bool { return packets > 10_000 }},
-		{"flood", "udp", func(_, _, packets int) bool { return packets > 10_000 }},
+		{"bomb", "fork", func(h harm) bool { return h.tasks >= bombPids/2 }},
+		{"bomb", "malloc", func(h harm) bool { return h.kills > 0 }},
+		{"bomb", "disk", func(h harm) bool { return h.written > 64*bench.MiB }},
+		{"flood", "syn", func(h harm) bool { return h.packets > 10_000 }},
+		{"flood", "udp", func(h harm) bool { return h.packets > 10_000 }},
 	} {
 		t.Run(c.workload+" "+c.kind, func(t *testing.T) { b.run(t, c.workload, c.kind, c.worked) })
 	}
 }
 
 const bombPids = 500
+
+// harm is what an adversary has done so far.
+type harm struct {
+	tasks, kills, packets int
+	written               bench.Bytes // by the processes that live
+}
 
 type bombing struct {
 	guard  *Guard
@@ -122,7 +129,7 @@ func (b *bombing) start(t *testing.T, netns string) box {
 	return box{cage, client, i.Addr()}
 }
 
-func (b *bombing) run(t *testing.T, name, kind string, worked func(tasks, kills, packets int) bool) {
+func (b *bombing) run(t *testing.T, name, kind string, worked func(harm) bool) {
 	w, err := workload.Find(name)
 	if err != nil {
 		t.Fatal(err)
@@ -174,13 +181,13 @@ func (b *bombing) run(t *testing.T, name, kind string, worked func(tasks, kills,
 	time.Sleep(bombFor)
 	// It must have done what it is for, on a busy host a little later.
 	inside := newInside(main.cage.group)
-	for deadline := time.Now().Add(workWithin); worked != nil; time.Sleep(100 * time.Millisecond) {
-		tasks, packets := inside.look(), b.received(t)-before
-		if worked(tasks, inside.kills(), packets) {
+	for deadline := time.Now().Add(workWithin); ; time.Sleep(100 * time.Millisecond) {
+		h := harm{tasks: inside.look(), kills: inside.kills(), packets: b.received(t) - before, written: writtenIn(t, main.cage.group)}
+		if worked(h) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Errorf("%d tasks, %d killed, %d packets in %v: no adversary", tasks, inside.kills(), packets, workWithin)
+			t.Errorf("%+v in %v: no adversary", h, workWithin)
 			break
 		}
 	}
@@ -219,6 +226,25 @@ func stillRuns(t *testing.T, p *agent.Process) func() {
 			t.Errorf("the adversary ended: %s", strings.TrimSpace(how))
 		}
 	}
+}
+
+// writtenIn is what the processes in the group have written.
+func writtenIn(t *testing.T, g *cgroup.Group) (sum bench.Bytes) {
+	t.Helper()
+	pids, err := g.Procs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range pids {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid)) // it may have ended
+		for line := range strings.Lines(string(text)) {
+			var n int64
+			if _, err := fmt.Sscanf(line, "wchar: %d", &n); err == nil {
+				sum += bench.Bytes(n)
+			}
+		}
+	}
+	return sum
 }
 
 // received is how many packets have come over the wire from the peer, if there is one.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"tare/internal/agent"
 	"tare/internal/bench"
@@ -206,14 +209,15 @@ func (x *trial) addresses(a *actor) map[string]netip.Addr {
 // place puts the workload's files inside the instance.
 func (a *actor) place(ctx context.Context) error {
 	for _, f := range a.part.Files {
-		data := bytes.NewReader(f.Data)
+		var data io.Reader = bytes.NewReader(f.Data)
 		if f.HostPath != "" {
-			b, err := os.ReadFile(f.HostPath)
+			file, err := openToCopy(f.HostPath)
 			if err != nil {
 				return fmt.Errorf("copy %s into %s: %w%w", f.HostPath, a.Name, err,
 					bench.Hint("the file is named by the workload's parameters; check its path"))
 			}
-			data = bytes.NewReader(b)
+			defer file.Close()
+			data = file
 		}
 		mk := bench.Command{Argv: []string{"mkdir", "-p", path.Dir(f.Path)}, Timeout: answerDeadline}
 		if err := a.must(ctx, mk, "make the directory of "+f.Path); err != nil {
@@ -224,6 +228,31 @@ func (a *actor) place(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// maxCopied bounds a file of the host's that is copied into an instance.
+const maxCopied = 4 * bench.GiB
+
+// openToCopy opens a file to be copied. It waits for no writer of a pipe, and
+// takes nothing that has no end, such as a device or the kernel's own memory.
+func openToCopy(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
+		err = errors.New("it is no regular file")
+	case info.Size() > int64(maxCopied):
+		err = fmt.Errorf("it has %v: at most %v are copied", bench.Bytes(info.Size()), maxCopied)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // must runs a command that has to succeed.

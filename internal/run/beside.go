@@ -76,11 +76,21 @@ func (x *trial) inOrder() []*actor {
 	return order
 }
 
-// cages makes the outer cages of a scene.
+// planAnew is the hint where a plan is none that tare makes.
+const planAnew = bench.Hint("tare plans a cage for all that means harm: run the specification anew")
+
+// cages makes the outer cages of a scene. Whatever the plan says, what means
+// harm has one, and one that bounds it.
 func (x *trial) cages() error {
 	for _, a := range x.actors {
+		if w := x.Workloads[a.Workload]; a.Cage == nil && w != nil && bench.IsAdversary(w) {
+			return fmt.Errorf("%s runs %s, which means harm, and the plan has no outer cage for it: %w%w", a.Name, a.Workload, bench.ErrInvalid, planAnew)
+		}
 		if a.Cage == nil {
 			continue
+		}
+		if a.Cage.Pids <= 0 || a.Cage.Memory <= 0 {
+			return fmt.Errorf("the outer cage of %s bounds nothing: %d tasks, %d bytes of memory: %w%w", a.Name, a.Cage.Pids, a.Cage.Memory, bench.ErrInvalid, planAnew)
 		}
 		if x.Guard == nil {
 			return fmt.Errorf("%s needs an outer cage, and nothing here can make one: %w", a.Name, bench.ErrUnavailable)

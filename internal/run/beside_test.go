@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/outercage"
 	"tare/internal/platform/fake"
 )
 
@@ -92,6 +93,34 @@ func TestNoGuardNoHarm(t *testing.T) {
 	}
 	if o := s.outcomes[0]; o.Status != bench.Failed || o.Phase != "launch" || !strings.Contains(o.Error, "needs an outer cage") {
 		t.Errorf("%s in %s: %s", o.Status, o.Phase, o.Error)
+	}
+}
+
+// What means harm runs in a cage that bounds it, or the trial fails before
+// anything is launched, whatever the plan says.
+func TestNoCageNoHarm(t *testing.T) {
+	for says, cage := range map[string]*bench.Cage{
+		"neighbour runs counter, which means harm, and the plan has no outer cage for it": nil,
+		"the outer cage of neighbour bounds nothing: 0 tasks, 1073741824 bytes of memory": {Memory: bench.GiB, Time: time.Minute},
+		"the outer cage of neighbour bounds nothing: 100 tasks, -1 bytes of memory":       {Pids: 100, Memory: -1, Time: time.Minute},
+	} {
+		ran := filepath.Join(t.TempDir(), "ran")
+		sc := withNeighbour("echo 7", "touch "+ran)
+		sc.Actors[0].Workload = "victim"
+		sc.Actors[1].Cage = cage
+		r, s := newRunner(t, attacker{}, fake.Options{}, sc)
+		r.Workloads["victim"] = counter{}
+		r.Guard = &outercage.Guard{Run: "test", Ledger: noLedger{}}
+		if err := r.Run(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		o := s.outcomes[0]
+		if o.Status != bench.Failed || o.Phase != "launch" || !strings.Contains(o.Error, says) || o.Hint == "" || len(o.Actors[1].Launch) > 0 {
+			t.Errorf("%s in %s: %s", o.Status, o.Phase, o.Error)
+		}
+		if _, err := os.Stat(ran); err == nil {
+			t.Error("what means harm ran")
+		}
 	}
 }
 

@@ -46,7 +46,7 @@ func (x *trial) warmUpCache(ctx context.Context, a *actor) (err error) {
 		return nil
 	}
 	before := &actor{Actor: a.Actor, id: a.id + "w", dir: a.dir + "-warm"}
-	if err := os.MkdirAll(before.dir, 0o755); err != nil {
+	if err := os.MkdirAll(before.dir, 0o700); err != nil {
 		return err
 	}
 	defer func() {

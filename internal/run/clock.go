@@ -114,15 +114,15 @@ func (x *trial) probeAfter(ctx context.Context) {
 // settle fits every actor's clock, puts the samples taken inside on the host's
 // time line and takes out what cannot be true.
 func (x *trial) settle() {
-	cpus := onlineCPUs()
-	limit := map[string]limits{"": {cpus: cpus}}
+	cpus, memory := onlineCPUs(), hostMemory()
+	limit := map[string]limits{"": {cpus: cpus, memory: memory}}
 	for _, a := range x.actors {
 		if a.cage != nil {
 			continue // it was not asked again
 		}
 		if len(a.clock.probes) == 0 {
 			if a.instance != nil && a.client != nil { // nothing is asked inside of one that rests
-				limit[a.Name] = limits{launched: a.instance.Launched(), cpus: cpus}
+				limit[a.Name] = limits{launched: a.instance.Launched(), cpus: cpus, memory: memory}
 			}
 			continue // it was never up
 		}
@@ -139,7 +139,7 @@ func (x *trial) settle() {
 		}
 		limit[a.Name] = limits{
 			launched: a.instance.Launched(), clock: &fit, cpus: cpus, inside: a.outcome.CPUsSeen,
-			ownKernel: own, wire: x.Wire,
+			ownKernel: own, wire: x.Wire, memory: memory,
 		}
 	}
 	var refused []bench.Refusal
@@ -160,6 +160,19 @@ func onlineCPUs() int {
 		return 0
 	}
 	return c.CPUs
+}
+
+// hostMemory is the memory of the host with its swap space, in bytes; 0 if that cannot be read.
+func hostMemory() float64 {
+	b, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	m, err := proc.ParseMeminfo(b)
+	if err != nil {
+		return 0
+	}
+	return m.Total + m.SwapTotal
 }
 
 func (x *trial) warnOfClock(name string, fit *bench.ClockFit, ownKernel bool) {

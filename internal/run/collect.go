@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/tree"
 )
 
 // collect reads what the subjects' programs printed into values.
@@ -27,6 +27,12 @@ func (x *trial) collect() error {
 		if a.outcome.Values, err = w.Parse(a.Params, x.setting(a), *a.outcome.Output); err != nil {
 			return fmt.Errorf("result of %s in %s: %w", a.Workload, a.Name, err)
 		}
+		for _, v := range a.outcome.Values {
+			if err := bench.CheckQuantity(v.Value); err != nil {
+				a.outcome.Values = nil
+				return fmt.Errorf("result of %s in %s: %s: %w", a.Workload, a.Name, v.Metric, err)
+			}
+		}
 		if x.writesRoot(a) {
 			x.takeStored(a, bench.StoredMetrics[1].Name)
 			metrics = slices.Concat(metrics, bench.StoredMetrics)
@@ -41,6 +47,11 @@ func (x *trial) collect() error {
 	var err error
 	if x.outcome.Values, err = combine(metrics, subjects); err != nil {
 		return fmt.Errorf("results of the subjects together: %w", err)
+	}
+	for _, v := range x.outcome.Values {
+		if err := bench.CheckQuantity(v.Value); err != nil {
+			return fmt.Errorf("result: %s: %w", v.Metric, err)
+		}
 	}
 	for _, a := range subjects {
 		a.takeHostFacts()
@@ -140,8 +151,7 @@ func (x *trial) close() error {
 	limit := closeDeadline + time.Duration(len(x.actors)-1)*closeEach
 	ctx, cancel := context.WithTimeoutCause(context.Background(), limit, fmt.Errorf("not closed after %v", limit))
 	defer cancel()
-	x.stopSampler()
-	var errs []error
+	errs := []error{x.stopSampler()}
 	if x.events != nil {
 		errs = append(errs, x.events.Close())
 	}
@@ -175,7 +185,7 @@ func (a *actor) close(ctx context.Context) error {
 	if a.cage != nil {
 		errs = append(errs, a.cage.Close(ctx))
 	}
-	if err := os.RemoveAll(a.dir); err != nil {
+	if err := tree.Remove(a.dir); err != nil {
 		errs = append(errs, fmt.Errorf("remove directory of %s: %w", a.Name, err))
 	}
 	return errors.Join(errs...)

@@ -183,7 +183,7 @@ func (r *Runner) restScene() *bench.Scene {
 }
 
 // restSteps measures the machine at rest.
-func (x *trial) restSteps(sleep func(time.Duration) error) error {
+func (x *trial) restSteps(sleep func(time.Duration) error) (err error) {
 	x.enter("setup")
 	if err := sleep(bench.RestSettle); err != nil {
 		return err
@@ -191,10 +191,7 @@ func (x *trial) restSteps(sleep func(time.Duration) error) error {
 	if err := x.startSampler(nil); err != nil {
 		return fmt.Errorf("observe the machine at rest: %w", err)
 	}
-	defer func() {
-		x.stopSampler()
-		x.settle()
-	}()
+	defer func() { err = x.endSampling(err) }()
 	x.enter("measure")
 	edge := func(i int) {
 		x.outcome.Window[i] = clock.Now()
@@ -202,7 +199,7 @@ func (x *trial) restSteps(sleep func(time.Duration) error) error {
 		x.sampler.tick(x.outcome.Window[i])
 	}
 	edge(0)
-	err := sleep(x.scene.Timing.Measure)
+	err = sleep(x.scene.Timing.Measure)
 	edge(1)
 	return err
 }

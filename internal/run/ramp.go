@@ -19,7 +19,7 @@ import (
 // ramp launches idle instances one after the other, and after each step
 // measures what the crowd takes, until it is as large as declared or a limit is
 // reached. Only a ramp whose first step was never complete has failed.
-func (x *trial) ramp(ctx context.Context) error {
+func (x *trial) ramp(ctx context.Context) (err error) {
 	r := x.scene.Ramp
 	crowd := &bench.Crowd{}
 	before, err := meter.Census("/proc", "/sys", nil)
@@ -29,10 +29,7 @@ func (x *trial) ramp(ctx context.Context) error {
 	if err := x.startQuietSampler(); err != nil {
 		return err
 	}
-	defer func() {
-		x.stopSampler()
-		x.settle()
-	}()
+	defer func() { err = x.endSampling(err) }()
 	began := clock.Now()
 	x.enter("launch")
 	for _, a := range x.actors {
@@ -138,7 +135,7 @@ func (x *trial) startQuietSampler() error {
 		x.warn("no meter was read, on purpose: the specification says unmetered")
 		return nil
 	}
-	s := &sampler{done: make(chan struct{})}
+	s := newSampler()
 	host, err := meter.OpenHost()
 	if err != nil {
 		return err

@@ -25,6 +25,7 @@ type limits struct {
 	inside    int // usable inside the instance; 0 if not known
 	ownKernel bool
 	wire      float64 // bytes per second and direction; 0 if not known
+	memory    float64 // of the host, bytes, its swap space with it; 0 if not known
 }
 
 // What a sound reading may be off by.
@@ -34,6 +35,8 @@ const (
 	tick = 10 * time.Millisecond
 	// rateSlack is relative: twice the 500 ppm two sound clocks may differ by.
 	rateSlack = 1e-3
+	// mostDisk is what no disk or array of them carries: bytes per second, or operations.
+	mostDisk = 1e12
 )
 
 // refuse places guest readings on the host's time line and takes out what
@@ -52,13 +55,21 @@ func refuse(rs []reading, limit map[string]limits) ([]bench.Sample, []bench.Refu
 	}
 	for _, s := range r.series {
 		for _, f := range s.fallen {
-			if f.after > 0 {
+			if f.after > 0 && f.refusal < len(r.refused) {
 				r.refused[f.refusal].What += fmt.Sprintf("; %d later readings of it are refused too", f.after)
 			}
 		}
 	}
+	if r.untold > 0 {
+		r.last.What = fmt.Sprintf("%d more readings were refused than these %d; the last: %s", r.untold, len(r.refused), r.last.What)
+		r.refused = append(r.refused, r.last)
+	}
 	return r.kept, r.refused
 }
+
+// mostRefused is how many refusals of a trial are kept word by word: a guest that
+// lies with every value must not make the outcome's line too long to be kept.
+const mostRefused = 1000
 
 type seriesKey struct {
 	level        bench.Level
@@ -88,10 +99,17 @@ type refuser struct {
 	series  map[seriesKey]*series
 	kept    []bench.Sample
 	refused []bench.Refusal
+	untold  int // refusals beyond mostRefused, of which last is one
+	last    bench.Refusal
 }
 
 func (r *refuser) refuse(x *reading, format string, args ...any) {
-	r.refused = append(r.refused, bench.Refusal{Actor: x.Actor, Level: x.Level, Meter: x.Meter, At: x.At, What: fmt.Sprintf(format, args...)})
+	refusal := bench.Refusal{Actor: x.Actor, Level: x.Level, Meter: x.Meter, At: x.At, What: fmt.Sprintf(format, args...)}
+	if len(r.refused) == mostRefused {
+		r.untold, r.last = r.untold+1, refusal
+		return
+	}
+	r.refused = append(r.refused, refusal)
 }
 
 func (r *refuser) judge(x *reading) {
@@ -132,6 +150,11 @@ func (r *refuser) judge(x *reading) {
 // instant says why a sample cannot have been taken when it says, and otherwise
 // places it if it was taken inside.
 func (s *series) instant(x *reading, l *limits) string {
+	for _, ns := range [...]int64{x.At, x.Late, x.Took, x.CPU, x.Guest} {
+		if err := bench.CheckInstant(ns); err != nil {
+			return err.Error()
+		}
+	}
 	switch {
 	case x.received < x.asked || x.Took < 0:
 		return fmt.Sprintf("it was received %d ns before it was asked for", max(x.asked-x.received, -x.Took))
@@ -170,16 +193,19 @@ func (s *series) instant(x *reading, l *limits) string {
 // betweenBusy is a kernel's busy time too, found as [bench.ColCPUBusy] is.
 var betweenBusy = bench.CPUOf(bench.PartBetween)
 
+// held are columns of memory that is somewhere in the host's. Sums over
+// processes are not: they count what is shared more than once.
+var held = []string{bench.ColMemUsed, bench.ColMemCache, bench.ColMemShared, bench.ColMemCharged, bench.ColSwapUsed}
+
 // value says why a value cannot be true, and whether that is because a counter fell.
 func (s *series) value(x *reading, l *limits, column string, v float64) (why string, fell bool) {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return fmt.Sprintf("%v is no number", v), false
-	}
-	// A machine's busy time is found by subtraction and counts from anywhere.
-	if v < 0 && column != bench.ColCPUBusy && column != betweenBusy {
-		return fmt.Sprintf("%g is negative", v), false
+	if err := bench.CheckReading(column, v); err != nil {
+		return err.Error(), false
 	}
 	if strings.HasPrefix(column, "mem_") {
+		if l.memory > 0 && v > l.memory && slices.Contains(held, column) {
+			return fmt.Sprintf("%g bytes are more than the host has: %g with its swap space", v, l.memory), false
+		}
 		return "", false
 	}
 	p := point{value: v, at: x.At + x.Late, took: x.Took}
@@ -223,6 +249,9 @@ func (s *series) value(x *reading, l *limits, column string, v float64) (why str
 			if grown > most {
 				return fmt.Sprintf("%g bytes in %.3f s are %.3g bytes/s, above the wire's %.3g", grown, span, grown/span, l.wire), false
 			}
+		}
+		if strings.HasPrefix(column, "disk_") && grown > mostDisk*(span+float64(base.took+p.took)/1e9) {
+			return fmt.Sprintf("it grew by %g in %.3f s, and no disk carries more than %g in a second", grown, span, mostDisk), false
 		}
 	}
 	p.value = max(v, last.value)

@@ -58,7 +58,7 @@ func TestRefuse(t *testing.T) {
 	// The guest's clock is 500 s ahead, known to 2 ms; launched at 0.5 s.
 	ahead := &bench.ClockFit{Offset: 500_000 * ms, Uncertainty: 2 * ms}
 	stopped := &bench.ClockFit{Fault: "it moved"}
-	sound := limits{launched: 500 * ms, clock: ahead, cpus: 2, inside: 1, ownKernel: true, wire: 1e6}
+	sound := limits{launched: 500 * ms, clock: ahead, cpus: 2, inside: 1, ownKernel: true, wire: 1e6, memory: 9e9}
 	guestAt := func(second float64) int64 { return 500_000*ms + int64(second*1e3)*ms }
 	busy := one(bench.ColCPUBusy, 1)
 	for _, c := range []struct {
@@ -102,6 +102,12 @@ func TestRefuse(t *testing.T) {
 		{name: "a sum over processes beyond that", rs: atLayer(readings(bench.ColCPUUser, 2, 2, 6.2)), kept: 2, want: []string{"of 2 CPUs"}},
 		{name: "the wire full", rs: atLayer(readings(bench.ColNetRx, 0, 1e6)), kept: 2},
 		{name: "above the wire", rs: atLayer(readings(bench.ColNetRx, 0, 1e9)), kept: 1, want: []string{"above the wire's 1e+06"}},
+		{name: "more memory than there is", rs: readings(bench.ColMemUsed, 1.7e308, 5e-324, 2e15), want: []string{"1.7e+308", "5e-324", "2e+15 is more than a host has of memory, in bytes"}},
+		{name: "more memory than the host has", rs: []reading{inside(1, guestAt(1), one(bench.ColMemCache, 8e9)), inside(2, guestAt(2), one(bench.ColMemCache, 9.1e9))},
+			kept: 1, want: []string{"more than the host has: 9e+09"}},
+		{name: "shared memory is counted by each process", rs: []reading{inside(1, guestAt(1), one(bench.ColMemRSS, 2e10))}, kept: 1},
+		{name: "faster than a disk", rs: readings(bench.ColDiskRead, 0, 1e11, 2e13), kept: 2, want: []string{"no disk carries more"}},
+		{name: "a time of no clock", rs: []reading{inside(1, math.MinInt64, busy)}, want: []string{"no time of a monotonic clock"}},
 		{name: "no wire is known", rs: readings(bench.ColNetRx, 0, 1e12), kept: 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -119,6 +125,15 @@ func TestRefuse(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A guest that lies without end is told of, and fills nothing.
+func TestRefusalsAreBounded(t *testing.T) {
+	lies := slices.Repeat([]float64{math.Inf(1)}, 5000)
+	_, refused := refuse(readings(bench.ColMemUsed, lies...), nil)
+	if len(refused) != mostRefused+1 || !strings.Contains(refused[mostRefused].What, "4000 more readings were refused than these 1000; the last: mem_used_bytes: +Inf") {
+		t.Errorf("%d refusals, the last %+v", len(refused), refused[len(refused)-1])
 	}
 }
 

@@ -6,6 +6,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"iter"
 	"net/netip"
 	"time"
 
@@ -66,14 +67,21 @@ type Runner struct {
 	// the outcomes stored so far, so that a resumed run hears the same. Nil: never.
 	Enough func(scene string, block int) (bool, error)
 
+	// Before are the outcomes of the run until it was stopped, in order; nil for none. They
+	// decide which platforms are given up, with those of its further trials.
+	Before iter.Seq2[*bench.Outcome, error]
+
 	// Power are the meters of what the machine draws, read through the whole run;
 	// where there are any, the plan says how long the machine rests around a block.
 	Power []bench.PowerReader
+	// Mixed, if not empty, is what is otherwise than when the run began; every outcome tells it.
+	Mixed []string
 	// Conditions sets the host's conditions of a scene, such as a governor, and
 	// returns what puts back what was there. Nil where no scene has any.
 	Conditions func(wanted map[string]string) (restore func() error, err error)
 
-	watches []*powerWatch
+	watches  []*powerWatch
+	launches record
 	// daemons are the processes that serve all instances of a platform, by its
 	// name, as its last instance told.
 	daemons map[string][]bench.Process
@@ -111,6 +119,9 @@ const (
 // yet. It returns early when ctx is done, after closing what runs, or when an
 // outcome cannot be stored. A trial that fails is recorded and the run goes on.
 func (r *Runner) Run(ctx context.Context, finished map[string]bool) error {
+	if err := r.recall(); err != nil {
+		return err
+	}
 	defer r.watchPower()()
 	enough := map[string]bool{}
 	rested := map[int]bool{} // blocks before which the machine has rested
@@ -144,25 +155,47 @@ func (r *Runner) Run(ctx context.Context, finished map[string]bool) error {
 	return nil
 }
 
-// carryOut runs one trial and stores what became of it.
+// recall learns from the outcomes there are.
+func (r *Runner) recall() error {
+	if r.Before == nil {
+		return nil
+	}
+	for o, err := range r.Before {
+		if err != nil {
+			return fmt.Errorf("what became of the trials so far: %w", err)
+		}
+		r.launches.learn(o)
+	}
+	return nil
+}
+
+// carryOut runs one trial and stores what became of it. A trial with a platform that
+// is given up is stored without having been run.
 func (r *Runner) carryOut(ctx context.Context, i int, t bench.Trial, scene *bench.Scene) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("run stopped before trial %s: %w", t.ID, context.Cause(ctx))
 	}
 	x := newTrial(r, i, t, scene)
-	x.execute(ctx)
+	if end, ok := r.launches.givenUp(scene); ok && !r.Plan.KeepTrying {
+		x.giveUp(end)
+	} else {
+		x.execute(ctx)
+	}
 	// What was measured is kept even if ctx ended meanwhile.
 	err := r.Sink.Append(context.WithoutCancel(ctx), &x.outcome, x.samples, x.outputs)
 	if err != nil {
 		return fmt.Errorf("store trial %s: %w", t.ID, err)
 	}
+	r.launches.learn(&x.outcome)
 	if scene.Kind != bench.Resting {
 		r.notify(Event{Trial: t, Scene: scene, Index: i, Outcome: &x.outcome})
 	}
 	if x.outcome.Status == bench.Aborted {
 		return fmt.Errorf("run stopped in trial %s: %w", t.ID, context.Cause(ctx))
 	}
-	x.cooldown(ctx)
+	if x.outcome.GivenUp == "" {
+		x.cooldown(ctx)
+	}
 	return nil
 }
 

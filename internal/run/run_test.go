@@ -120,12 +120,16 @@ func scene(id string, actors []bench.Actor) bench.Scene {
 
 func TestTrialIsMeasuredAtEveryLevel(t *testing.T) {
 	r, s := newRunner(t, counter{}, fake.Options{}, scene("a", subjects(2, nil)))
+	r.Mixed = []string{"kernel: 1 when the run began, 2 now"}
 	if err := r.Run(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	o := s.outcomes[0]
 	if o.Status != bench.Done {
 		t.Fatalf("%s in %s: %s", o.Status, o.Phase, o.Error)
+	}
+	if !slices.Equal(o.Mixed, r.Mixed) {
+		t.Errorf("it is mixed by %q, not %q", o.Mixed, r.Mixed)
 	}
 	if len(o.Values) != 1 || o.Values[0].Value != 14 {
 		t.Errorf("two subjects of 7 each make %v", o.Values)
@@ -282,6 +286,33 @@ func TestFailureIsRecordedAndTheRunGoesOn(t *testing.T) {
 				t.Errorf("the trial after it: %s: %s", good.Status, good.Error)
 			}
 		})
+	}
+}
+
+// patient is a counter that may take its time.
+type patient struct{ counter }
+
+func (p patient) Steps(part string, params bench.Params, s bench.Setting) (bench.Part, error) {
+	steps, err := p.counter.Steps(part, params, s)
+	steps.Main.Timeout = time.Minute
+	return steps, err
+}
+
+// An agent that talks, and reads nothing of what it is sent, ends its trial with that reason, whether it is the
+// sampler's write that waits for it or another.
+func TestDeafAgentFailsTheTrial(t *testing.T) {
+	r, s := newRunner(t, patient{}, fake.Options{Fault: func(bench.Launch) fake.Fault { return fake.Fault{DeafAfter: time.Second} }},
+		scene("deaf", subjects(1, bench.Params{"script": "sleep 40; echo 7"})))
+	began := time.Now()
+	if err := r.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	o := s.outcomes[0]
+	if o.Status != bench.Failed || o.Phase != "measure" || !strings.Contains(o.Error, "it reads nothing") || len(o.Values) > 0 {
+		t.Errorf("%s in %q: %q, values %v", o.Status, o.Phase, o.Error, o.Values)
+	}
+	if took := time.Since(began); took > 35*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }
 

@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -29,7 +31,9 @@ import (
 // on a thread of its own with a high priority, so that a busy machine does not
 // make it late.
 type sampler struct {
-	mu       sync.Mutex // one tick at a time
+	mu       sync.Mutex // one tick at a time, see turn
+	patience time.Duration
+	at       atomic.Pointer[source] // what is being read on the host, nil while the agents' answers are waited for
 	readers  []source
 	guests   []*guest
 	beyond   []source // in outer guests: read beside the host's, as guests are
@@ -38,6 +42,18 @@ type sampler struct {
 	readings []reading
 	stop     int // eventfd that wakes the thread to end
 	done     chan struct{}
+}
+
+func newSampler() *sampler { return &sampler{patience: stuckAfter, done: make(chan struct{})} }
+
+// turn waits for the tick under way to end, and reports whether it has: mu is held then.
+func (s *sampler) turn() bool {
+	for deadline := time.Now().Add(s.patience); !s.mu.TryLock(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+	return true
 }
 
 // source is a reader on the host.
@@ -64,6 +80,10 @@ type guest struct {
 // guestDeadline bounds how long a tick waits for an agent's reading.
 const guestDeadline = 900 * time.Millisecond
 
+// stuckAfter is how long a tick may take before the trial is given up for it. A source of the host answers in
+// microseconds, an agent that does not answer is given up before.
+const stuckAfter = 30 * time.Second
+
 // observe begins to sample, unless the scene is not to be observed.
 func (x *trial) observe(ctx context.Context) error {
 	if x.scene.Unmetered {
@@ -84,7 +104,7 @@ func (x *trial) observe(ctx context.Context) error {
 // startSampler opens the readers of the host, of what runs beside, of every
 // actor's layer and guest, and begins to sample.
 func (x *trial) startSampler(beside []bench.Process) error {
-	s := &sampler{done: make(chan struct{})}
+	s := newSampler()
 	host, err := meter.OpenHost()
 	if err != nil {
 		return err
@@ -152,9 +172,14 @@ func (x *trial) openLayer(a *actor, served map[string]bool) ([]bench.Reader, err
 	return []bench.Reader{q}, nil
 }
 
-// add lets readers take part from the next tick on.
+// add lets readers take part from the next tick on. Those of a sampler that is stuck are closed.
 func (s *sampler) add(actor string, rs ...bench.Reader) {
-	s.mu.Lock()
+	if !s.turn() {
+		for _, r := range rs {
+			r.Close()
+		}
+		return
+	}
 	defer s.mu.Unlock()
 	for _, r := range rs {
 		cols := r.Columns()
@@ -193,23 +218,60 @@ func (x *trial) openIdleDaemons() []bench.Reader {
 	return readers
 }
 
-// stopSampler ends sampling and keeps what was sampled. It may be called again.
-func (x *trial) stopSampler() {
+// endSampling ends sampling, however the trial came to its end, err, and returns that or else why what was sampled
+// is none.
+func (x *trial) endSampling(err error) error {
+	stuck := x.stopSampler()
+	x.settle()
+	if err == nil {
+		return stuck
+	}
+	if stuck != nil {
+		x.warn("%v", stuck)
+	}
+	return err
+}
+
+// stopSampler ends sampling and keeps what was sampled. It may be called again. A sampler that does not end, or
+// was held up by an agent, is an error; the first is left behind as it is.
+func (x *trial) stopSampler() error {
 	if x.stop != nil {
 		defer x.stop()
 		x.stop = nil
 	}
 	s := x.sampler
 	if s == nil {
-		return
+		return nil
 	}
 	x.sampler = nil
 	unix.Write(s.stop, []byte{1, 0, 0, 0, 0, 0, 0, 0})
-	<-s.done
-	runtime.SetDefaultGOMAXPROCS()
+	defer runtime.SetDefaultGOMAXPROCS()
+	select {
+	case <-s.done:
+	case <-time.After(s.patience):
+		return s.stuck()
+	}
 	unix.Close(s.stop)
 	s.close()
 	x.readings = s.readings
+	for _, g := range s.guests {
+		if err := g.client.Err(); errors.Is(err, agent.ErrDeaf) {
+			return fmt.Errorf("the samples of all levels were held up by %s: %w", g.actor, err)
+		}
+	}
+	return nil
+}
+
+// stuck says what the sampler hangs in.
+func (s *sampler) stuck() error {
+	what := "an agent"
+	if r := s.at.Load(); r != nil {
+		what = fmt.Sprintf("meter %s of level %s", r.Meter(), r.Level())
+		if r.actor != "" {
+			what += ", " + r.actor
+		}
+	}
+	return fmt.Errorf("the sampler did not end within %v: it hangs in %s", s.patience, what)
 }
 
 func (s *sampler) close() {
@@ -310,7 +372,9 @@ func (s *sampler) edge(at int64) { s.tick(at, s.edges...) }
 
 // tick reads everything once, and what else is given. at is the instant the readings are for.
 func (s *sampler) tick(at int64, further ...source) {
-	s.mu.Lock()
+	if !s.turn() {
+		return // whoever stops the sampler says so
+	}
 	defer s.mu.Unlock()
 	runtime.LockOSThread() // the cost of a read is its thread's CPU time
 	defer runtime.UnlockOSThread()
@@ -325,11 +389,14 @@ func (s *sampler) tick(at int64, further ...source) {
 		go func() { answers <- s.beyond[i].ask(at) }()
 	}
 	for i := range s.readers {
+		s.at.Store(&s.readers[i])
 		s.readings = append(s.readings, s.readers[i].sample(at))
 	}
 	for i := range further {
+		s.at.Store(&further[i])
 		s.readings = append(s.readings, further[i].sample(at))
 	}
+	s.at.Store(nil)
 	for _, g := range s.guests {
 		if a := g.answer(ctx, at); a.Values != nil {
 			s.readings = append(s.readings, a)

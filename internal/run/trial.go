@@ -73,11 +73,13 @@ func (x *trial) endPhase() {
 func (x *trial) execute(ctx context.Context) {
 	x.outcome = bench.Outcome{
 		Trial: x.trial.ID, Block: x.trial.Block, Scene: x.scene.ID,
-		Started: time.Now().UTC().Format(time.RFC3339Nano), Origin: clock.Now(),
+		Started: time.Now().UTC().Format(time.RFC3339Nano), Origin: clock.Now(), Mixed: x.Mixed,
 	}
 	steps, cancel := context.WithCancelCause(ctx)
 	x.beside.halt = cancel
+	still := watchStillness()
 	err := x.steps(steps)
+	stood := still.end()
 	failed := x.phase
 	cancel(nil)
 	if x.pool != nil {
@@ -88,6 +90,9 @@ func (x *trial) execute(ctx context.Context) {
 		if ctx.Err() == nil {
 			err = x.diagnose(ctx, err)
 		}
+	}
+	if stood != nil && ctx.Err() == nil {
+		err = errors.Join(stood, err)
 	}
 	x.enter("close")
 	if cerr := x.close(); cerr != nil {
@@ -117,8 +122,8 @@ func (x *trial) fate(ctx context.Context, err error) bench.Status {
 	switch w := x.outcome.Watch; {
 	case ctx.Err() != nil:
 		return bench.Aborted
-	case errors.Is(err, errApart):
-		return bench.Failed // all have finished; it is the measurement that is none
+	case errors.Is(err, errApart), errors.Is(err, errStill):
+		return bench.Failed // whoever has finished; it is the measurement that is none
 	case x.starved():
 		return bench.DidNotFinish
 	case !x.beside.began || !errors.As(err, new(*unfinished)):
@@ -130,7 +135,7 @@ func (x *trial) fate(ctx context.Context, err error) bench.Status {
 }
 
 // steps is the procedure of a trial up to, not including, its close.
-func (x *trial) steps(ctx context.Context) error {
+func (x *trial) steps(ctx context.Context) (err error) {
 	if x.scene.Kind == bench.Resting {
 		return x.restSteps(func(d time.Duration) error {
 			select {
@@ -149,7 +154,7 @@ func (x *trial) steps(ctx context.Context) error {
 		}
 	}
 	for _, a := range x.actors {
-		if err := os.MkdirAll(a.dir, 0o755); err != nil {
+		if err := os.MkdirAll(a.dir, 0o700); err != nil {
 			return fmt.Errorf("make directory of %s: %w", a.Name, err)
 		}
 	}
@@ -188,10 +193,7 @@ func (x *trial) steps(ctx context.Context) error {
 	if err := x.observe(ctx); err != nil {
 		return err
 	}
-	defer func() {
-		x.stopSampler()
-		x.settle()
-	}()
+	defer func() { err = x.endSampling(err) }()
 	if err := x.prepare(ctx); err != nil {
 		return err
 	}
@@ -222,7 +224,9 @@ func (x *trial) steps(ctx context.Context) error {
 	}
 	x.enter("collect")
 	x.probeAfter(ctx)
-	x.stopSampler()
+	if err := x.stopSampler(); err != nil {
+		return err
+	}
 	if err := x.collect(); err != nil {
 		return x.subjectFailed(ctx, err)
 	}

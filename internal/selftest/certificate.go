@@ -131,7 +131,8 @@ var page string
 
 var pageTemplate = template.Must(template.New("certificate").Parse(page))
 
-// Write writes certificate.json and certificate.html into the directory.
+// Write writes certificate.json and certificate.html into the directory; when it
+// returns nil they are on disk.
 func (c *Certificate) Write(dir string) error {
 	text, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
@@ -147,6 +148,13 @@ func (c *Certificate) Write(dir string) error {
 		return fmt.Errorf("write certificate: %w", err)
 	}
 	if err := replace(filepath.Join(dir, "certificate.html"), func(f *os.File) error { return pageTemplate.Execute(f, c) }); err != nil {
+		return fmt.Errorf("write certificate: %w", err)
+	}
+	names, err := os.Open(dir)
+	if err == nil {
+		err = errors.Join(names.Sync(), names.Close())
+	}
+	if err != nil {
 		return fmt.Errorf("write certificate: %w", err)
 	}
 	return nil

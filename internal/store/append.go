@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"tare/internal/bench"
 )
@@ -32,6 +30,9 @@ func (r *Run) Append(ctx context.Context, o *bench.Outcome, samples []bench.Samp
 	case r.done[o.Trial]:
 		return fail(errors.New("it is stored already"))
 	}
+	if err := r.boundOutcome(o); err != nil { // it could not be read again
+		return fail(err)
+	}
 	err := r.writeSamples(o.Trial, samples)
 	if err == nil {
 		err = r.writeOutputs(o.Trial, outputs)
@@ -52,19 +53,32 @@ func (r *Run) Append(ctx context.Context, o *bench.Outcome, samples []bench.Samp
 // final says whether a trial with the status is never run again.
 func final(s bench.Status) bool { return s.Final() }
 
-func (r *Run) samplesPath(trial string) string {
-	return filepath.Join(r.dir, samplesDir, trial+".jsonl")
-}
+// samplesName is a trial's file in the folder of samples.
+func samplesName(trial string) string { return trial + ".jsonl" }
 
 func (r *Run) writeSamples(trial string, samples []bench.Sample) error {
+	check, err := r.boundSamples(trial)
+	if err != nil {
+		return err
+	}
+	for i := range samples {
+		if err := check(&samples[i]); err != nil {
+			return fmt.Errorf("sample %d: %w", i+1, err)
+		}
+	}
 	text, err := encodeSamples(samples)
 	if err != nil {
 		return err
 	}
-	if err := writeFile(r.samplesPath(trial), text); err != nil {
+	d, err := r.folder.in(samplesDir)
+	if err != nil {
 		return err
 	}
-	return syncDir(filepath.Join(r.dir, samplesDir))
+	defer d.close()
+	if err := d.write(samplesName(trial), text); err != nil {
+		return err
+	}
+	return d.sync()
 }
 
 func encodeSamples(samples []bench.Sample) ([]byte, error) {
@@ -84,22 +98,25 @@ func (r *Run) writeOutputs(trial string, outputs map[string][]byte) error {
 	if len(outputs) == 0 {
 		return nil
 	}
-	dir := filepath.Join(r.dir, outputDir, trial)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	all, err := r.folder.in(outputDir)
+	if err != nil {
 		return err
 	}
+	defer all.close()
+	of, err := all.make(trial)
+	if err != nil {
+		return err
+	}
+	defer of.close()
 	for name, data := range outputs {
-		if err := checkName(name); err != nil {
-			return err
-		}
-		if err := writeFile(filepath.Join(dir, name), data); err != nil {
+		if err := of.write(name, data); err != nil {
 			return err
 		}
 	}
-	if err := syncDir(dir); err != nil {
+	if err := of.sync(); err != nil {
 		return err
 	}
-	return syncDir(filepath.Join(r.dir, outputDir))
+	return all.sync()
 }
 
 // writeLine adds the outcome's line at r.end. Anything beyond r.end is the
@@ -109,16 +126,19 @@ func (r *Run) writeLine(o *bench.Outcome) error {
 	if err != nil {
 		return fmt.Errorf("encode outcome: %w", err)
 	}
+	if len(line) > maxLine {
+		return fmt.Errorf("an outcome of %v: at most %v", bench.Bytes(len(line)), bench.Bytes(maxLine))
+	}
 	line = append(line, '\n')
 	if err := r.trials.Truncate(r.end); err != nil {
-		return err
+		return r.folder.named(trialsFile, err)
 	}
 	_, err = r.trials.WriteAt(line, r.end)
 	if err == nil {
 		err = r.trials.Sync()
 	}
 	if err != nil {
-		return errors.Join(err, r.trials.Truncate(r.end))
+		return errors.Join(r.folder.named(trialsFile, err), r.trials.Truncate(r.end))
 	}
 	r.end += int64(len(line))
 	return nil
@@ -126,9 +146,15 @@ func (r *Run) writeLine(o *bench.Outcome) error {
 
 // discard removes the files of a trial that has no final outcome.
 func (r *Run) discard(trial string) error {
-	err := os.Remove(r.samplesPath(trial))
-	if errors.Is(err, os.ErrNotExist) {
-		err = nil
+	samples, err := r.folder.in(samplesDir)
+	if err != nil {
+		return err
 	}
-	return errors.Join(err, os.RemoveAll(filepath.Join(r.dir, outputDir, trial)))
+	defer samples.close()
+	outputs, err := r.folder.in(outputDir)
+	if err != nil {
+		return err
+	}
+	defer outputs.close()
+	return errors.Join(samples.remove(samplesName(trial)), outputs.removeDir(trial))
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 
@@ -29,7 +30,7 @@ func (d *decoder) decode(line []byte, s *bench.Sample) error {
 	*s = bench.Sample{Values: values}
 	d.line, d.pos = line, 0
 	if d.sample(s) {
-		return nil
+		return d.few()
 	}
 	clear(values)
 	*s = bench.Sample{Values: values}
@@ -38,6 +39,20 @@ func (d *decoder) decode(line []byte, s *bench.Sample) error {
 	}
 	if s.Values == nil { // the line says null
 		s.Values = values
+	}
+	for _, name := range [...]string{string(s.Level), s.Actor, s.Meter} {
+		d.names[name] = name
+	}
+	for name := range s.Values {
+		d.names[name] = name
+	}
+	return d.few()
+}
+
+// few is an error once there are more names than a trial can have, all of which are kept.
+func (d *decoder) few() error {
+	if len(d.names) > maxNames {
+		return fmt.Errorf("more than %d different names of actors, meters and columns so far", maxNames)
 	}
 	return nil
 }

@@ -6,28 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
 )
-
-// writeFile writes a new file and waits until it is on disk; a partial one is
-// removed.
-func writeFile(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		os.Remove(path)
-	}
-	return err
-}
 
 // syncDir makes the directory's entries durable.
 func syncDir(path string) error {
@@ -49,7 +33,7 @@ func diskError(err error) error {
 
 // checkName refuses a name that would not be a plain file inside its folder.
 func checkName(name string) error {
-	if name == "" || name[0] == '.' || strings.ContainsAny(name, "/\x00") || name != filepath.Base(name) {
+	if name == "" || name[0] == '.' || strings.ContainsRune(name, '/') || strings.IndexFunc(name, unicode.IsControl) >= 0 || name != filepath.Base(name) {
 		return fmt.Errorf("%q cannot be the name of a file", name)
 	}
 	return nil

@@ -85,7 +85,7 @@ func runExample(t *testing.T, dir, text, program string, args ...string) {
 
 func TestFormatExamplesForJQ(t *testing.T) {
 	if _, err := exec.LookPath("jq"); err != nil {
-		t.Skip("jq is not installed")
+		t.Fatal("jq is not installed: ./test installs it")
 	}
 	dir := t.TempDir()
 	storetest.Synthetic(t, dir, storetest.Options{Blocks: 3, Seconds: 3, FailEvery: 9})
@@ -96,12 +96,12 @@ func TestFormatExamplesForJQ(t *testing.T) {
 
 // TARE_PYTHON names a Python that has pandas.
 func TestFormatExamplesForPandas(t *testing.T) {
-	python := "python3"
+	python := "/usr/bin/python3" // the one that the distribution's pandas is for
 	if p := os.Getenv("TARE_PYTHON"); p != "" {
 		python = p
 	}
 	if err := exec.Command(python, "-c", "import pandas").Run(); err != nil {
-		t.Skipf("no pandas in %s: %v", python, err)
+		t.Fatalf("no pandas in %s: %v; ./test installs Debian's and names its Python", python, err)
 	}
 	dir := t.TempDir()
 	storetest.Synthetic(t, dir, storetest.Options{Blocks: 3, Seconds: 3})

@@ -21,7 +21,13 @@ import (
 func (r *Run) Outcomes() iter.Seq2[*bench.Outcome, error] {
 	path := filepath.Join(r.dir, trialsFile)
 	return func(yield func(*bench.Outcome, error) bool) {
-		err := eachLine(path, func(n int, line []byte) error {
+		file, err := r.folder.open(trialsFile, os.O_RDONLY)
+		if err != nil {
+			yield(nil, fmt.Errorf("read outcomes: %w", err))
+			return
+		}
+		defer file.Close()
+		err = eachLine(file, path, maxLine, func(n int, line []byte) error {
 			o := new(bench.Outcome)
 			if err := r.parseOutcome(line, o); err != nil {
 				return lineError(path, n, line, err,
@@ -41,6 +47,9 @@ func (r *Run) Outcomes() iter.Seq2[*bench.Outcome, error] {
 var errStop = errors.New("stop")
 
 func (r *Run) parseOutcome(line []byte, o *bench.Outcome) error {
+	if err := countJSON(line); err != nil {
+		return err
+	}
 	if err := json.Unmarshal(line, o); err != nil {
 		return err
 	}
@@ -53,28 +62,32 @@ func (r *Run) parseOutcome(line []byte, o *bench.Outcome) error {
 	default:
 		return fmt.Errorf("unknown status %q", o.Status)
 	}
-	if checkName(o.Trial) != nil {
-		return fmt.Errorf("bad trial id %q", o.Trial)
-	}
-	if r.plan.Scene(o.Scene) == nil && (r.plan.Rest <= 0 || o.Scene != bench.RestScene) {
-		return fmt.Errorf("scene %q is not in the plan", o.Scene)
-	}
-	return nil
+	return r.boundOutcome(o)
 }
 
 // Samples calls f with each sample of the trial in the order written. The
 // sample and its Values are used again for the next one: f must copy what it
 // keeps. An error of f ends the reading and is returned as it is.
 func (r *Run) Samples(trial string, f func(*bench.Sample) error) error {
-	if err := checkName(trial); err != nil {
+	check, err := r.boundSamples(trial)
+	if err != nil {
 		return fmt.Errorf("read samples: %w", err)
 	}
-	path := r.samplesPath(trial)
+	path := filepath.Join(r.dir, samplesDir, samplesName(trial))
+	file, err := r.openSamples(trial)
+	if err != nil {
+		return fmt.Errorf("read samples: %w", err)
+	}
+	defer file.Close()
 	d := newDecoder()
 	var s bench.Sample
 	var stop error
-	err := eachLine(path, func(n int, line []byte) error {
-		if err := d.decode(line, &s); err != nil {
+	err = eachLine(file, path, maxSample, func(n int, line []byte) error {
+		err := d.decode(line, &s)
+		if err == nil {
+			err = check(&s)
+		}
+		if err != nil {
 			return lineError(path, n, line, err,
 				"remove the trial's line from trials.jsonl and tare resume measures it again")
 		}
@@ -87,18 +100,26 @@ func (r *Run) Samples(trial string, f func(*bench.Sample) error) error {
 	return fmt.Errorf("read samples: %w", err)
 }
 
+func (r *Run) openSamples(trial string) (*os.File, error) {
+	d, err := r.folder.in(samplesDir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	return d.open(samplesName(trial), os.O_RDONLY)
+}
+
 // eachLine calls f with every line that ends in a newline, numbered from 1. A
 // last line without one is not yet, or never was, finished, and is left out.
-func eachLine(path string, f func(n int, line []byte) error) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
+// One of more than most bytes is an error, found before it is read to its end.
+func eachLine(file io.Reader, path string, most int, f func(n int, line []byte) error) error {
 	in := bufio.NewReaderSize(file, 256<<10)
 	var long []byte // a line larger than the buffer
 	for n := 1; ; {
 		part, err := in.ReadSlice('\n')
+		if len(long)+len(part) > most+1 {
+			return fmt.Errorf("%s:%d: a line of more than %v: %w%w", path, n, bench.Bytes(most), bench.ErrInvalid, damaged)
+		}
 		switch {
 		case err == io.EOF:
 			return nil

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+
+	"tare/internal/bench"
 )
 
 // OpenForResume opens a run for going on with it: locks it, saves a torn last
@@ -22,15 +24,17 @@ func OpenForResume(dir string) (_ *Run, finished map[string]bool, err error) {
 			err = fmt.Errorf("resume: %w", diskError(errors.Join(err, r.Close())))
 		}
 	}()
-	if r.lock, err = lock(dir); err != nil {
+	if r.folder, err = openFolder(dir); err != nil {
+		return nil, nil, r.noRun(err)
+	}
+	if r.lock, err = r.folder.lock(); err != nil {
 		return nil, nil, err
 	}
 	if err := r.load(); err != nil {
 		return nil, nil, err
 	}
 	r.known = trialSet(&r.plan)
-	r.trials, err = os.OpenFile(filepath.Join(dir, trialsFile), os.O_RDWR, 0o644)
-	if err != nil {
+	if r.trials, err = r.folder.open(trialsFile, os.O_RDWR); err != nil {
 		return nil, nil, err
 	}
 	if err := r.mend(); err != nil {
@@ -56,7 +60,7 @@ func OpenForResume(dir string) (_ *Run, finished map[string]bool, err error) {
 // of what is before it: text after the last newline, or a last line that is
 // not JSON, as a crash of the whole machine can leave one.
 func (r *Run) tail() (torn []byte, end int64, err error) {
-	f, err := os.Open(filepath.Join(r.dir, trialsFile))
+	f, err := r.folder.open(trialsFile, os.O_RDONLY)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read run: %w", err)
 	}
@@ -70,6 +74,9 @@ func (r *Run) tail() (torn []byte, end int64, err error) {
 	var text []byte
 	start := size
 	for start > 0 {
+		if len(text) > maxLine {
+			return nil, 0, fmt.Errorf("%s: its last line is of more than %v: %w%w", filepath.Join(r.dir, trialsFile), bench.Bytes(maxLine), bench.ErrInvalid, damaged)
+		}
 		n := min(step, start)
 		start -= n
 		block := make([]byte, n)
@@ -101,8 +108,10 @@ func (r *Run) mend() error {
 	if len(torn) == 0 {
 		return nil
 	}
-	path := filepath.Join(r.dir, tornFile)
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	f, err := r.folder.open(tornFile, os.O_APPEND|os.O_WRONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = r.folder.create(tornFile)
+	}
 	if err != nil {
 		return err
 	}
@@ -110,27 +119,22 @@ func (r *Run) mend() error {
 	if err == nil {
 		err = f.Sync()
 	}
-	if err := errors.Join(err, f.Close(), syncDir(r.dir)); err != nil {
+	if err := errors.Join(err, f.Close(), r.folder.sync()); err != nil {
 		return err
 	}
 	r.torn = torn
 	return errors.Join(r.trials.Truncate(end), r.trials.Sync())
 }
 
-// sweep removes the samples and output of trials without a final outcome.
+// sweep removes the samples and output of trials of the plan that have no final
+// outcome. Whatever else lies beside them is its owner's.
 func (r *Run) sweep() error {
-	for _, d := range []string{samplesDir, outputDir} {
-		entries, err := os.ReadDir(filepath.Join(r.dir, d))
-		if err != nil {
-			return err
+	for trial := range r.known {
+		if r.done[trial] {
+			continue
 		}
-		for _, e := range entries {
-			if r.done[strings.TrimSuffix(e.Name(), ".jsonl")] {
-				continue
-			}
-			if err := os.RemoveAll(filepath.Join(r.dir, d, e.Name())); err != nil {
-				return err
-			}
+		if err := r.discard(trial); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -40,7 +40,9 @@ func create(t *testing.T, dir string) *Run {
 }
 
 func outcome(trial string, status bench.Status) *bench.Outcome {
-	return &bench.Outcome{Trial: trial, Scene: "cpu/native", Status: status, Window: [2]int64{1, 2}}
+	block := 1
+	fmt.Sscanf(trial, "b%02d-", &block)
+	return &bench.Outcome{Trial: trial, Block: block, Scene: "cpu/native", Status: status, Window: [2]int64{1, 2}}
 }
 
 func someSamples(n int) []bench.Sample {
@@ -116,7 +118,7 @@ func TestRunComesBackAsWritten(t *testing.T) {
 func TestCreateRefusesAFolderInUse(t *testing.T) {
 	dir := t.TempDir()
 	create(t, dir)
-	_, err := Create(dir, Header{}, nil, testPlan(), &host.Facts{})
+	_, err := Create(dir, Header{Run: "r1"}, nil, testPlan(), &host.Facts{})
 	if !errors.Is(err, ErrBusy) || bench.HintOf(err) == "" {
 		t.Errorf("while it is written: %v", err)
 	}
@@ -127,7 +129,7 @@ func TestCreateRefusesAFolderInUse(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(other, "mine"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Create(other, Header{}, nil, testPlan(), &host.Facts{})
+	_, err = Create(other, Header{Run: "r1"}, nil, testPlan(), &host.Facts{})
 	if err == nil || !strings.Contains(err.Error(), `"mine"`) || bench.HintOf(err) == "" {
 		t.Errorf("not empty: %v", err)
 	}
@@ -178,7 +180,7 @@ func TestAppendRefuses(t *testing.T) {
 			t.Errorf("%s: stored", name)
 		}
 	}
-	if _, err := os.Stat(w.samplesPath("b02-t02")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(w.Dir(), samplesDir, samplesName("b02-t02"))); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("samples of a trial that was not stored: %v", err)
 	}
 	appendTrial(t, w, "b02-t02")
@@ -261,8 +263,8 @@ func TestDamageInTheMiddleIsNamed(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\"trial\":\"b0#broken\n":                                        `JSON input`,
 		`{"trial":"b02-t02","scene":"cpu/native","status":"well"}` + "\n": `unknown status "well"`,
-		`{"trial":"b02-t02","scene":"none","status":"done"}` + "\n":       `scene "none" is not in the plan`,
-		`{"trial":"../x","scene":"cpu/native","status":"done"}` + "\n":    `bad trial id "../x"`,
+		`{"trial":"b02-t02","scene":"none","status":"done"}` + "\n":       `trial b02-t02 is of scene "cpu/native" in the plan, and of "none" here`,
+		`{"trial":"../x","scene":"cpu/native","status":"done"}` + "\n":    `trial "../x" is not in the plan`,
 	} {
 		os.WriteFile(path, append([]byte(text), good...), 0o644)
 		r, err := Open(dir)
@@ -361,7 +363,7 @@ func TestKilledWriterKeepsWhatItStored(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "run")
 	plan := manyTrials()
-	w, err := Create(dir, Header{}, nil, plan, &host.Facts{})
+	w, err := Create(dir, Header{Run: "r1"}, nil, plan, &host.Facts{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -414,7 +416,7 @@ func manyTrials() *bench.Plan {
 	p := testPlan()
 	p.Trials = nil
 	for i := range 9000 {
-		p.Trials = append(p.Trials, bench.Trial{ID: fmt.Sprint(1000 + i), Block: i + 1, Scene: "cpu/native"})
+		p.Trials = append(p.Trials, bench.Trial{ID: fmt.Sprint(1000 + i), Block: 1, Scene: "cpu/native"})
 	}
 	return p
 }
@@ -443,7 +445,7 @@ func TestOverdueAsItWasWritten(t *testing.T) {
 	for i, o := range []*bench.Outcome{
 		{Status: bench.DidNotFinish, Watch: &bench.Watch{Overdue: true}}, {Status: bench.DidNotFinish, Watch: &bench.Watch{Ended: "no memory"}}, {Status: bench.Overdue, Watch: &bench.Watch{Overdue: true}},
 	} {
-		o.Trial, o.Scene = r.Plan().Trials[i].ID, "cpu/native"
+		o.Trial, o.Block, o.Scene = r.Plan().Trials[i].ID, i+1, "cpu/native"
 		if err := r.Append(t.Context(), o, nil, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,9 @@ package workload
 import (
 	"errors"
 	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +17,7 @@ func TestBombSteps(t *testing.T) {
 	w := bomb{}
 	for kind, want := range map[string]string{
 		"fork":   "perl -e fork while 1",
-		"malloc": "stress-ng --timeout 0 --temp-path /scratch --bigheap 2 --bigheap-growth 1048576",
+		"malloc": "sh -c " + again + " again stress-ng --timeout 0 --temp-path /scratch --bigheap 2 --bigheap-growth 1048576",
 		"disk":   "bonnie++ -d /scratch -u root -q -f -b -n 1 -s 512 -r 256 -x 1000000",
 	} {
 		steps, err := w.Steps(bench.SubjectPart, fill(t, w, bench.Params{"kind": kind}), setting())
@@ -34,6 +37,26 @@ func TestBombSteps(t *testing.T) {
 		if _, err := Fill(w, bad); !errors.Is(err, bench.ErrInvalid) {
 			t.Errorf("%v: %v", bad, err)
 		}
+	}
+}
+
+// The malloc bomb goes on when its program is killed, and ends when that fails.
+func TestMallocBombGoesOn(t *testing.T) {
+	steps, err := bomb{}.Steps(bench.SubjectPart, bench.Params{"kind": "malloc"}, setting())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	program := "#!/bin/sh\necho run >>" + dir + "/runs\n[ $(wc -l <" + dir + "/runs) -lt 3 ] && kill -KILL $$\nexit 3\n"
+	if err := os.WriteFile(filepath.Join(dir, "stress-ng"), []byte(program), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), steps.Main.Argv[0], steps.Main.Argv[1:]...)
+	cmd.Env = []string{"PATH=" + dir + ":/usr/bin:/bin"}
+	_ = cmd.Run()
+	runs, err := os.ReadFile(filepath.Join(dir, "runs"))
+	if got := cmd.ProcessState.ExitCode(); err != nil || got != 3 || strings.Count(string(runs), "run") != 3 {
+		t.Errorf("exit status %d after %q, %v", got, runs, err)
 	}
 }
 

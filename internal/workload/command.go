@@ -152,6 +152,19 @@ func (w command) Steps(part string, p bench.Params, s bench.Setting) (bench.Part
 	return steps, nil
 }
 
+// Carries are the program, what runs before it, and its files.
+func (w command) Carries(p bench.Params) (commands [][]string, files []string, err error) {
+	c, err := w.plan(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	commands = append(commands, texts(c.argv))
+	if len(c.warmup) > 0 {
+		commands = append(commands, texts(c.warmup))
+	}
+	return commands, c.files, nil
+}
+
 func (w command) Parse(p bench.Params, _ bench.Setting, out bench.Output) ([]bench.Value, error) {
 	c, err := w.plan(p)
 	if err != nil {

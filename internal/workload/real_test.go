@@ -14,7 +14,7 @@ import (
 func execute(t *testing.T, c bench.Command) bench.Output {
 	t.Helper()
 	if _, err := exec.LookPath(c.Argv[0]); err != nil {
-		t.Skipf("%s is not installed on this machine", c.Argv[0])
+		t.Fatalf("%s is not installed: ./test installs it", c.Argv[0])
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), c.Timeout)
 	defer cancel()

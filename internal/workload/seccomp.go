@@ -16,10 +16,10 @@ var seccompNumbers = map[string]struct{ arch, brk, mmap uint32 }{
 }
 
 // mappingLimit is a seccomp filter, as setpriv loads it, under which a program
-// cannot map more than limit bytes at once: mmap of more fails with ENOMEM. So
-// does brk always, so that the C library allocates by mmap alone
-// (Documentation/userspace-api/seccomp_filter.rst).
-func mappingLimit(limit bench.Bytes) ([]byte, error) {
+// cannot map more than most bytes at once, nor from..to-1 bytes: mmap of those
+// fails with ENOMEM. So does brk always, so that the C library allocates by mmap
+// alone (Documentation/userspace-api/seccomp_filter.rst).
+func mappingLimit(most, from, to bench.Bytes) ([]byte, error) {
 	n, ok := seccompNumbers[runtime.GOARCH]
 	if !ok {
 		return nil, fmt.Errorf("no seccomp filter for %s: %w", runtime.GOARCH, bench.ErrInvalid)
@@ -29,25 +29,34 @@ func mappingLimit(limit bench.Bytes) ([]byte, error) {
 		number, arch            = 0, 4                   // offsets in struct seccomp_data
 		lengthLow, lengthHigh   = 24, 28                 // of the second argument
 		allow, noMemory         = 0x7fff0000, 0x00050000 | 12
+		allowed, refused        = 20, 21 // where the verdicts stand
 	)
-	program := []struct {
+	type instruction struct {
 		code     uint16
 		yes, no  uint8 // how many instructions to skip
 		constant uint32
-	}{
-		{load, 0, 0, arch},
-		{equal, 0, 8, n.arch}, // another architecture's calls pass
-		{load, 0, 0, number},
-		{equal, 7, 0, n.brk},
-		{equal, 0, 5, n.mmap},
-		{load, 0, 0, lengthHigh},
-		{above, 4, 0, uint32(limit >> 32)},
-		{equal, 0, 2, uint32(limit >> 32)},
-		{load, 0, 0, lengthLow},
-		{above, 1, 0, uint32(limit)},
-		{end, 0, 0, allow},
-		{end, 0, 0, noMemory},
 	}
+	program := []instruction{
+		{load, 0, 0, arch},
+		{equal, 0, allowed - 2, n.arch}, // another architecture's calls pass
+		{load, 0, 0, number},
+		{equal, refused - 4, 0, n.brk},
+		{equal, 0, allowed - 5, n.mmap},
+	}
+	for _, rule := range []struct {
+		above   bench.Bytes
+		verdict int
+	}{{most, refused}, {to - 1, allowed}, {from - 1, refused}} {
+		to := func(ahead int) uint8 { return uint8(rule.verdict - len(program) - ahead - 1) }
+		high, low := uint32(rule.above>>32), uint32(rule.above)
+		program = append(program,
+			instruction{load, 0, 0, lengthHigh},
+			instruction{above, to(1), 0, high},
+			instruction{equal, 0, 2, high},
+			instruction{load, 0, 0, lengthLow},
+			instruction{above, to(4), 0, low})
+	}
+	program = append(program, instruction{end, 0, 0, allow}, instruction{end, 0, 0, noMemory})
 	var b []byte
 	for _, i := range program {
 		b = binary.NativeEndian.AppendUint16(b, i.code)

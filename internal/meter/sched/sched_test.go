@@ -220,7 +220,7 @@ func TestCountsTasksThatEnded(t *testing.T) {
 // The kernel's own counter, which costs something at every switch, agrees.
 func TestAgreesWithPerf(t *testing.T) {
 	if _, err := exec.LookPath("perf"); err != nil {
-		t.Skip("perf is not installed: it is a second opinion")
+		t.Fatal("perf, the second opinion, is not installed: ./test installs it")
 	}
 	for hierarchy, mount := range hierarchies(t) {
 		dir, m, r := caged(t, hierarchy, mount)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"tare/internal/bench"
 	"tare/internal/image"
@@ -22,13 +23,26 @@ import (
 	"tare/internal/platform/podman"
 	"tare/internal/platform/qemu"
 	"tare/internal/platform/runc"
+	"tare/internal/platform/trial"
 	"tare/internal/platform/uml"
 	"tare/internal/platform/xen"
 )
 
 // Nestings returns every platform that runs inside another, by the outer
-// platform and then in the order of [Platforms].
+// platform and then in the order of [Platforms]. Each is tried by a start of its own.
 func Nestings(state string) []bench.Platform {
+	list := nestings(state)
+	for i, p := range list {
+		list[i] = trial.Of(p, state, "").Within(nestedLimit)
+	}
+	return list
+}
+
+// nestedLimit is how long the trial of a nesting may take: two launches, one of
+// them in a guest that may be emulated.
+const nestedLimit = 3 * time.Minute
+
+func nestings(state string) []bench.Platform {
 	s, tcg, sandbox := setups(state), once(qemu.TCG()), gvisor.New()
 	var list []bench.Platform
 	for _, outer := range []bench.Platform{once(qemu.KVM(state)), tcg} {
@@ -60,9 +74,9 @@ func Nestings(state string) []bench.Platform {
 }
 
 // Inside returns the platforms that an outer guest can run: every one, and those
-// nestings whose outer guests boot from what this one was given.
+// nestings whose outer guests boot from what this one was given. None is tried there: the whole is, on the host.
 func Inside(state string, given nest.Setup) []bench.Platform {
-	list := Platforms(state)
+	list := drivers(state)
 	for _, outer := range append(domains(), qemu.KVM(state)) {
 		for _, inner := range containers(state) {
 			list = append(list, nest.New(inner, outer, given))

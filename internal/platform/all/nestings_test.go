@@ -37,7 +37,7 @@ func TestInnerNestingsAreKnownInside(t *testing.T) {
 	for _, p := range Inside(t.TempDir(), setups(t.TempDir()).hosts) {
 		inside[p.Name()] = true
 	}
-	for _, p := range Nestings(t.TempDir()) {
+	for _, p := range nestings(t.TempDir()) {
 		n, ok := p.(interface{ Inner() string })
 		if !ok || !inside[n.Inner()] {
 			t.Errorf("%s: what is inside is not known there", p.Name())

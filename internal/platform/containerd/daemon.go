@@ -68,7 +68,7 @@ func (d *daemon) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := launch.Provide(&d.undo, hidden); err != nil {
+	if err := launch.Provide(&d.undo, d.env.Ledger, hidden); err != nil {
 		return err
 	}
 	config := filepath.Join(d.state, "config.toml")

@@ -63,13 +63,13 @@ func newDaemon(ctx context.Context, p paths) (*daemon, error) {
 // start starts dockerd inside the lab, where alone its store, if it is a file
 // system of its own, is mounted. It inherits the lock.
 func (d *daemon) start(mark, netns, cgroups string, store *store, lock *os.File) error {
-	log, err := os.OpenFile(d.paths.log(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	log, err := launch.OpenWords(d.paths.log())
 	if err != nil {
 		return err
 	}
-	defer log.Close()
+	defer log.Given()
 	d.cmd.Env = []string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), bench.ProcessMark + "=" + mark}
-	d.cmd.Stdout, d.cmd.Stderr = log, log
+	d.cmd.Stdout, d.cmd.Stderr = log.Pipe(), log.Pipe()
 	d.cmd.ExtraFiles = []*os.File{lock}
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = launch.Apart(netns, func() error {
@@ -91,6 +91,7 @@ func (d *daemon) start(mark, netns, cgroups string, store *store, lock *os.File)
 	}
 	go func() {
 		d.err = d.cmd.Wait()
+		log.Sync()
 		close(d.done)
 	}()
 	return nil

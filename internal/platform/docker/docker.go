@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 
 	"tare/internal/bench"
@@ -72,6 +73,9 @@ func refuse(version string) error {
 // Check asks the installed programs for their versions; it starts no daemon.
 func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	a := bench.Availability{Programs: map[string]string{}, Caveats: caveats}
+	if !launch.BridgesFiltered() {
+		a.Caveats = append(slices.Clone(caveats), unfiltered)
+	}
 	if os.Geteuid() != 0 {
 		return a, fmt.Errorf("docker: a daemon needs root: %w%w", bench.ErrUnavailable, bench.Hint("run as root"))
 	}

@@ -14,6 +14,7 @@ import (
 	"tare/internal/bench"
 	"tare/internal/cgroup"
 	"tare/internal/platform/launch"
+	"tare/internal/tree"
 )
 
 // engine is the daemons of one run, one for each storage driver in use.
@@ -71,7 +72,7 @@ func (e *engine) open(ctx context.Context) (err error) {
 		return err
 	}
 	for _, dir := range hidden {
-		if err := launch.Provide(&e.undo, dir); err != nil {
+		if err := launch.Provide(&e.undo, e.env.Ledger, dir); err != nil {
 			return err
 		}
 	}
@@ -106,7 +107,7 @@ func (e *engine) serve(ctx context.Context, driver string) (*service, error) {
 	if err := os.MkdirAll(p.data, 0o711); err != nil {
 		return nil, err
 	}
-	removeRun := func(context.Context) error { return os.RemoveAll(p.run) }
+	removeRun := func(context.Context) error { return tree.Remove(p.run) }
 	if err := e.undo.Register(e.env.Ledger, bench.KindDir, p.run, removeRun); err != nil {
 		return nil, err
 	}

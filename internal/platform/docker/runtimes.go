@@ -54,3 +54,9 @@ var caveats = []bench.Caveat{
 	{Text: "the machine's memory is Kata's default_memory and the limit", With: map[string]string{"runtime": kata}},
 	{Text: "btrfs lies in a file on the disk under test unless that is btrfs itself", With: map[string]string{"driver": "btrfs"}},
 }
+
+// unfiltered is said where br_netfilter is not loaded. A dockerd of the user's loads it, for all bridges of the host.
+var unfiltered = bench.Caveat{
+	Text: "frames on its bridge pass no iptables, as they would where Docker's own service has loaded br_netfilter: modprobe br_netfilter",
+	With: map[string]string{"net": "bridge"},
+}

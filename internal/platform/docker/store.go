@@ -14,6 +14,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
+	"tare/internal/tool"
 )
 
 // drivers are the storage drivers, the default first.
@@ -39,9 +40,9 @@ func (s *store) mount() error {
 
 // free detaches the device, at once or with its last mount.
 func (s *store) free() error {
-	out, err := exec.Command("losetup", "--detach", s.device).CombinedOutput()
-	if err != nil && !strings.Contains(string(out), "No such device") {
-		return fmt.Errorf("losetup --detach %s: %w: %s", s.device, err, strings.TrimSpace(string(out)))
+	err := tool.Run(context.Background(), tool.Deadline, exec.Command("losetup", "--detach", s.device))
+	if err != nil && !strings.Contains(err.Error(), "No such device") {
+		return fmt.Errorf("detach %s: %w", s.device, err)
 	}
 	return nil
 }
@@ -64,9 +65,9 @@ func (e *engine) provideStore(ctx context.Context, p paths) (*store, error) {
 	if err := e.undo.Register(e.env.Ledger, bench.KindLoop, file, gone); err != nil {
 		return nil, err
 	}
-	out, err := exec.CommandContext(ctx, "losetup", "--find", "--show", "--direct-io=on", file).Output()
+	out, err := tool.Output(ctx, tool.Deadline, exec.Command("losetup", "--find", "--show", "--direct-io=on", file))
 	if err != nil {
-		return nil, fmt.Errorf("losetup %s: %w", file, err)
+		return nil, fmt.Errorf("loop device of %s: %w", file, err)
 	}
 	s := &store{device: strings.TrimSpace(string(out)), data: p.data}
 	e.undo.Add(func(context.Context) error {
@@ -111,8 +112,8 @@ func makeBtrfs(ctx context.Context, file string) error {
 	if err := errors.Join(f.Truncate(int64(storeSize)), f.Close()); err != nil {
 		return err
 	}
-	if out, err := exec.CommandContext(ctx, "mkfs.btrfs", "--quiet", part).CombinedOutput(); err != nil {
-		return fmt.Errorf("mkfs.btrfs %s: %w: %s", part, err, strings.TrimSpace(string(out)))
+	if err := tool.Run(ctx, tool.Deadline, exec.Command("mkfs.btrfs", "--quiet", part)); err != nil {
+		return fmt.Errorf("file system in %s: %w", part, err)
 	}
 	return os.Rename(part, file)
 }

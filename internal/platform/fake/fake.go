@@ -25,10 +25,11 @@ import (
 
 // Fault is what goes wrong with an instance; its zero is nothing.
 type Fault struct {
-	Start    error         // Start fails with it
-	Silent   bool          // the agent never says a word
-	DieAfter time.Duration // the agent is killed so long after its greeting; 0 is never
-	Close    error         // Close does its work and then fails with it
+	Start     error         // Start fails with it
+	Silent    bool          // the agent never says a word
+	DieAfter  time.Duration // the agent is killed so long after its greeting; 0 is never
+	Close     error         // Close does its work and then fails with it
+	DeafAfter time.Duration // so long after its launch nothing more is read of what it is sent; 0 is never
 	// Step is by how much the instance's clock jumps, StepAfter the launch.
 	Step, StepAfter time.Duration
 }
@@ -148,7 +149,10 @@ type instance struct {
 
 // begin starts the process and reaps it once it ends.
 func (i *instance) begin() (err error) {
-	i.pipes = &pipes{}
+	i.pipes = &pipes{closed: make(chan struct{})}
+	if i.fault.DeafAfter > 0 {
+		i.pipes.deaf = time.Now().Add(i.fault.DeafAfter)
+	}
 	var stdin, stdout *os.File
 	if stdin, i.pipes.in, err = os.Pipe(); err != nil {
 		return err
@@ -226,8 +230,11 @@ const grace = 2 * time.Second
 type pipes struct {
 	out, in *os.File
 	said    io.Reader // out, as it is passed on
-	heard   func()    // called at the first byte, if not nil
+	deaf    time.Time // from then on a Write waits for Close; the zero is never
+	closed  chan struct{}
+	heard   func() // called at the first byte, if not nil
 	once    sync.Once
+	closing sync.Once
 }
 
 func (p *pipes) Read(b []byte) (int, error) {
@@ -238,9 +245,16 @@ func (p *pipes) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func (p *pipes) Write(b []byte) (int, error) { return p.in.Write(b) }
+func (p *pipes) Write(b []byte) (int, error) {
+	if !p.deaf.IsZero() && time.Now().After(p.deaf) {
+		<-p.closed
+		return 0, io.ErrClosedPipe
+	}
+	return p.in.Write(b)
+}
 
 func (p *pipes) Close() error {
+	p.closing.Do(func() { close(p.closed) })
 	for _, f := range []*os.File{p.in, p.out} {
 		if f != nil {
 			f.Close()

@@ -16,7 +16,8 @@ func TestConformance(t *testing.T) {
 		"lab": shared, "network": shared, "scratch": shared, "two at once": shared, "four at once": shared,
 		"cpus": unlimited, "cpu quota": unlimited, "memory limit": unlimited, "disk rate": unlimited, "pids limit": unlimited,
 		"refused cpu set": unlimited, "image": shared,
-		"scope":         "it makes no cgroup",
-		"missing image": "it uses none",
+		"scope":          "it makes no cgroup",
+		"missing image":  "it uses none",
+		"flood of words": "it keeps all that is printed",
 	}})
 }

@@ -16,6 +16,7 @@ import (
 	"tare/internal/bench"
 	"tare/internal/cgroup"
 	"tare/internal/platform/launch"
+	"tare/internal/tree"
 )
 
 // upWithin is how long the daemon may take to answer; on an idle machine it takes half a second.
@@ -62,7 +63,7 @@ func (e *engine) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := launch.Provide(&e.undo, lxcDir); err != nil {
+	if err := launch.Provide(&e.undo, e.env.Ledger, lxcDir); err != nil {
 		return err
 	}
 	mark := e.env.Run + "-incus"
@@ -103,7 +104,7 @@ func (e *engine) open(ctx context.Context) (err error) {
 }
 
 // surround makes what only the daemon sees: the image with the owners that its
-// containers find, and a grant of those ids to root (subuid(5)), which Incus insists on.
+// containers find, its own directory where they may search for it, and a grant of those ids to root (subuid(5)), which Incus insists on.
 func (e *engine) surround() error {
 	if err := launch.FreshSysfs(); err != nil {
 		return err
@@ -112,6 +113,9 @@ func (e *engine) surround() error {
 		return err
 	}
 	if err := launch.MapIDs(e.image); err != nil {
+		return err
+	}
+	if err := launch.Show(bench.RuntimeDir, e.state); err != nil {
 		return err
 	}
 	grant := filepath.Join(e.state, "grant")
@@ -189,7 +193,7 @@ func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, err
 
 // Close ends the daemon; its state goes with the run's.
 func (e *engine) Close(ctx context.Context) error {
-	if err := errors.Join(e.undo.Run(ctx), os.RemoveAll(e.state)); err != nil {
+	if err := errors.Join(e.undo.Run(ctx), tree.Remove(e.state)); err != nil {
 		return fmt.Errorf("close incus: %w", err)
 	}
 	return nil

@@ -111,7 +111,7 @@ func (i *instance) start() error {
 			close(refused)
 		}
 	}()
-	i.stream = launch.AwaitCall(i.calls, refused)
+	i.stream = launch.AwaitCall(i.calls, i.outer, refused)
 	i.undo.Add(i.end)
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"tare/internal/bench"
 )
 
 // Apart runs f on a thread of its own, inside the network namespace at path
@@ -69,28 +71,33 @@ func enter(netns int, f func() error) error {
 	if err := unix.Mount("", "/", "", unix.MS_SLAVE|unix.MS_REC, ""); err != nil {
 		return fmt.Errorf("keep mounts from the host: %w", err)
 	}
+	if err := coverBridgeFilter(); err != nil {
+		return err
+	}
 	if err := unix.Setns(netns, unix.CLONE_NEWNET); err != nil {
 		return fmt.Errorf("enter network namespace: %w", err)
 	}
 	return f()
 }
 
-// Provide makes a directory of the host that is to be hidden, if it is not there,
-// and then has undo remove it. That must be after the last use of [Hide] has ended.
-func Provide(undo *Undo, dir string) error {
-	err := os.Mkdir(dir, 0o755)
-	if errors.Is(err, os.ErrExist) {
-		return nil
-	}
-	if err != nil {
+// Provide makes a directory of the host that is to be hidden, one of [bench.Places], if it is
+// not there, and then has undo remove it. That must be after the last use of [Hide] has ended.
+func Provide(undo *Undo, l bench.Ledger, dir string) error {
+	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	undo.Add(func(context.Context) error {
+	remove := func(context.Context) error {
 		if err := os.Remove(dir); err != nil && !errors.Is(err, unix.ENOTEMPTY) && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 		return nil // by now somebody else may use it
-	})
+	}
+	if err := undo.Register(l, bench.KindPlace, dir, remove); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
 	return nil
 }
 
@@ -101,6 +108,26 @@ func Hide(dir string) error {
 	}
 	if err := unix.Mount("tare", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
 		return fmt.Errorf("hide %s: %w", dir, err)
+	}
+	return nil
+}
+
+// Show hides base, of which dir is a part, but for dir itself: whoever may search that reaches it, though the
+// directories on the way are closed on the host. For use inside [Apart].
+func Show(base, dir string) error {
+	tree, err := unix.OpenTree(unix.AT_FDCWD, dir, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
+	if err != nil {
+		return fmt.Errorf("clone mount %s: %w", dir, err)
+	}
+	defer unix.Close(tree)
+	if err := Hide(base); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if err := unix.MoveMount(tree, "", unix.AT_FDCWD, dir, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+		return fmt.Errorf("show %s: %w", dir, err)
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func (e *boxes) open(ctx context.Context) (err error) {
 		return err
 	}
 	for _, dir := range e.Hide {
-		if err := Provide(&e.undo, dir); err != nil {
+		if err := Provide(&e.undo, e.env.Ledger, dir); err != nil {
 			return err
 		}
 	}
@@ -161,7 +161,7 @@ func (e *boxes) start(ctx context.Context, i *box, l bench.Launch) error {
 	i.stream = i.process.Stream()
 	if calls != nil {
 		go io.Copy(io.Discard, i.stream) // the console, which must not fill up
-		i.stream = AwaitCall(calls, i.process.Done())
+		i.stream = AwaitCall(calls, i.group, i.process.Done())
 	}
 	return nil
 }

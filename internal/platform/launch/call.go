@@ -7,6 +7,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/cgroup"
 )
 
 // Listen makes a socket in dir. It is reached through the directory's
@@ -49,9 +53,10 @@ type Call struct {
 	err   error
 }
 
-// AwaitCall takes one call on the socket, which it closes; when done is closed
-// first, there will be none.
-func AwaitCall(ln *net.UnixListener, done <-chan struct{}) *Call {
+// AwaitCall takes one call of the instance's root on the socket, which it closes; when done is closed
+// first, there will be none. The instance is what is in the group, or below it. Anyone else's call is
+// hung up on, and the wait goes on.
+func AwaitCall(ln *net.UnixListener, instance *cgroup.Group, done <-chan struct{}) *Call {
 	c := &Call{ln: ln, ready: make(chan struct{})}
 	go func() {
 		select {
@@ -62,12 +67,44 @@ func AwaitCall(ln *net.UnixListener, done <-chan struct{}) *Call {
 	}()
 	go func() {
 		defer close(c.ready)
-		if c.conn, c.err = ln.Accept(); c.err != nil {
+		if c.conn, c.err = answer(ln, instance); c.err != nil {
 			c.err = io.EOF // closed, from here or because the instance is gone
 		}
 		ln.Close()
 	}()
 	return c
+}
+
+// answer takes the first call that is the instance's.
+func answer(ln *net.UnixListener, instance *cgroup.Group) (net.Conn, error) {
+	for {
+		conn, err := ln.AcceptUnix()
+		if err != nil {
+			return nil, err
+		}
+		if isAgents(conn, instance) {
+			return conn, nil
+		}
+		conn.Close()
+	}
+}
+
+// isAgents reports whether it is root who called, the host's or that of a user namespace, from inside the
+// instance: by what the kernel noted of the caller when it connected (SO_PEERCRED, unix(7)).
+func isAgents(conn *net.UnixConn, instance *cgroup.Group) bool {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return false
+	}
+	var caller *unix.Ucred
+	if cerr := raw.Control(func(fd uintptr) { caller, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); cerr != nil || err != nil {
+		return false
+	}
+	if caller.Uid != 0 && caller.Uid != FirstID {
+		return false
+	}
+	inside, err := instance.Holds(int(caller.Pid))
+	return err == nil && inside
 }
 
 // Read implements [io.Reader].

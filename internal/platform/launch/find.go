@@ -3,6 +3,7 @@ package launch
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/netip"
@@ -127,14 +128,27 @@ const keptWords = 4 << 10
 
 // Tail returns the last 4 KiB of the file; a file that is not there is empty.
 func Tail(path string) string {
-	text, err := os.ReadFile(path)
+	text, err := tail(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ""
 	}
 	if err != nil {
 		return err.Error()
 	}
-	return string(text[max(0, len(text)-keptWords):])
+	return string(text)
+}
+
+func tail(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-keptWords), keptWords))
 }
 
 // Program returns the path of an installed program. It also looks where

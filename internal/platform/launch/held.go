@@ -23,12 +23,12 @@ import (
 // the launch.
 type Held struct {
 	ours, theirs *os.File
-	words        string
+	words        *Words
 }
 
 // Hold gives cmd, whose program is the agent's binary, the file on which the two
-// agree on the launch. The file words is where its standard error goes.
-func Hold(cmd *exec.Cmd, words string) (*Held, error) {
+// agree on the launch. [Held.Go] looks for the reason of a failure in words, where its standard error goes.
+func Hold(cmd *exec.Cmd, words *Words) (*Held, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("make socket pair: %w", err)
@@ -79,7 +79,7 @@ func (h *Held) fail(ctx context.Context, what, word string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
 	}
-	return fmt.Errorf("%s: %s", what, cmp.Or(word, Tail(h.words), fmt.Sprint(err)))
+	return fmt.Errorf("%s: %s", what, cmp.Or(word, h.words.Tail(), fmt.Sprint(err)))
 }
 
 // Close gives up what was not let go, which then ends.
@@ -90,7 +90,7 @@ func (h *Held) Close() {
 
 // StartHeld is [Start] for a program that is held: it is launched when it is let go.
 func StartHeld(ctx context.Context, cmd *exec.Cmd, words string) (*Process, error) {
-	h, err := Hold(cmd, words)
+	h, err := Hold(cmd, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -99,8 +99,9 @@ func StartHeld(ctx context.Context, cmd *exec.Cmd, words string) (*Process, erro
 	if err != nil {
 		return nil, err
 	}
+	h.words = p.words
 	if p.launched, p.spawned, err = h.Go(ctx); err != nil {
-		return nil, errors.Join(err, p.Kill(), p.stream.Close())
+		return nil, errors.Join(err, p.Kill(), p.watched.Close())
 	}
 	return p, nil
 }

@@ -86,3 +86,34 @@ func mapsIDs(release string) error {
 	}
 	return nil
 }
+
+// bridgeFilter is the kernel's module that sends what crosses any bridge of the
+// host through iptables, the user's virtual machines' traffic too: dockerd and
+// others load it with modprobe. Modules that the kernel loads by itself change
+// nothing for others.
+const bridgeFilter = "br_netfilter"
+
+// BridgesFiltered reports whether what crosses a bridge passes iptables on this
+// host, which nothing that Tare starts changes.
+func BridgesFiltered() bool {
+	_, err := os.Stat("/proc/sys/net/bridge")
+	return err == nil
+}
+
+// coverBridgeFilter lets programs find no such module to load. For use inside [Apart].
+func coverBridgeFilter() error {
+	var uts unix.Utsname
+	if err := unix.Uname(&uts); err != nil {
+		return err
+	}
+	files, err := filepath.Glob("/lib/modules/" + unix.ByteSliceToString(uts.Release[:]) + "/kernel/net/bridge/" + bridgeFilter + ".ko*")
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if err := unix.Mount("/dev/null", file, "", unix.MS_BIND, ""); err != nil {
+			return fmt.Errorf("cover %s: %w", file, err)
+		}
+	}
+	return nil
+}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -160,54 +159,6 @@ func TestProcess(t *testing.T) {
 	}
 	if _, err := Start(exec.Command("/no/such/program"), words); err == nil {
 		t.Error("started what is not there")
-	}
-}
-
-// TestCall takes a call that comes late, one that never does and one hung up before.
-func TestCall(t *testing.T) {
-	dir := t.TempDir()
-	listen := func(name string) (*net.UnixListener, string) {
-		ln, err := Listen(dir, name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return ln, filepath.Join(dir, name)
-	}
-	ln, path := listen("late")
-	c := AwaitCall(ln, nil)
-	go func() {
-		time.Sleep(20 * time.Millisecond)
-		if conn, err := net.Dial("unix", path); err == nil {
-			io.Copy(conn, conn)
-		}
-	}()
-	got := make([]byte, 4)
-	if _, err := c.Write([]byte("ping")); err != nil {
-		t.Error(err)
-	}
-	if _, err := io.ReadFull(c, got); err != nil || string(got) != "ping" {
-		t.Errorf("%q, %v", got, err)
-	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
-	ln, _ = listen("never")
-	done := make(chan struct{})
-	c = AwaitCall(ln, done)
-	close(done)
-	if n, err := c.Read(got); err != io.EOF {
-		t.Errorf("read %d, %v", n, err)
-	}
-	ln, _ = listen("hung up")
-	c = AwaitCall(ln, nil)
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
-	if _, err := c.Write(got); err == nil {
-		t.Error("wrote after it was closed")
-	}
-	if _, err := Listen("/no/such/dir", "x"); err == nil {
-		t.Error("listens nowhere")
 	}
 }
 

@@ -21,21 +21,23 @@ import (
 type Process struct {
 	cmd      *exec.Cmd
 	stream   stream
+	watched  *Watched // the stream, beside what the program prints
+	words    *Words
 	launched int64
 	spawned  int64
 	done     chan struct{}
 	err      error // of Wait, once done is closed
 }
 
-// Start starts cmd in a session of its own, with its standard error in the
-// file words, and stamps the moment right before. A signal from the user's
+// Start starts cmd in a session of its own, keeps its standard error in the
+// file words, as [Words] does, and stamps the moment right before. A signal from the user's
 // terminal does not reach it. Ending cmd is the caller's business: see [Process.Stop].
 func Start(cmd *exec.Cmd, words string) (*Process, error) {
-	stderr, err := os.OpenFile(words, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	said, err := OpenWords(words)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
 	}
-	defer stderr.Close()
+	defer said.Given()
 	childIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
@@ -47,26 +49,29 @@ func Start(cmd *exec.Cmd, words string) (*Process, error) {
 		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
 	}
 	defer childOut.Close()
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, childOut, stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, childOut, said.Pipe()
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	cmd.SysProcAttr.Setsid = true
-	p := &Process{cmd: cmd, stream: stream{out: out, in: in}, done: make(chan struct{}), launched: clock.Now()}
+	p := &Process{cmd: cmd, words: said, stream: stream{out: out, in: in}, done: make(chan struct{}), launched: clock.Now()}
 	if err := cmd.Start(); err != nil {
 		p.stream.Close()
 		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
 	}
 	p.spawned = clock.Now()
+	p.watched = Watch(p.stream, words).Of(said)
 	go func() {
 		p.err = cmd.Wait()
+		said.Sync() // its last words are there for whoever hears of its end
 		close(p.done)
 	}()
 	return p, nil
 }
 
-// Stream leads to the program's standard input and from its standard output.
-func (p *Process) Stream() io.ReadWriteCloser { return p.stream }
+// Stream leads to the program's standard input and from its standard output. It ends
+// with the program, or once its words say that nothing inside goes on: see [Watched].
+func (p *Process) Stream() io.ReadWriteCloser { return p.watched }
 
 // Untaken is how many bytes that were sent the program has not read yet.
 func (p *Process) Untaken() (n int, err error) {
@@ -127,7 +132,7 @@ func (p *Process) State() string {
 // Stop closes the stream and returns when the program has ended. It is killed
 // if it has not by itself within grace, or once ctx is done.
 func (p *Process) Stop(ctx context.Context, grace time.Duration) error {
-	p.stream.Close()
+	p.watched.Close()
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {

@@ -38,8 +38,12 @@ namespaces = []
 stdio_handler = "file"
 `
 
+// daemonConf lets nobody else in. libvirt's own modes are 0777 for sockets of which none asks who calls.
 const daemonConf = `auth_unix_ro = "none"
 auth_unix_rw = "none"
+unix_sock_ro_perms = "0700"
+unix_sock_rw_perms = "0700"
+unix_sock_admin_perms = "0700"
 `
 
 // daemon is a libvirtd of ours.
@@ -87,7 +91,7 @@ func (d *daemon) args(args ...string) []string {
 // the host's, and waits until it answers.
 func (d *daemon) start(ctx context.Context, mark, netns string, within time.Duration) error {
 	for name := range dirs {
-		if err := os.MkdirAll(d.dir(name), 0o755); err != nil {
+		if err := os.MkdirAll(d.dir(name), 0o700); err != nil {
 			return err
 		}
 	}
@@ -100,14 +104,14 @@ func (d *daemon) start(ctx context.Context, mark, netns string, within time.Dura
 	if err != nil {
 		return err
 	}
-	log, err := os.OpenFile(d.log(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	log, err := launch.OpenWords(d.log())
 	if err != nil {
 		return err
 	}
-	defer log.Close()
+	defer log.Given()
 	d.cmd = exec.Command(path, "--config", filepath.Join(dirs["etc"], "libvirtd.conf"), "--pid-file", filepath.Join(d.run, "libvirtd.pid"))
 	d.cmd.Env = []string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), bench.ProcessMark + "=" + mark}
-	d.cmd.Stdout, d.cmd.Stderr = log, log
+	d.cmd.Stdout, d.cmd.Stderr = log.Pipe(), log.Pipe()
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = launch.Apart(netns, func() error {
 		for name, at := range dirs {
@@ -123,6 +127,7 @@ func (d *daemon) start(ctx context.Context, mark, netns string, within time.Dura
 	d.done = make(chan struct{})
 	go func() {
 		d.err = d.cmd.Wait()
+		log.Sync()
 		close(d.done)
 	}()
 	return d.awaitUp(ctx, within)

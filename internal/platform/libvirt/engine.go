@@ -16,6 +16,7 @@ import (
 	"tare/internal/clock"
 	"tare/internal/platform/launch"
 	"tare/internal/platform/vm"
+	"tare/internal/tree"
 )
 
 // engine is the daemon of one run with what its domains share.
@@ -55,8 +56,11 @@ func (g *engine) open(ctx context.Context, keep string) (err error) {
 		return err
 	}
 	d := &daemon{run: filepath.Join(bench.RuntimeDir, g.env.Run, g.platform.name), keep: keep}
-	removeRun := func(context.Context) error { return os.RemoveAll(d.run) }
+	removeRun := func(context.Context) error { return tree.Remove(d.run) }
 	if err := g.undo.Register(g.env.Ledger, bench.KindDir, d.run, removeRun); err != nil {
+		return err
+	}
+	if err := launch.Provide(&g.undo, g.env.Ledger, dirs["run"]); err != nil {
 		return err
 	}
 	mark := g.env.Run + "-" + g.platform.name
@@ -162,6 +166,11 @@ func (g *engine) launch(ctx context.Context, m *machine, i *instance) error {
 		return fmt.Errorf("socket for the agent's port: %w", err)
 	}
 	defer ln.Close()
+	console, err := launch.OpenNamedWords(m.console(), filepath.Join(m.dir, fileConsole))
+	if err != nil {
+		return err
+	}
+	i.undo.Add(func(context.Context) error { return console.Close() })
 	if err := i.undo.Register(g.env.Ledger, bench.KindProcess, m.id, i.stop); err != nil {
 		return err
 	}
@@ -184,9 +193,11 @@ func (g *engine) launch(ctx context.Context, m *machine, i *instance) error {
 	if err := ln.SetDeadline(time.Now().Add(agentWithin)); err != nil {
 		return err
 	}
-	if i.stream, err = ln.Accept(); err != nil {
+	port, err := ln.Accept()
+	if err != nil {
 		return fmt.Errorf("wait for the agent's port: %w", err)
 	}
+	i.stream = launch.Watch(port, filepath.Join(m.dir, fileConsole), i.messages()).Of(console)
 	return nil
 }
 

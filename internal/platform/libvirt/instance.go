@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -33,8 +32,8 @@ type instance struct {
 	unenforced []string
 	launched   int64
 	own        []bench.Span
-	stream     net.Conn
-	pid        int // of QEMU; 0 before it is known
+	stream     *launch.Watched // the agent's port, beside the console; nil before it is connected
+	pid        int             // of QEMU; 0 before it is known
 	undo       launch.Undo
 	last       string // the log, once its files are gone
 }
@@ -42,7 +41,7 @@ type instance struct {
 // Files of a domain.
 func (m *machine) overlay() string     { return filepath.Join(m.dir, "root.qcow2") }
 func (m *machine) scratch() string     { return filepath.Join(m.dir, vm.ScratchFile(m.options[optDisk])) }
-func (m *machine) console() string     { return filepath.Join(m.dir, "console.log") }
+func (m *machine) console() string     { return filepath.Join(m.dir, "console") } // kept in fileConsole
 func (m *machine) description() string { return filepath.Join(m.dir, "domain.xml") }
 
 // socket is where the agent's port connects to; it must be short.
@@ -51,7 +50,8 @@ func (i *instance) socket() string { return filepath.Join(i.daemon.run, vm.TapNa
 // messages is where libvirt keeps what QEMU says.
 func (i *instance) messages() string { return filepath.Join(i.daemon.dir("log"), "qemu", i.id+".log") }
 
-// Stream implements [bench.Instance]. It ends when QEMU does.
+// Stream implements [bench.Instance]. It ends when QEMU does, or the
+// guest's kernel has panicked.
 func (i *instance) Stream() io.ReadWriteCloser { return i.stream }
 
 // Launched implements [bench.Instance].
@@ -77,6 +77,9 @@ func (i *instance) Scope() (bench.Scope, error) {
 		Shared:  []bench.Process{{PID: i.daemon.cmd.Process.Pid, Part: "daemon"}}}, nil
 }
 
+// fileConsole is what is kept of the guest's console.
+const fileConsole = "console.log"
+
 // gone reports whether QEMU has ended. It is libvirtd's child, which reaps it.
 func (i *instance) gone() bool { return i.pid == 0 || errors.Is(unix.Kill(i.pid, 0), unix.ESRCH) }
 
@@ -86,7 +89,7 @@ func (i *instance) Log() string {
 		return i.last
 	}
 	var parts []string
-	for _, file := range []string{i.messages(), filepath.Join(i.dir, "console.log")} {
+	for _, file := range []string{i.messages(), filepath.Join(i.dir, fileConsole)} {
 		if text := strings.TrimSpace(launch.Tail(file)); text != "" {
 			parts = append(parts, text)
 		}
@@ -106,7 +109,7 @@ func (i *instance) Close(ctx context.Context) error {
 func (i *instance) removeFiles(context.Context) error {
 	i.last = i.Log()
 	var errs []error
-	for _, name := range []string{"root.qcow2", vm.ScratchFile(vm.Raw), vm.ScratchFile(vm.Qcow2), "console.log", "domain.xml"} {
+	for _, name := range []string{"root.qcow2", vm.ScratchFile(vm.Raw), vm.ScratchFile(vm.Qcow2), fileConsole, "domain.xml"} {
 		errs = append(errs, os.Remove(filepath.Join(i.dir, name)))
 	}
 	errs = append(errs, os.Remove(i.socket()))

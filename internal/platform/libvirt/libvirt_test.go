@@ -27,8 +27,8 @@ func state(t testing.TB) string {
 // The set is reduced to what libvirt has a part in: the guest is that of
 // qemu-tcg, which passes the whole suite.
 func TestConformanceEmulated(t *testing.T) {
-	platformtest.Run(t, TCG(state(t)), platformtest.Options{Slow: slow, Only: []string{"killed run", "greeting", "memory limit",
-		"disk rate", "scope", "network", "two at once", "refused cpu set", "missing image", "crash"}})
+	platformtest.Run(t, TCG(state(t)), platformtest.Options{Slow: slow, Console: "/dev/ttyS0", Only: []string{"killed run", "greeting", "memory limit",
+		"disk rate", "scope", "closed to others", "flood of words", "network", "two at once", "refused cpu set", "missing image", "crash"}})
 }
 
 func TestConformanceKVM(t *testing.T) {

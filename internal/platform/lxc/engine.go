@@ -48,7 +48,7 @@ func (e *engine) open(ctx context.Context) (err error) {
 	if _, err := os.Stat(e.image); err != nil {
 		return fmt.Errorf("golden image: %w%w", err, bench.Hint("build it again: tare image build"))
 	}
-	return launch.Provide(&e.undo, runtimeDir)
+	return launch.Provide(&e.undo, e.env.Ledger, runtimeDir)
 }
 
 // Reads implements [bench.Reading].

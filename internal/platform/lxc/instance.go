@@ -112,7 +112,7 @@ func (i *instance) start() error {
 	}
 	i.stream = i.monitor.Stream()
 	if calls != nil {
-		i.stream = launch.AwaitCall(calls, i.monitor.Done())
+		i.stream = launch.AwaitCall(calls, i.group, i.monitor.Done())
 	}
 	i.undo.Add(i.end)
 	return nil

@@ -3,6 +3,7 @@ package lxc
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,6 +41,7 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	opened := env.Held(t)
 	i, err := e.Start(t.Context(), env.Launch(t, p, "a", nil))
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +64,7 @@ func TestRefused(t *testing.T) {
 	if _, err := e.Start(t.Context(), l); !errors.Is(err, bench.ErrUnavailable) || bench.HintOf(err) == "" {
 		t.Errorf("an image without init: %v", err)
 	}
-	if held := env.Held(t); len(held) != 0 {
-		t.Errorf("still registered: %q", held)
+	if held := env.Held(t); !slices.Equal(held, opened) {
+		t.Errorf("still registered: %q, and when it was opened %q", held, opened)
 	}
 }

@@ -203,13 +203,13 @@ func (e *engine) boot(ctx context.Context, i *instance) (err error) {
 		return err
 	}
 	i.open = []io.Closer{i.process.Stream()}
-	console, err := os.Create(i.file(fileConsole))
+	console, err := launch.Keep(i.file(fileConsole))
 	if err != nil {
 		return err
 	}
 	i.open = append(i.open, console)
 	if e.Line == "" {
-		i.stream = serial.NewHost(i.process.Stream(), console)
+		i.stream = launch.Watch(serial.NewHost(i.process.Stream(), console), i.file(fileConsole))
 		i.open[0] = i.stream
 		return nil
 	}
@@ -217,7 +217,7 @@ func (e *engine) boot(ctx context.Context, i *instance) (err error) {
 	if err != nil {
 		return fmt.Errorf("serial line: %w", err)
 	}
-	i.stream = serial.NewHost(line, console)
+	i.stream = launch.Watch(serial.NewHost(line, console), i.file(fileConsole))
 	i.open = append(i.open, i.stream)
 	return nil
 }

@@ -14,7 +14,6 @@ import (
 	"tare/internal/bench"
 	"tare/internal/cgroup"
 	"tare/internal/platform/launch"
-	"tare/internal/serial"
 )
 
 // instance is one virtual machine.
@@ -27,15 +26,16 @@ type instance struct {
 	group      *cgroup.Group
 	unenforced []string
 	process    *launch.Process
-	stream     *serial.Host
-	open       []io.Closer // its streams and logs
+	stream     *launch.Watched // the serial line, beside the console
+	open       []io.Closer     // its streams and logs
 	undo       launch.Undo
 	last       string // the log, once its files are gone
 }
 
 func (i *instance) file(name string) string { return filepath.Join(i.dir, name) }
 
-// Stream implements [bench.Instance]. It ends when the monitor does.
+// Stream implements [bench.Instance]. It ends when the monitor does, or
+// the guest's kernel has panicked.
 func (i *instance) Stream() io.ReadWriteCloser { return i.stream }
 
 // Launched implements [bench.Instance].

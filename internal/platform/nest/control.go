@@ -17,13 +17,18 @@ type control struct {
 	turn sync.Mutex
 	port io.ReadWriteCloser
 	in   *json.Decoder
+	may  *io.LimitedReader // what in reads from: as much as one answer may have
 
 	mu   sync.Mutex
 	dead error // why no more can be asked
 }
 
+// maxAnswer is how long an answer may be, in bytes; those to tell of a whole instance have some ten thousand.
+const maxAnswer = 1 << 20
+
 func newControl(port io.ReadWriteCloser) *control {
-	return &control{port: port, in: json.NewDecoder(port)}
+	may := &io.LimitedReader{R: port}
+	return &control{port: port, in: json.NewDecoder(may), may: may}
 }
 
 // close ends the conversation; why is what later questions are told.
@@ -58,7 +63,10 @@ func (c *control) ask(ctx context.Context, r wire.Request, result any) error {
 	}
 	var a wire.Answer
 	if _, err = c.port.Write(append(line, '\n')); err == nil {
-		err = c.in.Decode(&a)
+		c.may.N = maxAnswer
+		if err = c.in.Decode(&a); err != nil && c.may.N <= 0 {
+			err = fmt.Errorf("an answer of more than %d bytes", maxAnswer)
+		}
 	}
 	if err != nil {
 		c.close(fmt.Errorf("%s: %w", r.Op, err))

@@ -217,8 +217,8 @@ func (i *instance) serve(ctx context.Context) error {
 	go func() {
 		out, err := i.half.Wait(context.Background())
 		i.said.end(out, err)
-		i.stream.Close() // the inner agent is not heard any more
 		i.control.close(errors.New("tare in the outer guest ended: " + i.said.String()))
+		i.stream.Close() // the inner agent is not heard any more
 	}()
 	return nil
 }

@@ -40,8 +40,27 @@ type instance struct {
 	addr netip.Addr
 }
 
-// Stream implements [bench.Instance].
-func (i *instance) Stream() io.ReadWriteCloser { return i.stream }
+// Stream implements [bench.Instance]. Once the half in the outer guest has ended, it fails
+// with what that said, such as that the inner guest's kernel panicked.
+func (i *instance) Stream() io.ReadWriteCloser { return inner{i.stream, i.control} }
+
+// inner is the stream to the inner agent.
+type inner struct {
+	io.ReadWriteCloser
+	control *control
+}
+
+// Read implements [io.Reader].
+func (s inner) Read(p []byte) (int, error) {
+	n, err := s.ReadWriteCloser.Read(p)
+	if err == nil {
+		return n, nil
+	}
+	if why := s.control.gone(); why != nil {
+		err = why
+	}
+	return n, err
+}
 
 // Launched implements [bench.Instance]: the inner platform's start command, in
 // an outer guest that has long been up.

@@ -16,6 +16,8 @@ import (
 	"tare/internal/bench"
 	"tare/internal/nested/wire"
 	"tare/internal/platform/launch"
+	"tare/internal/tool"
+	trees "tare/internal/tree"
 )
 
 // tools are the files that an outer guest is given.
@@ -61,7 +63,7 @@ func (e *engine) tools(ctx context.Context, own string) (string, error) {
 func (t tools) disk(ctx context.Context, dir string) (string, error) {
 	fail := func(err error) (string, error) { return "", fmt.Errorf("disk of the outer guest's tools: %w", err) }
 	tree, path := filepath.Join(dir, "tools"), filepath.Join(dir, "tools.ext4")
-	defer os.RemoveAll(tree)
+	defer trees.Remove(tree)
 	var size int64
 	for name, from := range map[string]string{"modules": t.modules, ownModules: t.own} {
 		if from == "" {
@@ -103,10 +105,10 @@ func (t tools) disk(ctx context.Context, dir string) (string, error) {
 		return fail(fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, bench.Hint("apt-get install e2fsprogs")))
 	}
 	kib := (size+size/8)>>10 + 16<<10 // and what the file system itself needs
-	out, err := exec.CommandContext(ctx, mkfs, "-q", "-F", "-O", "^has_journal", "-L", wire.ToolsLabel, "-d", tree,
-		path, strconv.FormatInt(kib, 10)+"k").CombinedOutput()
-	if err != nil {
-		return fail(fmt.Errorf("mkfs.ext4: %w: %s", err, strings.TrimSpace(string(out))))
+	cmd := exec.Command(mkfs, "-q", "-F", "-O", "^has_journal", "-L", wire.ToolsLabel, "-d", tree,
+		path, strconv.FormatInt(kib, 10)+"k")
+	if err := tool.Run(ctx, tool.Slow, cmd); err != nil {
+		return fail(err)
 	}
 	return path, nil
 }

@@ -28,7 +28,7 @@ func (s *suite) launch(t *testing.T, shape bench.Shape, cpus []int) bench.Launch
 	t.Helper()
 	id := fmt.Sprintf("%s-%d", s.env.Run, s.count.Add(1))
 	dir := filepath.Join(s.env.Dir, id)
-	if err := os.Mkdir(dir, 0o755); err != nil {
+	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

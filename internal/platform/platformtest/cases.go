@@ -15,6 +15,8 @@ var together = []struct {
 	{"network", testNetwork},
 	{"cpus", testCPUs},
 	{"pids limit", testPidsLimit},
+	{"closed to others", testClosed},
+	{"flood of words", testFlood},
 	{"image", testImage},
 }
 

@@ -20,6 +20,7 @@ import (
 	"tare/internal/bench"
 	"tare/internal/lab"
 	"tare/internal/ledger"
+	"tare/internal/statedir"
 )
 
 // Options adapt the suite to a platform.
@@ -34,6 +35,9 @@ type Options struct {
 	Shape bench.Shape
 	// MostCPUs is how many CPUs an instance can have; 0 is any number.
 	MostCPUs int
+	// Console is where a program in a guest prints on what is kept of its console; "" of a guest with one line only,
+	// and of what shares the host's kernel.
+	Console string
 	// Lacks are the suite's cases that the platform does not claim to pass, with
 	// the reason. "lab" is for one that is given no network, and one that lacks
 	// "missing image" is given none. Limits it does not enforce are not listed here: they are found
@@ -84,6 +88,11 @@ func Run(t *testing.T, p bench.Platform, o Options) {
 		measured += ", reduced set"
 	}
 	t.Logf("conformance of %s; %s; %s", ref, cmp.Or(found.Version, "-"), measured) // read by testsum
+	if found.Untried {
+		if err = decide(t, p); err != nil && !errors.Is(err, bench.ErrUnavailable) {
+			t.Fatal(err)
+		}
+	}
 	if errors.Is(err, bench.ErrUnavailable) {
 		t.Skipf("%s is unavailable here: %v", p.Name(), err)
 	}
@@ -100,6 +109,28 @@ func Run(t *testing.T, p bench.Platform, o Options) {
 			return
 		}
 	}
+}
+
+// decide lets a platform make its trial in a run of its own, and returns what came of it.
+func decide(t *testing.T, p bench.Platform) (err error) {
+	t.Helper()
+	try, ok := p.(interface {
+		Probe(ctx context.Context, e bench.Env) error
+	})
+	if !ok {
+		return errors.New("it is yet to be tried, and has no way to be")
+	}
+	state, run := stateDir(t), newRun(p)
+	led, err := ledger.Open(state, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	net, err := lab.New(t.Context(), run, led)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { err = errors.Join(err, net.Close(context.WithoutCancel(t.Context()))) }()
+	return try.Probe(t.Context(), bench.Env{Run: run, Image: Image(t), Ledger: led, Lab: net, Dir: state, AgentPath: Agent(t)})
 }
 
 // suite is one run of a platform.
@@ -143,7 +174,7 @@ func open(t *testing.T, p bench.Platform, o Options, run, state string) *suite {
 		t.Fatal(err)
 	}
 	s.env = bench.Env{Run: run, Image: o.Image, Ledger: s.ledger, Dir: filepath.Join(s.state, "run"), AgentPath: Agent(t)}
-	if err := os.Mkdir(s.env.Dir, 0o755); err != nil {
+	if err := os.Mkdir(s.env.Dir, statedir.Mode); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

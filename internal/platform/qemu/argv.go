@@ -62,6 +62,7 @@ func (m machine) file(name string) string {
 // directory: the path of a socket must be short.
 const (
 	fileConsole = "console.log"
+	pipeConsole = "console" // QEMU writes into it, we from it into the file
 	fileAgent   = "agent.sock"
 	fileMonitor = "qmp.sock"
 )
@@ -87,7 +88,7 @@ func (m machine) argv() []string {
 		"-smp", fmt.Sprintf("cpus=%d,sockets=1,cores=%d,threads=1", m.cpus, m.cpus),
 		"-m", "size="+m.memoryK(),
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-		"-chardev", "file,id=console,path="+m.file(fileConsole), "-serial", "chardev:console",
+		"-chardev", "file,id=console,path="+m.file(pipeConsole), "-serial", "chardev:console",
 		"-chardev", "socket,id=monitor,path="+m.file(fileMonitor), "-mon", "chardev=monitor,mode=control",
 		"-object", "iothread,id=io0",
 		"-drive", "if=none,id=root,"+m.rootDrive(),

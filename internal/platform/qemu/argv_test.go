@@ -79,7 +79,7 @@ func TestCommandLineOfKVM(t *testing.T) {
 -smp|cpus=2,sockets=1,cores=2,threads=1
 -m|size=524288K
 -nodefaults|-no-user-config|-display|none|-no-reboot
--chardev|file,id=console,path=console.log|-serial|chardev:console
+-chardev|file,id=console,path=console|-serial|chardev:console
 -chardev|socket,id=monitor,path=qmp.sock|-mon|chardev=monitor,mode=control
 -object|iothread,id=io0
 -drive|if=none,id=root,format=raw,snapshot=on,file.locking=off,file=/img/disk,,1.raw

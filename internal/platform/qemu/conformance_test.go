@@ -12,7 +12,7 @@ import (
 const slow = 4
 
 func TestConformanceEmulated(t *testing.T) {
-	platformtest.Run(t, TCG(), platformtest.Options{Slow: slow})
+	platformtest.Run(t, TCG(), platformtest.Options{Slow: slow, Console: "/dev/ttyS0"})
 }
 
 // A full guest shares all but its boot with the minimal one, and takes several
@@ -28,7 +28,7 @@ func TestConformanceEmulatedMicrovm(t *testing.T) {
 }
 
 func TestConformanceKVM(t *testing.T) {
-	platformtest.Run(t, realKVM(t), platformtest.Options{})
+	platformtest.Run(t, realKVM(t), platformtest.Options{Console: "/dev/ttyS0"})
 }
 
 func TestConformanceMicrovm(t *testing.T) {

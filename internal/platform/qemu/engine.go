@@ -155,11 +155,16 @@ func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *insta
 	if err := i.ports.make(l.Dir, m.host.Ports); err != nil {
 		return err
 	}
-	messages, err := os.Create(filepath.Join(l.Dir, m.file(fileMessages)))
+	messages, err := launch.OpenWords(filepath.Join(l.Dir, m.file(fileMessages)))
 	if err != nil {
 		return err
 	}
-	defer messages.Close()
+	defer messages.Given()
+	console, err := launch.OpenNamedWords(filepath.Join(l.Dir, m.file(pipeConsole)), filepath.Join(l.Dir, m.file(fileConsole)))
+	if err != nil {
+		return err
+	}
+	i.undo.Add(func(context.Context) error { return console.Close() })
 
 	i.argv = m.argv()
 	path, err := launch.Program(program)
@@ -170,7 +175,7 @@ func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *insta
 	cmd.Dir = l.Dir
 	// TMPDIR is where QEMU puts the root's overlay.
 	cmd.Env = []string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), "TMPDIR=" + l.Dir, bench.ProcessMark + "=" + l.ID}
-	cmd.Stdout, cmd.Stderr = messages, messages
+	cmd.Stdout, cmd.Stderr = messages.Pipe(), messages.Pipe()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C is for tare, which ends QEMU in order
 
 	if err := i.undo.Register(g.env.Ledger, bench.KindProcess, l.ID, i.stop); err != nil {
@@ -179,7 +184,7 @@ func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *insta
 	if cmd, err = launch.InGroup(i.group, g.env.AgentPath, cmd); err != nil {
 		return err
 	}
-	held, err := launch.Hold(cmd, filepath.Join(l.Dir, fileMessages))
+	held, err := launch.Hold(cmd, messages)
 	if err != nil {
 		return err
 	}
@@ -187,7 +192,7 @@ func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *insta
 	if err := g.env.Lab.Do(cmd.Start); err != nil {
 		return err
 	}
-	i.watch(cmd)
+	i.watch(cmd, messages, console)
 	executed := int64(0)
 	if i.launched, executed, err = held.Go(ctx); err != nil {
 		return err
@@ -203,6 +208,7 @@ func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *insta
 		return fmt.Errorf("wait for the agent's port: %w", err)
 	}
 	i.stream.Connect(port)
+	i.watched = launch.Watch(&i.stream, filepath.Join(l.Dir, m.file(fileConsole)), filepath.Join(l.Dir, incoming+fileConsole)).Of(console)
 	if err := i.acceptPorts(ctx, m.host.Ports); err != nil {
 		return err
 	}

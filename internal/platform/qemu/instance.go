@@ -40,6 +40,7 @@ type instance struct {
 	launched   int64
 	own        []bench.Span
 	stream     launch.Wire
+	watched    *launch.Watched // the stream, beside the console; nil before it is connected
 	monitor    *qmp
 	ports      ports
 
@@ -55,14 +56,20 @@ type instance struct {
 
 	undo launch.Undo
 	last string // the log, once its files are gone
+
+	words []*launch.Words // of all QEMUs there were
 }
 
-// watch reaps QEMU when it ends.
-func (i *instance) watch(cmd *exec.Cmd) {
+// watch reaps QEMU when it ends, and sees to it that its last words are there by then.
+func (i *instance) watch(cmd *exec.Cmd, words ...*launch.Words) {
 	i.cmd, i.exited = cmd, make(chan struct{})
+	i.words = append(i.words, words...)
 	go func() {
 		_ = cmd.Wait() // the state says all
 		i.status = cmd.ProcessState.String()
+		for _, w := range words {
+			w.Sync()
+		}
 		close(i.exited)
 	}()
 }
@@ -105,8 +112,9 @@ func (i *instance) accept(ctx context.Context, ln *net.UnixListener) (net.Conn, 
 	return nil, err
 }
 
-// Stream implements [bench.Instance]. It ends when QEMU does.
-func (i *instance) Stream() io.ReadWriteCloser { return &i.stream }
+// Stream implements [bench.Instance]. It ends when QEMU does, or
+// the guest's kernel has panicked.
+func (i *instance) Stream() io.ReadWriteCloser { return i.watched }
 
 // Launched implements [bench.Instance].
 func (i *instance) Launched() int64 { return i.launched }
@@ -160,6 +168,9 @@ func (i *instance) Log() string {
 	if i.gone() {
 		parts = append(parts, program+": "+i.status)
 	}
+	for _, w := range i.words {
+		w.Sync()
+	}
 	for _, name := range []string{fileMessages, fileConsole, incoming + fileMessages, incoming + fileConsole} {
 		if text := strings.TrimSpace(launch.Tail(filepath.Join(i.dir, name))); text != "" {
 			parts = append(parts, text)
@@ -195,6 +206,9 @@ func (i *instance) stop(ctx context.Context) error {
 		return nil
 	}
 	i.stream.Close()
+	if i.watched != nil {
+		i.watched.Close()
+	}
 	if i.monitor != nil {
 		i.quit(ctx)
 		i.monitor.Close()

@@ -30,7 +30,7 @@ import (
 // ACPI, and UART.
 func TestGuestByPVH(t *testing.T) {
 	if _, err := launch.Program(vm.QEMU); err != nil {
-		t.Skip(err)
+		t.Fatalf("%v: ./test installs it", err)
 	}
 	image := platformtest.Image(t)
 	root, err := image.Disk(t.Context())

@@ -22,7 +22,7 @@ func TestInitramfs(t *testing.T) {
 	write(t, filepath.Join(modules, "net-failover.ko"), "failover")
 	write(t, filepath.Join(modules, "virtio_net.ko"), "net")
 	if out, err := exec.Command("xz", filepath.Join(modules, "virtio_net.ko")).CombinedOutput(); err != nil {
-		t.Skipf("xz: %v: %s", err, out)
+		t.Fatalf("xz: %v: %s", err, out)
 	}
 	agent := filepath.Join(dir, "agent")
 	write(t, agent, "an agent")
@@ -45,7 +45,7 @@ func TestInitramfs(t *testing.T) {
 		cpio.Stdin = bytes.NewReader(archive)
 		got, err := cpio.Output()
 		if err != nil {
-			t.Skipf("cpio: %v", err)
+			t.Fatalf("cpio: %v", err)
 		}
 		if d := cmp.Diff(want, string(got)); d != "" {
 			t.Errorf("%s: %s", name, d)

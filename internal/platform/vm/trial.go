@@ -3,16 +3,12 @@ package vm
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/platform/trial"
 )
 
 // ErrNotTried says that there is no verdict yet.
@@ -36,18 +32,12 @@ type Trial struct {
 
 func (t *Trial) root() string { return cmp.Or(t.host, "/") }
 
-// verdict is what became of a trial, kept as JSON. It holds for one boot of the
-// host and one version of the monitor.
-type verdict struct {
-	Boot    string  `json:"boot"`
-	Version string  `json:"version"` // of the monitor
-	Works   bool    `json:"works"`
-	Reason  string  `json:"reason,omitempty"` // why it does not
-	Took    float64 `json:"took_s"`
-	At      string  `json:"at"` // RFC 3339
-}
+func (t *Trial) book() trial.Book { return trial.Book{State: t.State, Host: t.host} }
 
-func (t *Trial) file() string { return filepath.Join(t.State, "kvm-"+t.Monitor+".json") }
+// name is that of the verdict.
+func (t *Trial) name() string { return "kvm-" + t.Monitor }
+
+func (t *Trial) file() string { return t.book().File(t.name()) }
 
 // Check gives the verdict there is for that version of the monitor: nil, or an
 // error that wraps [bench.ErrUnavailable], of which [ErrNotTried] is one.
@@ -59,21 +49,17 @@ func (t *Trial) Check(version string) error {
 	if err := s.refuse(); err != nil {
 		return err
 	}
-	boot, err := t.bootID()
-	if err != nil {
-		return err
-	}
-	v, err := t.load()
+	v, ok, err := t.book().Look(t.name(), version)
 	switch {
 	case err != nil:
 		return err
-	case v.Boot != boot || v.Version != version:
+	case !ok:
 		err := ErrNotTried
 		if why := s.explain(); why != "" {
 			err = fmt.Errorf("%w (%s)", err, why)
 		}
 		return fmt.Errorf("%w%w", err, bench.Hint(fmt.Sprintf(
-			"the next run tries it, by booting a small guest for at most %v", TrialLimit)))
+			"the next run that uses it tries it, by booting a small guest for at most %v", TrialLimit)))
 	case !v.Works:
 		why := s.explain()
 		if why != "" {
@@ -91,59 +77,13 @@ func (t *Trial) Probe(ctx context.Context, e bench.Env, version string) error {
 	if err := t.Check(version); !errors.Is(err, ErrNotTried) {
 		return err
 	}
-	boot, err := t.bootID()
-	if err != nil {
-		return err
-	}
 	began := time.Now()
 	failure, err := t.TryBoot(ctx, e)
 	if err != nil {
 		return fmt.Errorf("trial boot: %w", err)
 	}
-	v := verdict{Boot: boot, Version: version, Works: failure == "", Reason: failure,
-		Took: time.Since(began).Seconds(), At: began.Format(time.RFC3339)}
-	if err := t.save(v); err != nil {
+	if err := t.book().Keep(t.name(), version, began, failure); err != nil {
 		return err
 	}
 	return t.Check(version)
-}
-
-// load reads the verdict. None, or one that cannot be read, is the zero
-// verdict, which holds for no boot.
-func (t *Trial) load() (verdict, error) {
-	text, err := os.ReadFile(t.file())
-	if errors.Is(err, fs.ErrNotExist) {
-		return verdict{}, nil
-	}
-	if err != nil {
-		return verdict{}, fmt.Errorf("read verdict: %w", err)
-	}
-	var v verdict
-	if json.Unmarshal(text, &v) != nil {
-		return verdict{}, nil // it was cut short; the next trial writes it again
-	}
-	return v, nil
-}
-
-func (t *Trial) save(v verdict) error {
-	text, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return fmt.Errorf("keep verdict: %w", err)
-	}
-	if err := os.MkdirAll(t.State, 0o755); err != nil {
-		return fmt.Errorf("keep verdict: %w", err)
-	}
-	if err := os.WriteFile(t.file(), append(text, '\n'), 0o644); err != nil {
-		return fmt.Errorf("keep verdict: %w", err)
-	}
-	return nil
-}
-
-// bootID identifies this boot of the host.
-func (t *Trial) bootID() (string, error) {
-	text, err := os.ReadFile(filepath.Join(t.root(), "proc/sys/kernel/random/boot_id"))
-	if err != nil {
-		return "", fmt.Errorf("boot of the host: %w", err)
-	}
-	return strings.TrimSpace(string(text)), nil
 }

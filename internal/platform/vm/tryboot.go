@@ -16,8 +16,8 @@ import (
 const trialEnds = 20 * time.Second
 
 // TryBoot boots the guest's kernel with the agent as init, without disks or
-// network, until the agent shows, for at most TrialLimit, on a slow host more. It returns why it did
-// not, or "".
+// network, until the agent shows or the guest cannot go on, for at most TrialLimit, on a slow
+// host more. It returns why the agent did not show, or "".
 func (t *Trial) TryBoot(ctx context.Context, e bench.Env) (failure string, err error) {
 	kernel, initrd, err := Boot(ctx, e)
 	if err != nil {
@@ -51,6 +51,8 @@ func (t *Trial) TryBoot(ctx context.Context, e bench.Env) (failure string, err e
 	switch {
 	case console.Shows():
 		return "", nil
+	case console.Fatal() != nil:
+		return console.Fatal().Error(), nil
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case limit.Err() != nil:

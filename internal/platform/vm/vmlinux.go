@@ -18,6 +18,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
+	"tare/internal/tool"
 )
 
 // Vmlinux returns the absolute path of the kernel as an uncompressed ELF file
@@ -143,14 +144,9 @@ func pipe(ctx context.Context, program string, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, path, "-d", "-c")
-	var complaints bytes.Buffer
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(data), &complaints
-	text, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %s", program, err, bytes.TrimSpace(complaints.Bytes()))
-	}
-	return text, nil
+	cmd := exec.Command(path, "-d", "-c")
+	cmd.Stdin = bytes.NewReader(data)
+	return tool.Output(ctx, 3*tool.Deadline, cmd)
 }
 
 // notePVH is the type of the note that holds the address to start at

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/agent"
+	"tare/internal/platform/launch"
 )
 
 // console copies what a domain says on its console to a file.
@@ -29,7 +30,7 @@ func openConsole(tty, words string, ended func()) (*console, error) {
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}
-	log, err := os.Create(words)
+	log, err := launch.Keep(words)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("console: %w", err), f.Close())
 	}

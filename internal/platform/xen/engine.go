@@ -228,7 +228,11 @@ func (g *engine) create(ctx context.Context, i *instance, config string, h *benc
 		}
 		i.pipes[name] = pipe
 	}
-	return g.connect(ctx, i)
+	if err := g.connect(ctx, i); err != nil {
+		return err
+	}
+	i.watched = launch.Watch(i.pipes[vm.PortName], filepath.Join(i.dir, fileConsole))
+	return nil
 }
 
 // consoleWithin bounds how long xenconsoled may take to serve a new domain.

@@ -13,7 +13,6 @@ import (
 	"tare/internal/bench"
 	"tare/internal/cgroup"
 	"tare/internal/platform/launch"
-	"tare/internal/platform/vm"
 	"tare/internal/xenpipe"
 )
 
@@ -30,12 +29,14 @@ type instance struct {
 	own        []bench.Span
 	pipes      map[string]*xenpipe.Pipe // by name; complete when create returns
 	console    *console
+	watched    *launch.Watched // the agent's pipe, beside the console; nil before there is one
 	undo       launch.Undo
 	last       string // the log, once its files are gone
 }
 
-// Stream implements [bench.Instance]. It ends when the domain does.
-func (i *instance) Stream() io.ReadWriteCloser { return i.pipes[vm.PortName] }
+// Stream implements [bench.Instance]. It ends when the domain does,
+// or its kernel has panicked.
+func (i *instance) Stream() io.ReadWriteCloser { return i.watched }
 
 // Port implements [bench.Ported].
 func (i *instance) Port(name string) (io.ReadWriteCloser, error) {
@@ -124,6 +125,9 @@ func (i *instance) Close(ctx context.Context) error {
 
 // destroy ends the domain. Nothing the guest holds is worth keeping.
 func (i *instance) destroy(ctx context.Context) error {
+	if i.watched != nil {
+		i.watched.Close()
+	}
 	// First the pages it granted: Xen keeps a domain while one is mapped.
 	for _, p := range i.pipes {
 		p.Close()

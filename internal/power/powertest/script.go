@@ -107,7 +107,7 @@ func need(t *testing.T, what, pkg string) string {
 			}
 		}
 	}
-	t.Skipf("%s is not installed (package %s)", what, pkg)
+	t.Fatalf("%s is not installed (package %s): ./test installs it", what, pkg)
 	return ""
 }
 

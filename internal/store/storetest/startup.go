@@ -27,6 +27,6 @@ func startUp(platform string, launched int64, ready, first float64) *bench.Start
 		u.Own = append(u.Own, bench.Span{Name: name, Start: from, End: from + int64(ms*1e6), Whose: bench.OfTare, Source: "synthetic"})
 	}
 	own("start the program", launched, 0.1*ready)
-	own("ask for the first command", launched+int64(ready*1e6), 0.1*(first-ready))
+	own("ask for the first command", u.Phases[len(u.Phases)-1].Start, 0.1*(first-ready))
 	return u
 }

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/tree"
+)
+
+// task is what one platform's row is made from. It is given to a process in namespaces of its own, where whatever is there is ours.
+type task struct {
+	Tare     string // the program
+	Images   string // the images' directory
+	Disk     string // where the state directory is made
+	Platform string
+	Moments  int
+	Seed     uint64
+	Alone    bool // nobody else is at work on the machine
+	// Short is for a quick look: few scenes, and every moment a line of the run's own.
+	Short bool
+	dir   string // made below Disk, removed at the end
+}
+
+// taskVar holds the task, as JSON, in the environment of the first process inside, and reaperVar says that it has become the killer's parent.
+const (
+	taskVar   = "TARE_ENDURE_TASK"
+	killerVar = "TARE_ENDURE_KILLER"
+)
+
+// insideVariable is not empty in a process inside.
+func insideVariable() string { return os.Getenv(taskVar) }
+
+// apart does the task in a PID, mount, network and IPC namespace of its own, with a /run, /tmp and /dev/shm of its own, so that all that is
+// there is of runs that were killed. Words are for people.
+func (t task) apart(ctx context.Context, words io.Writer) row {
+	fail := func(err error) row { return row{Platform: t.Platform, Error: err.Error()} }
+	var err error
+	if t.Tare, err = filepath.Abs(t.Tare); err != nil {
+		return fail(err)
+	}
+	if t.Images, err = filepath.EvalSymlinks(t.Images); err != nil {
+		return fail(err)
+	}
+	dir, err := os.MkdirTemp(t.Disk, "tare-endure-")
+	if err != nil {
+		return fail(err)
+	}
+	defer tree.Remove(dir)
+	// What it is to see must not lie where it has a /tmp of its own.
+	for _, program := range []*string{&t.Tare} {
+		moved := filepath.Join(dir, "bin")
+		if err := os.Mkdir(moved, 0o755); err != nil {
+			return fail(err)
+		}
+		for _, name := range []string{"tare", "tare-agent"} {
+			data, err := os.ReadFile(filepath.Join(filepath.Dir(*program), name))
+			if err == nil {
+				err = os.WriteFile(filepath.Join(moved, name), data, 0o755)
+			}
+			if err != nil {
+				return fail(err)
+			}
+		}
+		*program = filepath.Join(moved, "tare")
+	}
+	text, err := json.Marshal(struct {
+		task
+		Dir string
+	}{t, dir})
+	if err != nil {
+		return fail(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fail(err)
+	}
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Env = append(os.Environ(), taskVar+"="+string(text))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, words
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC, Pdeathsig: unix.SIGKILL,
+	}
+	if t.Platform == build { // which fetches packages
+		cmd.SysProcAttr.Cloneflags &^= unix.CLONE_NEWNET
+	}
+	err = cmd.Run()
+	var r row
+	if jerr := json.Unmarshal(out.Bytes(), &r); jerr != nil {
+		return fail(errors.Join(err, fmt.Errorf("%s: %w", strings.TrimSpace(out.String()), jerr)))
+	}
+	return r
+}
+
+// inside is the first process of the namespaces: it makes them ready, starts the killer and waits for everybody who has lost his parent.
+func inside() int {
+	if os.Getenv(killerVar) != "" {
+		return killer()
+	}
+	signal.Ignore(unix.SIGINT, unix.SIGTERM) // what sent it reaches the killer by the end of its parent
+	if err := furnish(); err != nil {
+		fmt.Fprintln(os.Stderr, "endure:", err)
+		return exitFailed
+	}
+	p, err := os.StartProcess("/proc/self/exe", os.Args[:1], &os.ProcAttr{
+		Env: append(os.Environ(), killerVar+"=1"), Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "endure:", err)
+		return exitFailed
+	}
+	for {
+		var ws syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &ws, 0, nil)
+		if pid == p.Pid && (ws.Exited() || ws.Signaled()) {
+			return ws.ExitStatus()
+		}
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			fmt.Fprintln(os.Stderr, "endure:", err)
+			return exitFailed
+		}
+	}
+}
+
+// furnish mounts what a host of its own has.
+func furnish() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("keep mounts private: %w", err)
+	}
+	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("mount /proc: %w", err)
+	}
+	for dir, mode := range map[string]string{"/run": "755", "/tmp": "1777", "/dev/shm": "1777"} {
+		if err := unix.Mount("endure", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode="+mode); err != nil {
+			return fmt.Errorf("mount %s: %w", dir, err)
+		}
+	}
+	return os.Mkdir("/run/libvirt", 0o755) // without which libvirt counts as not set up
+}
+
+// killer does the task and prints its row.
+func killer() int {
+	var given struct {
+		task
+		Dir string
+	}
+	if err := json.Unmarshal([]byte(os.Getenv(taskVar)), &given); err != nil {
+		fmt.Fprintln(os.Stderr, "endure:", err)
+		return exitFailed
+	}
+	for _, v := range []string{taskVar, killerVar} {
+		os.Unsetenv(v) // the runs need not know
+	}
+	given.task.dir = given.Dir
+	began := time.Now()
+	r := newKiller(given.task).kill()
+	r.Took = time.Since(began).Seconds()
+	if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
+		return exitFailed
+	}
+	return 0
+}

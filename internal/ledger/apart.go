@@ -1,0 +1,111 @@
+package ledger
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/tool"
+)
+
+// deadlineOf is how long the removal of one thing may take.
+func deadlineOf(kind string) time.Duration {
+	if kind == bench.KindSwap {
+		return 5 * time.Minute // what it holds is read back
+	}
+	return tool.Deadline
+}
+
+// hanging are the kinds whose removal is system calls that may wait in the
+// kernel where no signal reaches them; that of others waits for something else to end.
+var hanging = []string{
+	bench.KindSwap, bench.KindMount, bench.KindLoop, bench.KindTap, bench.KindNetNS, bench.KindDir, bench.KindNote, bench.KindSetting,
+}
+
+// remove removes the thing within its deadline.
+func (c Cleaner) remove(ctx context.Context, stateDir, boot string, e Entry) error {
+	limit := cmp.Or(c.limit, deadlineOf(e.Kind))
+	if len(c.Apart) > 0 && slices.Contains(hanging, e.Kind) {
+		return removeBy(ctx, limit, c.Apart, errand{stateDir, boot, e})
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, tool.Late(limit))
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- removeForGood(ctx, stateDir, boot, e) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select { // what looks at the context says more
+	case err := <-done:
+		return err
+	case <-time.After(time.Second):
+		return fmt.Errorf("%w: it hangs in the kernel", context.Cause(ctx))
+	}
+}
+
+// removeForGood removes the thing so that no loss of power brings it back.
+func removeForGood(ctx context.Context, stateDir, boot string, e Entry) error {
+	if err := remove(ctx, stateDir, boot, e); err != nil {
+		return err
+	}
+	return settle(e.Kind, e.Name)
+}
+
+// errand is what a process that removes one thing is told.
+type errand struct {
+	Dir, Boot string
+	Entry     Entry
+}
+
+// answer is what it says; no text is that the thing is gone.
+type answer struct {
+	Text string
+	Hint bench.Hint
+}
+
+// removeBy has another process remove the thing.
+func removeBy(ctx context.Context, limit time.Duration, command []string, e errand) error {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stdin = bytes.NewReader(text)
+	out, err := tool.Output(ctx, limit, cmd)
+	if err != nil {
+		return err
+	}
+	var a answer
+	switch err := json.Unmarshal(out, &a); {
+	case err != nil:
+		return fmt.Errorf("%s said %.200q: %w", cmd.Path, out, err)
+	case a.Text != "" && a.Hint != "":
+		return fmt.Errorf("%s%w", a.Text, a.Hint)
+	case a.Text != "":
+		return errors.New(a.Text)
+	}
+	return nil
+}
+
+// RemoveApart carries out one removal that a [Cleaner] has asked another process for.
+func RemoveApart(ctx context.Context, from io.Reader, to io.Writer) error {
+	var e errand
+	if err := json.NewDecoder(from).Decode(&e); err != nil {
+		return fmt.Errorf("remove: what to remove: %w", err)
+	}
+	var a answer
+	if err := removeForGood(ctx, e.Dir, e.Boot, e.Entry); err != nil {
+		a = answer{err.Error(), bench.Hint(bench.HintOf(err))}
+	}
+	return json.NewEncoder(to).Encode(a)
+}
