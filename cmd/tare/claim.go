@@ -5,14 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
 	"tare/internal/ledger"
+	"tare/internal/statedir"
 )
 
 // claim makes this process the only one that measures on the host, since two
@@ -20,24 +23,39 @@ import (
 // have left in the state directory, which would be in the way. The claim ends
 // with the process at the latest.
 func (a *app) claim(ctx context.Context, run string, wait bool) (release func(), err error) {
-	if err := os.MkdirAll(a.state, 0o755); err != nil {
-		return nil, fmt.Errorf("open the state directory: %w%w", err,
-			bench.Hint("name a directory on a disk with some gigabytes free: --state DIR or TARE_STATE"))
+	if err := a.closeState(); err != nil {
+		return nil, err
 	}
 	release, err = a.hold(ctx, run, wait)
 	if err != nil {
 		return nil, err
 	}
-	err = ledger.Clean(ctx, a.state, false, func(r ledger.Removed) {
-		if r.Err == nil {
+	left := map[string]int{}
+	err = a.cleaner().Clean(ctx, func(r ledger.Removed) {
+		switch {
+		case r.Left != "":
+			left[r.Left]++
+		case r.Err == nil:
 			fmt.Fprintf(a.stderr, "removed what run %s had left: %s %s\n", r.Run, r.Kind, r.Name)
 		}
 	})
+	for _, why := range slices.Sorted(maps.Keys(left)) {
+		fmt.Fprintf(a.stderr, "left alone: %s %s\n", counted(left[why], "thing"), why)
+	}
 	if err != nil {
 		release()
 		return nil, fmt.Errorf("remove what an earlier run has left: %w%w", err, bench.Hint("tare clean"))
 	}
 	return release, nil
+}
+
+// closeState makes the state directory, and says so if it was open to others and is not any more.
+func (a *app) closeState() error {
+	found, err := statedir.Make(a.state)
+	if found != 0 {
+		fmt.Fprintf(a.stderr, "closed %s to other users: it was %v, and holds programs and sockets that are root's\n", a.state, found)
+	}
+	return err
 }
 
 // holder is who measures, for those who would like to as well.

@@ -1,11 +1,17 @@
 package main
 
 import (
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"tare/internal/bench"
 )
 
 // TestOneRunAtATime: a second run on the host is refused, whatever its state
@@ -57,4 +63,37 @@ func TestOneRunAtATime(t *testing.T) {
 	if now := outcomes(t, dir); len(now) != 3 {
 		t.Errorf("%d of 3 trials have an outcome", len(now))
 	}
+}
+
+// TestOthersCannotReachTheRun: what lies in the scratch space of an instance, such as a program that is setuid
+// root, can be run by no other user of the host, nor can anything else of the run be looked at.
+func TestOthersCannotReachTheRun(t *testing.T) {
+	state := realState(t)
+	if err := os.Chmod(state, 0o755); err != nil { // as an earlier Tare left it
+		t.Fatal(err)
+	}
+	spec := writeSpec(t, "native", cpuScene)
+	p := start(t, state, "run", spec, "-o", filepath.Join(t.TempDir(), "results"), "-v", "--set", "timing.measure=3s")
+	run := p.await(runID)[1]
+	p.await(`: measure$`)
+	scratch, err := filepath.Glob(filepath.Join(state, "runs", run, "*", "scratch"))
+	if err != nil || len(scratch) != 1 {
+		t.Fatalf("scratch spaces %q, %v", scratch, err)
+	}
+	program := filepath.Join(scratch[0], "x")
+	if out, err := exec.Command("cp", "/bin/sh", program).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := os.Chmod(program, 0o755|os.ModeSetuid); err != nil {
+		t.Fatal(err)
+	}
+	for _, argv := range [][]string{{program, "-p", "-c", "id -u"}, {"/bin/ls", state}, {"/bin/ls", filepath.Join(bench.RuntimeDir, run)}} {
+		cmd := exec.Command("/bin/sh", append([]string{"-c", `exec "$@"`, "sh"}, argv...)...)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "denied") {
+			t.Errorf("another user runs %q: %v: %s", argv, err, out)
+		}
+	}
+	p.ends(exitDone)
+	p.says("closed " + state + " to other users: it was drwxr-xr-x")
 }

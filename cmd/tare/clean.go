@@ -22,11 +22,14 @@ func (a *app) cleanCommand() *cobra.Command {
 		Long: `Removes what runs that have ended left behind: processes, containers, virtual
 machines, network namespaces, cgroups, mounts and directories. Only things Tare
 registered before it made them are touched; images, results and runs that are
-still going on stay.
+still going on stay, on this machine and on others that share the state directory.
+Each removal has 20 seconds (swap space 5 minutes); what is not gone by then is
+reported, and the rest is removed all the same.
 
 With --all also what is kept in the state directory for the next run, which then
 takes minutes to make it again: the images and Docker's stores of them (tare image
-list shows both). Results and the certificate of the self-test stay.`,
+list shows both). Runs that were stopped can no longer be resumed then. Results and
+the certificate of the self-test stay.`,
 		Example: "  tare clean\n  tare clean --json\n  tare clean --all",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -34,7 +37,9 @@ list shows both). Results and the certificate of the self-test stay.`,
 				return err
 			}
 			g := cleaning{app: a, asJSON: asJSON, rows: []removed{}}
-			err := ledger.Clean(c.Context(), a.state, false, func(r ledger.Removed) { g.report(removed{Kind: r.Kind, Name: r.Name, Run: r.Run}, r.Err) })
+			err := a.cleaner().Clean(c.Context(), func(r ledger.Removed) {
+				g.report(removed{Kind: r.Kind, Name: r.Name, Run: r.Run, Left: r.Left}, r.Err)
+			})
 			if all {
 				err = errors.Join(err, g.kept(c.Context()))
 			}
@@ -53,6 +58,29 @@ list shows both). Results and the certificate of the self-test stay.`,
 	return c
 }
 
+// removeWord is the command by which cleaning has another process remove one thing.
+const removeWord = "remove-apart"
+
+// removeCommand is what this program is while it removes one thing that may hang
+// in the kernel. It is hidden: nobody but [app.cleaner] calls it.
+func (a *app) removeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: removeWord, Hidden: true, Args: cobra.NoArgs,
+		Short:   "Remove one thing for a process that cleans",
+		Example: "  tare " + removeWord,
+		RunE:    func(c *cobra.Command, _ []string) error { return ledger.RemoveApart(c.Context(), os.Stdin, a.stdout) },
+	}
+}
+
+// cleaner removes what the dead have left in the state directory.
+func (a *app) cleaner() ledger.Cleaner {
+	c := ledger.Cleaner{Dir: a.state}
+	if a.self != "" {
+		c.Apart = []string{a.self, removeWord}
+	}
+	return c
+}
+
 // removed is one thing that was to be removed.
 type removed struct {
 	Kind  string      `json:"kind"`
@@ -60,6 +88,7 @@ type removed struct {
 	Run   string      `json:"run,omitempty"`
 	Size  bench.Bytes `json:"size,omitempty"` // on disk, of what was kept
 	Error string      `json:"error,omitempty"`
+	Left  string      `json:"left_alone,omitempty"` // why nothing was done about it
 }
 
 // cleaning removes and says what.
@@ -80,6 +109,8 @@ func (g *cleaning) report(r removed, err error) {
 	}
 	switch {
 	case g.asJSON:
+	case r.Left != "":
+		fmt.Fprintf(g.stdout, "left alone: %s %s, %s\n", r.Kind, r.Name, r.Left)
 	case err != nil:
 		fmt.Fprintf(g.stdout, "still there: %s %s: %v\n", r.Kind, r.Name, err)
 	default:

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -17,6 +19,7 @@ import (
 	"tare/internal/meter"
 	"tare/internal/meter/idle"
 	"tare/internal/power"
+	"tare/internal/spec"
 )
 
 // diagnosis is the JSON of tare doctor.
@@ -30,6 +33,7 @@ type diagnosis struct {
 type platformState struct {
 	Name      string            `json:"name"`
 	Available bool              `json:"available"`
+	Untried   bool              `json:"untried,omitempty"` // whether it starts here is yet to be tried
 	Version   string            `json:"version,omitempty"`
 	Label     string            `json:"label,omitempty"`
 	Programs  map[string]string `json:"programs,omitempty"`
@@ -39,6 +43,21 @@ type platformState struct {
 	Unmoved   *lackState        `json:"unmoved,omitempty"`  // why it cannot here
 	Reason    string            `json:"reason,omitempty"`
 	Hint      string            `json:"hint,omitempty"`
+}
+
+// state is the platform's in two words, with its label.
+func (p *platformState) state() string {
+	state := "ready"
+	switch {
+	case !p.Available:
+		return "not available"
+	case p.Untried:
+		state = "not tried yet"
+	}
+	if p.Label != "" {
+		state += ", " + p.Label
+	}
+	return state
 }
 
 // lackState is a variant that cannot run here, chosen by the options.
@@ -57,21 +76,30 @@ type meterState struct {
 
 func (a *app) doctorCommand() *cobra.Command {
 	var asJSON bool
+	var packagesFor string
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what this host can measure, and what stands in the way",
 		Long: `Checks every platform, meter and program and lists the facts of this host
-that matter to a measurement. Changes nothing.`,
-		Example: "  tare doctor\n  tare doctor --json | jq '.platforms[] | select(.available | not)'",
+that matter to a measurement. Changes nothing: a platform that a run decides on
+by starting it once is "not tried yet" until one has.
+
+With --packages it prints nothing but the Debian or Ubuntu packages that are
+missing for an experiment, or for "tests", one a line. Names with | between
+them are one package in different releases: take the first that there is.`,
+		Example: "  tare doctor\n  tare doctor --packages quick\n  tare doctor --json | jq '.platforms[] | select(.available | not)'",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if packagesFor != "" {
+				return a.printMissing(packagesFor)
+			}
 			facts, err := host.Read("/", a.state)
 			if err != nil {
 				return err
 			}
-			d := diagnosis{Host: facts, Meters: meters(c.Context()), Programs: host.FindPrograms(c.Context(), host.Needed())}
+			d := diagnosis{Host: facts, Meters: meters(c.Context()), Programs: host.FindPrograms(c.Context(), host.Programs())}
 			for _, p := range a.checkAll(c.Context(), checkDeadline) {
-				s := platformState{Name: p.Name(), Available: p.err == nil,
+				s := platformState{Name: p.Name(), Available: p.err == nil, Untried: p.Untried,
 					Version: p.Version, Label: p.Label, Programs: p.Availability.Programs}
 				for _, c := range p.Availability.Caveats {
 					if p.err == nil && p.Lacking(c.With) == nil {
@@ -94,7 +122,40 @@ that matter to a measurement. Changes nothing.`,
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	c.Flags().StringVar(&packagesFor, "packages", "", "print only the packages that are missing for this experiment, or for \"tests\"")
+	c.MarkFlagsMutuallyExclusive("json", "packages")
 	return c
+}
+
+// printMissing prints the packages that an experiment needs and the host lacks.
+func (a *app) printMissing(experiment string) error {
+	words := []string{host.Tests}
+	if experiment != host.Tests {
+		r := request{name: experiment}
+		file, text, err := r.read()
+		if err != nil {
+			return err
+		}
+		e, err := spec.Parse(file, text, nil, a.vocabulary())
+		if err != nil {
+			return err
+		}
+		var all bool
+		if words, all = e.OnHost(); all {
+			for _, p := range a.platforms() {
+				words = append(words, p.Name())
+			}
+		}
+	}
+	var packages []string
+	for _, p := range host.Missing(host.Programs(), words) {
+		packages = append(packages, p.Package)
+	}
+	slices.Sort(packages)
+	for _, p := range slices.Compact(packages) {
+		fmt.Fprintln(a.stdout, p)
+	}
+	return nil
 }
 
 func (a *app) printDiagnosis(d diagnosis) error {
@@ -113,20 +174,13 @@ func (a *app) printDiagnosis(d diagnosis) error {
 		// Those three deep have one line, too, for all of one kind: what is in the
 		// guest between is what any outer guest runs.
 		if strings.Count(p.Name, "@") > 1 {
-			if outer := p.Name[strings.IndexByte(p.Name, '@'):]; !shown[outer] {
+			if outer := p.Name[strings.IndexByte(p.Name, '@'):] + p.state(); !shown[outer] {
 				shown[outer] = true
-				fmt.Fprintf(w, "%s\tready, %s\t\n", nestingsLike(d.Platforms, p), p.Label)
+				fmt.Fprintf(w, "%s\t%s\t\n", nestingsLike(d.Platforms, p), p.state())
 			}
 			continue
 		}
-		state := "ready"
-		switch {
-		case !p.Available:
-			state = "not available"
-		case p.Label != "":
-			state = "ready, " + p.Label
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, state, p.Version)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, p.state(), p.Version)
 		if p.Reason != "" {
 			fmt.Fprintf(w, "  %s\n", explained(p.Reason, p.Hint))
 		}
@@ -148,11 +202,11 @@ func (a *app) printDiagnosis(d diagnosis) error {
 	}
 	fmt.Fprintln(w, "\nPROGRAM\tVERSION\tPACKAGE")
 	for _, p := range d.Programs {
-		version := p.Version
-		if p.Problem != "" {
-			version = p.Problem
+		if len(p.For) == 1 && p.For[0] == host.Tests {
+			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, version, p.Package)
+		version := cmp.Or(p.Problem, p.Version, "installed")
+		fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, version, strings.ReplaceAll(p.Package, "|", " or "))
 	}
 	fmt.Fprintln(w, "\nHOST\t")
 	for _, l := range d.Host.Lines() {
@@ -214,7 +268,7 @@ func nestingsLike(all []platformState, p platformState) string {
 	names := []string{inner}
 	for _, q := range all {
 		in, out, nested := strings.Cut(q.Name, "@")
-		if nested && in != inner && out == outer && q.Reason == p.Reason {
+		if nested && in != inner && out == outer && q.Reason == p.Reason && q.Untried == p.Untried {
 			names = append(names, in)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 func ruledRun(t *testing.T, dir string) *store.Run {
 	t.Helper()
 	p := &bench.Plan{Blocks: 8, Baseline: "native", Until: &bench.Until{Interval: 0.05, Min: 3, Max: 8, Looks: []int{3, 5, 8}},
-		Metrics: map[string][]bench.Metric{"up": {{Name: "ready", Unit: "ms", Headline: true}}}}
+		Metrics: map[string][]bench.Metric{"up": {{Name: "ready", Unit: "ms", Better: bench.LowerIsBetter, Headline: true}}}}
 	for _, name := range []string{"native", "lxc"} {
 		ref := bench.PlatformRef{Name: name}
 		p.Scenes = append(p.Scenes, bench.Scene{ID: "up/" + name, Case: "up", Kind: bench.Startup, Platform: ref})
@@ -26,7 +26,7 @@ func ruledRun(t *testing.T, dir string) *store.Run {
 			p.Trials = append(p.Trials, bench.Trial{ID: fmt.Sprintf("b%02d-%s", b, s.Platform.Name), Block: b, Scene: s.ID})
 		}
 	}
-	r, err := store.Create(dir, store.Header{}, nil, p, &host.Facts{})
+	r, err := store.Create(dir, store.Header{Run: "r1"}, nil, p, &host.Facts{})
 	if err != nil {
 		t.Fatal(err)
 	}

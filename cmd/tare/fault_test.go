@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -86,8 +87,101 @@ func TestResumeElsewhere(t *testing.T) {
 	}
 	p := start(t, state, "resume", dir)
 	p.ends(exitInvalid)
+	p.says("does not know of run synthetic-0", "hint: measure its experiment anew: tare run --from "+dir)
+	if err := remember(state, dir); err != nil {
+		t.Fatal(err)
+	}
+	p = start(t, state, "resume", dir, "--allow-mixed")
+	p.ends(exitInvalid)
 	p.says("the run used image", "must not be mixed")
 	(&footprint{state: state, run: "no-such-run"}).checkGone(t)
+}
+
+// TestMixed resumes a run that began on another processor: not unawares, and if
+// its user wants it the trials and every report say so.
+func TestMixed(t *testing.T) {
+	state := realState(t)
+	dir := filepath.Join(t.TempDir(), "results")
+	p := start(t, state, "run", writeSpec(t, "native", cpuScene), "-o", dir, "--set", "blocks=3", "--set", "timing.measure=2s")
+	run := p.await(runID)[1]
+	p.await(`^1/3 `)
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	p.ends(exitUndecided)
+	before := outcomes(t, dir)
+
+	edited := filepath.Join(dir, "host.json")
+	text, err := os.ReadFile(edited)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := regexp.MustCompile(`"cpu_model": ".*?"`).ReplaceAll(text, []byte(`"cpu_model": "Z80"`))
+	if err := os.WriteFile(edited, other, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p = start(t, state, "resume", dir)
+	p.ends(exitInvalid)
+	p.says("the folder of run " + run + " is not as it was when the run began")
+	if err := remember(state, dir); err != nil {
+		t.Fatal(err)
+	}
+	p = start(t, state, "resume", dir)
+	p.ends(exitInvalid)
+	p.says("not all is as it was when the run began: processor: Z80 when the run began, ", "mix them with --allow-mixed")
+	checkKept(t, before, outcomes(t, dir))
+	p = start(t, state, "resume", dir, "--allow-mixed")
+	p.end()
+	p.says("! trials are mixed: processor: Z80 when the run began, ")
+	mixed := 0
+	now := outcomes(t, dir)
+	for id, o := range now {
+		_, old := before[id]
+		if len(o.Mixed) > 0 {
+			mixed++
+		}
+		if old && before[id].Status == bench.Done && len(o.Mixed) > 0 || len(o.Mixed) > 0 && !strings.HasPrefix(o.Mixed[0], "processor: Z80") {
+			t.Errorf("%s is mixed: %q", id, o.Mixed)
+		}
+	}
+	if len(now) != 3 || mixed == 0 {
+		t.Errorf("%d of %d outcomes are mixed", mixed, len(now))
+	}
+	if want := "trials are mixed: " + strconv.Itoa(mixed) + " of 3"; !strings.Contains(strings.Join(strings.Fields(p.stdout.String()), " "), want) {
+		t.Errorf("the report does not say %q:\n%s", want, p.stdout.String())
+	}
+	footprintOf(t, state, run).checkGone(t)
+}
+
+// TestRunFrom measures the experiment of a run from elsewhere anew: with
+// programs of its own only if its user trusts it, and then it is a run of this host.
+func TestRunFrom(t *testing.T) {
+	state := realState(t)
+	theirs := filepath.Join(t.TempDir(), "theirs")
+	p := start(t, state, "run", writeSpec(t, "native", "  - {name: say, workload: command, params: {argv: [echo, hello]}}\n"), "-o", theirs, "--set", "blocks=2")
+	run := p.await(runID)[1]
+	p.end()
+	if err := os.Remove(filepath.Join(state, "begun", run)); err != nil { // as on another host
+		t.Fatal(err)
+	}
+	ours := filepath.Join(t.TempDir(), "ours")
+	p = start(t, state, "run", "--from", theirs, "-o", ours)
+	p.ends(exitInvalid)
+	p.says("the experiment of "+theirs+" did not begin on this host, and would run [\"echo\" \"hello\"]", "add --trust")
+	if _, err := os.Stat(ours); err == nil {
+		t.Error("it ran")
+	}
+	p = start(t, state, "run", "--from", theirs, "-o", ours, "--trust")
+	again := p.await(runID)[1]
+	p.end()
+	if n := len(outcomes(t, ours)); n != 2 || again == run {
+		t.Errorf("run %s has %d outcomes of 2", again, n)
+	}
+	p = start(t, state, "resume", ours)
+	p.end()
+	p.says("every trial that is needed has an outcome already")
+	start(t, state, "resume", theirs).ends(exitInvalid)
+	footprintOf(t, state, again).checkGone(t)
 }
 
 // TestMaxTime stops a run by its own limit, which is no different.
@@ -211,7 +305,7 @@ func TestMissingProgram(t *testing.T) {
 	hide := func(name string, args ...string) *program {
 		path, err := exec.LookPath(name)
 		if err != nil {
-			t.Skipf("%s is not installed", name)
+			t.Fatalf("%s is not installed: ./test installs it", name)
 		}
 		script := `mount --bind /dev/null "$1" && shift && exec "$@"`
 		return startCommand(t, state, "unshare", append([]string{"--mount", "sh", "-c", script, "sh", path, filepath.Join(bin, "tare")}, args...)...)

@@ -98,10 +98,13 @@ func (f *footprint) checkGone(t *testing.T) {
 }
 
 // processes are those that carry the run's mark or name, are in one of its
-// network namespaces, or hold a file of its state directory.
+// network namespaces, or hold a file of its state directory. This process, which looks, is none.
 func (f *footprint) processes() (left []string) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range dirs {
+		if dir == fmt.Sprintf("/proc/%d", os.Getpid()) {
+			continue // this process looks into the ledger itself
+		}
 		environ, _ := os.ReadFile(dir + "/environ")
 		cmdline, _ := os.ReadFile(dir + "/cmdline")
 		why := ""

@@ -64,6 +64,9 @@ nesting builds otherwise; with --xen-hosts that of one that boots under Xen
 			if err := needRoot("image build"); err != nil {
 				return err
 			}
+			if err := a.closeState(); err != nil {
+				return err
+			}
 			led, err := ledger.Open(a.state, "image")
 			if err != nil {
 				return err
@@ -154,6 +157,9 @@ func (a *app) imageRemoveCommand() *cobra.Command {
 		Example: "  tare image rm sha256:3f2a",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := a.closeState(); err != nil {
+				return err
+			}
 			led, err := ledger.Open(a.state, "image")
 			if err != nil {
 				return err

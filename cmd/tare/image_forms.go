@@ -40,6 +40,9 @@ empty daemon's own files.`,
 			if err := needRoot("image forms"); err != nil {
 				return err
 			}
+			if err := a.closeState(); err != nil {
+				return err
+			}
 			led, err := ledger.Open(a.state, "image")
 			if err != nil {
 				return err

@@ -18,17 +18,21 @@ import (
 	"github.com/spf13/pflag"
 
 	"tare/internal/bench"
+	"tare/internal/report"
 	"tare/internal/spec"
 )
 
 // app is what every verb shares.
 type app struct {
-	stdout, stderr io.Writer
-	state          string // the state directory
+	stdout, stderr io.Writer // both plain: a terminal obeys nothing that is said in them
+	screen         io.Writer // where progress is drawn
+	state          string    // the state directory
 	// repeat is the command that repeats what is under way, where that is not the command line.
 	repeat []string
 	// holds: this process is the one that measures on the host.
 	holds bool
+	// self is this program's file, for what it starts itself again for; "" in tests of its parts.
+	self string
 }
 
 func main() { os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -40,11 +44,11 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	// A second Ctrl-C ends the program at once; tare clean then removes what is left.
 	context.AfterFunc(ctx, stop)
 
-	a := &app{stdout: stdout, stderr: stderr}
+	a := &app{stdout: report.Plain(stdout), stderr: report.Plain(stderr), screen: stderr, self: "/proc/self/exe"}
 	root := a.command()
 	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
 	return a.status(root.ExecuteContext(ctx))
 }
 
@@ -76,7 +80,7 @@ guest, layer and host at the same time, and says how sure it is.
 	root.AddCommand(
 		a.doctorCommand(), a.listCommand(), a.imageCommand(), a.planCommand(), a.runCommand(),
 		a.resumeCommand(), a.reportCommand(), a.compareCommand(), a.gateCommand(),
-		a.selftestCommand(), a.nestedCommand(), a.watchdogCommand(), a.cleanCommand(), a.versionCommand(),
+		a.selftestCommand(), a.nestedCommand(), a.watchdogCommand(), a.removeCommand(), a.cleanCommand(), a.versionCommand(),
 	)
 	usageStatus(root)
 	return root

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -29,11 +30,15 @@ type request struct {
 	seed      uint64
 	seeded    bool
 	meters    []string // power meters, by name
+	from      string   // the folder of a run whose experiment it is
+	ours      bool     // that run began on this host
+	trust     bool     // to run another's programs and copy what they name
 }
 
 func (r *request) flags(c *cobra.Command) {
 	c.Flags().StringArrayVar(&r.set, "set", nil, "replace a value of the specification: path=value, such as timing.measure=10s (repeatable)")
 	c.Flags().StringSliceVar(&r.platforms, "platforms", nil, "measure these platforms instead, such as native,docker[net=host]")
+	c.Flags().StringVar(&r.from, "from", "", "the experiment of the run in this folder of results, in the place of SPEC|NAME")
 	c.Flags().Uint64Var(&r.seed, "seed", 0, "seed of the order of trials (default: chosen and recorded)")
 }
 
@@ -113,9 +118,9 @@ func quoteAll(ss []string) []string {
 // read finds the specification: a file, or a built-in experiment.
 func (r *request) read() (file string, text []byte, err error) {
 	if r.text != nil {
-		return r.name + ".yaml", r.text, nil
+		return strings.TrimSuffix(r.name, ".yaml") + ".yaml", r.text, nil
 	}
-	text, err = os.ReadFile(r.name)
+	text, err = readSpec(r.name)
 	switch {
 	case err == nil:
 		return r.name, text, nil
@@ -134,6 +139,16 @@ func (r *request) read() (file string, text []byte, err error) {
 		}
 	}
 	return r.name + ".yaml", text, err
+}
+
+// readSpec reads a file, and no more of it than tells that it is too long.
+func readSpec(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, spec.MaxText+1))
 }
 
 // planned is a request worked out on this host.
@@ -198,7 +213,7 @@ func (a *app) withMisfits(err error, e *spec.Experiment, words spec.Vocabulary) 
 }
 
 func (a *app) planHost(f *host.Facts) plan.Host {
-	return plan.Host{CPUs: f.Usable, Memory: f.Memory, LLC: f.LLC, DiskFree: f.DiskFree, Pids: host.MaxTasks("/"), Controls: host.Controls("/", a.state)}
+	return plan.Host{CPUs: f.Usable, Memory: f.Memory, Free: host.FreeMemory("/"), LLC: f.LLC, DiskFree: f.DiskFree, Pids: host.MaxTasks("/"), Controls: host.Controls("/", a.state)}
 }
 
 // checkFiles is an error for a file a workload wants copied that is not there:
@@ -255,10 +270,12 @@ func (a *app) planCommand() *cobra.Command {
 would run and the time it would take, with --power that of the stretches of
 rest around each block as well. SPEC is a YAML file or the name of a
 built-in experiment.`,
-		Example: "  tare plan quick\n  tare plan my.yaml --set blocks=10 --seed 7 --json",
-		Args:    cobra.ExactArgs(1),
+		Example: "  tare plan quick\n  tare plan my.yaml --set blocks=10 --seed 7 --json\n  tare plan --from results/20260102-030405-abcd",
+		Args:    r.args,
 		RunE: func(c *cobra.Command, args []string) error {
-			r.name, r.seeded = args[0], c.Flags().Changed("seed")
+			if err := r.take(a, c, args); err != nil {
+				return err
+			}
 			if err := r.check(a, c); err != nil {
 				return err
 			}
@@ -271,6 +288,9 @@ built-in experiment.`,
 			}
 			if err := checkFiles(p.Plan, p.facts.LLC); err != nil {
 				p.Warnings = append(p.Warnings, "it cannot run yet: "+bench.Reason(err))
+			}
+			if err := r.vet(p.Plan); err != nil {
+				p.Warnings = append(p.Warnings, bench.Reason(err))
 			}
 			if asJSON {
 				return writeJSON(a.stdout, p.Plan)

@@ -13,8 +13,13 @@ import (
 
 	"tare/internal/audit"
 	"tare/internal/bench"
+	"tare/internal/lab"
+	"tare/internal/ledger"
 	"tare/internal/platform/all"
+	"tare/internal/platform/trial"
 	"tare/internal/spec"
+	"tare/internal/statedir"
+	"tare/internal/tree"
 	"tare/internal/workload"
 )
 
@@ -132,9 +137,9 @@ type prober interface {
 	Probe(ctx context.Context, e bench.Env) error
 }
 
-// probe lets platforms that need one make their trial, where the check is
-// undecided. A verdict is kept until the host boots again.
-func (a *app) probe(ctx context.Context, id string, img bench.Image, led bench.Ledger) error {
+// probe lets the platforms of an experiment that need one make their trial, where
+// the check is undecided. A verdict is kept until the host boots again.
+func (a *app) probe(ctx context.Context, id string, e *spec.Experiment, img bench.Image, led *ledger.Ledger) (err error) {
 	agent, err := agentPath()
 	if err != nil {
 		return err
@@ -143,22 +148,78 @@ func (a *app) probe(ctx context.Context, id string, img bench.Image, led bench.L
 	if err := led.Register(bench.KindDir, dir); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, statedir.Mode); err != nil {
 		return fmt.Errorf("make a directory for trials: %w", err)
 	}
-	env := bench.Env{Run: id, Image: img, Ledger: led, Dir: dir, AgentPath: agent}
-	var errs []error
-	for _, p := range a.platforms() {
-		t, ok := p.(prober)
-		if !ok {
-			continue
+	defer func() {
+		gone := tree.Remove(dir)
+		if gone == nil {
+			gone = led.Release(bench.KindDir, dir)
 		}
-		if err := t.Probe(ctx, env); err != nil && !errors.Is(err, bench.ErrUnavailable) {
+		err = errors.Join(err, gone)
+	}()
+	t := trials{app: a, ledger: led, env: bench.Env{Run: id, Image: img, Ledger: led, AgentPath: agent}, dir: dir}
+	defer func() { err = errors.Join(err, t.close()) }()
+	var errs []error
+	for _, p := range slices.Concat(a.platforms(), a.nestings()) {
+		if err := t.make(ctx, p, e.Uses(p.Name())); err != nil {
 			errs = append(errs, fmt.Errorf("try platform %s: %w", p.Name(), err))
 		}
 	}
-	if err := os.RemoveAll(dir); err != nil {
-		return errors.Join(append(errs, err)...)
+	return errors.Join(errs...)
+}
+
+// trials are what a run tries before it is planned.
+type trials struct {
+	*app
+	ledger *ledger.Ledger
+	env    bench.Env
+	dir    string
+	lab    *lab.Lab // made when a trial needs one; nil before
+}
+
+// make lets the platform make its trials if it is used.
+func (t *trials) make(ctx context.Context, p bench.Platform, used bool) error {
+	try, ok := p.(prober)
+	if !ok || !used {
+		return nil
 	}
-	return errors.Join(append(errs, led.Release(bench.KindDir, dir))...)
+	env := t.env
+	env.Dir = t.dir
+	_, starts := p.(*trial.Platform)
+	if starts {
+		found, err := p.Check(ctx)
+		if err != nil || !found.Untried {
+			return nil
+		}
+		if t.lab == nil {
+			if t.lab, err = lab.New(ctx, t.env.Run, t.ledger); err != nil {
+				return err
+			}
+		}
+		env.Lab, env.Dir = t.lab, filepath.Join(t.dir, p.Name())
+		if err := os.Mkdir(env.Dir, 0o755); err != nil {
+			return err
+		}
+		fmt.Fprintf(t.stderr, "trying whether %s starts here\n", p.Name())
+	}
+	err := try.Probe(ctx, env)
+	switch {
+	case errors.Is(err, bench.ErrUnavailable):
+		return nil // the check says it from now on
+	case err != nil && starts && ctx.Err() == nil:
+		fmt.Fprintf(t.stderr, "! that could not be tried: %v\n", err)
+		return nil // what comes of it when the run opens the platform is recorded
+	}
+	return err
+}
+
+// close takes the lab back.
+func (t *trials) close() error {
+	if t.lab == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeDeadline)
+	defer cancel()
+	return t.lab.Close(ctx)
 }

@@ -45,7 +45,13 @@ func start(t *testing.T, state string, args ...string) *program {
 
 func startCommand(t *testing.T, state, name string, args ...string) *program {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	return startWithin(t, patience, state, name, args...)
+}
+
+// startWithin kills the program when the time is over.
+func startWithin(t *testing.T, limit time.Duration, state, name string, args ...string) *program {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	t.Cleanup(cancel)
 	p := &program{t: t, cmd: exec.CommandContext(ctx, name, args...), lines: make(chan string, 10_000)}
 	p.cmd.Env = append(os.Environ(), "TARE_STATE="+state)

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"tare/internal/bench"
+	"tare/internal/report"
 	"tare/internal/run"
 )
 
@@ -20,8 +21,9 @@ import (
 // plain line for each trial, and if verbose one for each of its phases.
 type progress struct {
 	mu       sync.Mutex
-	w        io.Writer
-	width    int // of the terminal; 0 where there is none
+	w        io.Writer // plain
+	screen   io.Writer // the same, for what moves the cursor
+	width    int       // of the terminal; 0 where there is none
 	verbose  bool
 	plan     *bench.Plan
 	started  time.Time
@@ -41,7 +43,7 @@ type progress struct {
 
 func newProgress(w io.Writer, p *bench.Plan, finished int, verbose bool) *progress {
 	g := &progress{
-		w: w, verbose: verbose, plan: p, started: time.Now(), done: finished, next: finished, ended: map[string]int{}, cases: map[string]string{},
+		w: report.Plain(w), screen: w, verbose: verbose, plan: p, started: time.Now(), done: finished, next: finished, ended: map[string]int{}, cases: map[string]string{},
 		took: map[string][]time.Duration{}, values: map[string]map[int]float64{},
 		headline: map[string]bench.Metric{}, stop: make(chan struct{}),
 	}
@@ -109,6 +111,9 @@ func (g *progress) notify(e run.Event) {
 	g.done++
 	g.next = e.Index + 1
 	took := time.Since(g.trialAt)
+	if e.Outcome.GivenUp != "" {
+		took = 0
+	}
 	g.took[e.Scene.ID] = append(g.took[e.Scene.ID], took)
 	result := g.record(e)
 	switch e.Outcome.Status {
@@ -263,7 +268,7 @@ func (g *progress) effects() []string {
 
 func (g *progress) erase() {
 	if g.drawn > 0 {
-		fmt.Fprintf(g.w, "\x1b[%dA\x1b[J", g.drawn)
+		fmt.Fprintf(g.screen, "\x1b[%dA\x1b[J", g.drawn)
 		g.drawn = 0
 	}
 }

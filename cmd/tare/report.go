@@ -1,9 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -56,16 +54,3 @@ are decided, 2 not all of them, 3 an unfair comparison, 4 a trial failed.`,
 
 // renderText prints what a run ends with: the headline metrics.
 func renderText(w io.Writer, r *overhead.Result) error { return report.Text(w, r, false) }
-
-// writeReport writes the HTML report beside the results.
-func writeReport(path string, r *overhead.Result) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
-	if err := report.HTML(f, r); err != nil {
-		f.Close()
-		return fmt.Errorf("write report: %w", err)
-	}
-	return f.Close()
-}

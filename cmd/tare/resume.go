@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tare/internal/bench"
+	"tare/internal/host"
+	"tare/internal/kept"
 	"tare/internal/ledger"
 	"tare/internal/store"
 )
@@ -19,7 +23,13 @@ func (a *app) resumeCommand() *cobra.Command {
 		Long: `Runs the trials of a run that have no outcome yet, in the planned order, and
 reports. Finished trials, failed ones among them, are kept as they are. A
 stopping rule decides as if the run had not been stopped. A part of the
-self-test ends as it would have: with its finding, kept in the certificate.`,
+self-test ends as it would have: with its finding, kept in the certificate.
+
+Only what began on this host is resumed, as it was settled then: the state
+directory remembers it. What a folder from elsewhere says is not obeyed; tare run
+--from DIR measures its experiment anew. Trials of another machine, processor,
+kernel or version of Tare are not mixed, unless --allow-mixed says so; then each
+of them, and every report, tells what was otherwise.`,
 		Example: "  tare resume results/20260102-030405-abcd",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -30,6 +40,7 @@ self-test ends as it would have: with its finding, kept in the certificate.`,
 		},
 	}
 	m.flags(c)
+	c.Flags().BoolVar(&m.allowMixed, "allow-mixed", false, "go on although host or program are not as when the run began; every report says so")
 	return c
 }
 
@@ -38,22 +49,33 @@ func (a *app) resume(ctx context.Context, dir string, m manner) error {
 	if err := needRoot("resume"); err != nil {
 		return err
 	}
-	if m.end == nil {
-		args, err := a.selftestAgain(dir, m)
-		if err != nil {
-			return err
+	began, err := store.Open(dir)
+	if err != nil {
+		return fmt.Errorf("resume: %w", err)
+	}
+	err = a.closeState() // what it remembers is believed, so it is nobody else's
+	if err == nil {
+		err = a.checkBegun(began)
+	}
+	if err := errors.Join(err, began.Close()); err != nil {
+		return err
+	}
+	if part := selftestOf(began.Header()); part != "" && m.end == nil {
+		if m.allowMixed {
+			return usageError("--allow-mixed: the certificate of the self-test speaks for one host and one version%w", bench.Hint("begin the part anew: tare selftest "+part))
 		}
-		if args != nil {
-			again := (&app{stdout: a.stdout, stderr: a.stderr}).command()
-			again.SetArgs(args)
-			return again.ExecuteContext(ctx)
-		}
+		again := (&app{stdout: a.stdout, stderr: a.stderr, screen: a.screen}).command()
+		again.SetArgs(a.selftestAgain(began.Header(), part, dir, m))
+		return again.ExecuteContext(ctx)
 	}
 	r, finished, err := store.OpenForResume(dir)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
+	if err := a.checkBegun(r); err != nil { // it may have been exchanged
+		return err
+	}
 	h := r.Header()
 	open, err := left(r, finished)
 	if err != nil {
@@ -75,6 +97,15 @@ func (a *app) resume(ctx context.Context, dir string, m manner) error {
 		return err
 	}
 	defer release()
+	if m.mixed, err = a.otherwise(r); err != nil {
+		return err
+	}
+	if len(m.mixed) > 0 && !m.allowMixed {
+		return fmt.Errorf("not all is as it was when the run began: %s: %w%w", strings.Join(m.mixed, "; "), bench.ErrInvalid, mixedHint(r, m))
+	}
+	for _, d := range m.mixed {
+		fmt.Fprintf(a.stderr, "! trials are mixed: %s\n", d)
+	}
 	led, err := ledger.Open(a.state, h.Run)
 	if err != nil {
 		return err
@@ -102,4 +133,40 @@ func (a *app) resume(ctx context.Context, dir string, m manner) error {
 	n := finishedTrials(r.Plan(), finished)
 	fmt.Fprintf(a.stderr, "run %s: %d of %s%d trials are finished\n", h.Run, n, atMost, n+open)
 	return a.carryOut(ctx, r, found, img, led, finished, m)
+}
+
+// checkBegun is an error unless the run began here and is as it was then. What a
+// folder says is believed for no other reason: its plan is run as root, and its
+// meters are asked with secrets of this host.
+func (a *app) checkBegun(r *store.Run) error {
+	digest, err := r.Digest()
+	if err != nil {
+		return err
+	}
+	err = kept.CheckBegun(a.state, r.Header().Run, digest)
+	if errors.Is(err, bench.ErrInvalid) {
+		err = fmt.Errorf("%w%w", err, bench.Hint("measure its experiment anew: tare run --from "+r.Dir()+"; or see what there is: tare report "+r.Dir()))
+	}
+	return err
+}
+
+// otherwise says what of host and program is not as it was when the run began.
+func (a *app) otherwise(r *store.Run) ([]string, error) {
+	now, err := host.Read("/", a.state)
+	if err != nil {
+		return nil, err
+	}
+	changed := r.Host().Changed(now)
+	if was := r.Header().Tare; was != version {
+		changed = append(changed, fmt.Sprintf("tare: %s when the run began, %s now", was, version))
+	}
+	return changed, nil
+}
+
+// mixedHint says what to do instead of mixing trials.
+func mixedHint(r *store.Run, m manner) bench.Hint {
+	if m.end != nil {
+		return "the certificate speaks for one host and one version: begin the part anew, in another folder"
+	}
+	return bench.Hint("put it back as it was, or begin anew: tare run --from " + r.Dir() + "; or mix them with --allow-mixed, and every report says so")
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,10 +17,12 @@ import (
 	"tare/internal/bench"
 	"tare/internal/host"
 	"tare/internal/image"
+	"tare/internal/kept"
 	"tare/internal/ledger"
 	"tare/internal/overhead"
 	"tare/internal/plan"
 	"tare/internal/platform/all"
+	"tare/internal/report"
 	"tare/internal/spec"
 	"tare/internal/store"
 )
@@ -39,15 +42,24 @@ func (a *app) runCommand() *cobra.Command {
 experiments). Every trial is stored as soon as it is finished, so a run that is
 stopped, by Ctrl-C or --max-time, can be resumed.
 
+With --from DIR it is the experiment of the run in DIR, with its --set values,
+planned anew for this host; of the rest of DIR nothing is obeyed, and power meters
+are read only if --power names them. Unless that run began on this host, its own
+programs and the files of this host that it would copy are told and refused: once
+you have read them, --trust takes them.
+
 Exit status: 0 every headline effect is decided; 2 not all of them, or the run was
 stopped; 3 the specification is invalid or a comparison unfair; 4 a trial failed.`,
 		Example: `  tare run quick
   tare run quick --platforms native,docker --set blocks=10
   tare run my.yaml -o results/mine --seed 7 --max-time 1h
-  tare run energy --power 'snmp://pdu/raritan?outlet=3'`,
-		Args: cobra.ExactArgs(1),
+  tare run energy --power 'snmp://pdu/raritan?outlet=3'
+  tare run --from results/20260102-030405-abcd`,
+		Args: r.args,
 		RunE: func(c *cobra.Command, args []string) error {
-			r.name, r.seeded = args[0], c.Flags().Changed("seed")
+			if err := r.take(a, c, args); err != nil {
+				return err
+			}
 			if err := m.check(); err != nil {
 				return err
 			}
@@ -59,7 +71,9 @@ stopped; 3 the specification is invalid or a comparison unfair; 4 a trial failed
 		},
 	}
 	r.flags(c)
+	c.Flags().BoolVar(&r.trust, "trust", false, "with --from: run the programs, and copy the files of this host, that its specification names")
 	c.Flags().StringVarP(&out, "output", "o", "", "directory of the results (default results/ID)")
+	c.Flags().BoolVar(&m.keepTrying, "keep-trying", false, "give up no platform, though its launches fail twice in the same way")
 	c.Flags().StringArrayVar(&meters, "power", nil, "read this power meter, such as rapl: or 'snmp://pdu/raritan?outlet=3' (repeatable; tare list meters)")
 	m.flags(c)
 	return c
@@ -74,12 +88,17 @@ type manner struct {
 	wait bool
 	// allowUnfair shows ratios that the audit found invalid.
 	allowUnfair bool
+	// keepTrying a platform whose launches fail; a resumed run does as its plan says.
+	keepTrying bool
 	// end is what a run ends with, finished or stopped; nil for the report.
 	end func(*store.Run) error
 	// beside starts what is to run beside a trial; nil for nothing. See run.Runner.
 	beside func(*session, context.Context, *bench.Scene) ([]bench.Process, func(), error)
 	// power are the meters that are read.
 	power powerMeters
+	// allowMixed lets a run go on where not all is as when it began; mixed is what is not.
+	allowMixed bool
+	mixed      []string
 }
 
 func (m *manner) flags(c *cobra.Command) {
@@ -116,6 +135,9 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	// A bad specification is found before anything is built or asked for.
 	before, err := a.plan(ctx, r, nil)
 	if err == nil {
+		err = r.vet(before.Plan)
+	}
+	if err == nil {
 		err = checkFiles(before.Plan, before.facts.LLC)
 	}
 	if errors.Is(err, bench.ErrInvalid) {
@@ -128,6 +150,9 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	defer meters.close()
 	m.power = meters
 	if err := a.checkCertificate(m); err != nil {
+		return err
+	}
+	if err := store.Check(out); err != nil { // rather than after minutes of building
 		return err
 	}
 	release, err := a.claim(ctx, id, m.wait)
@@ -148,9 +173,12 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 		if err := a.buildHosts(ctx, led, e.Nested()); err != nil {
 			return err
 		}
-		return a.probe(ctx, id, img, led)
+		return a.probe(ctx, id, e, img, led)
 	})
 	if err != nil {
+		return err
+	}
+	if err := r.vet(p.Plan); err != nil {
 		return err
 	}
 	if err := r.insist(a.vocabulary(), p.Skipped); err != nil {
@@ -159,6 +187,7 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	if l, err := host.ReadLoad(ctx, "/", loadSample); err == nil && l.Caveat() != "" {
 		p.Warnings = append(p.Warnings, "when the run began, "+l.Caveat())
 	}
+	p.Plan.KeepTrying = m.keepTrying
 	h := a.header(id, r, p, img)
 	h.Power = meters.sources()
 	run, err := store.Create(out, h, p.spec, p.Plan, p.facts)
@@ -166,6 +195,9 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 		return err
 	}
 	defer run.Close()
+	if err := a.begin(run); err != nil {
+		return err
+	}
 	fmt.Fprintf(a.stderr, "run %s: %s; results in %s\n", id, extent(p.Plan), out)
 	for _, s := range bench.Together(p.Skipped) {
 		fmt.Fprintf(a.stderr, "left out: %s: %s\n", s.Platform, s.Reason)
@@ -178,6 +210,15 @@ func (a *app) run(ctx context.Context, r *request, out string, m manner) error {
 	}
 	m.maxTime = cmp.Or(m.maxTime, p.limit)
 	return a.carryOut(ctx, run, p.found, img, led, nil, m)
+}
+
+// begin remembers the run as one that may be resumed here.
+func (a *app) begin(r *store.Run) error {
+	digest, err := r.Digest()
+	if err != nil {
+		return err
+	}
+	return kept.Begin(a.state, r.Header().Run, digest)
 }
 
 // buildHosts builds the images that outer guests of the nested platforms boot
@@ -276,8 +317,7 @@ func (a *app) publish(r *store.Run, m manner) (*overhead.Result, error) {
 		return nil, err
 	}
 	a.cite(result, r)
-	path := filepath.Join(r.Dir(), "report.html")
-	if err := writeReport(path, result); err != nil {
+	if err := r.WriteReport(func(w io.Writer) error { return report.HTML(w, result) }); err != nil {
 		return nil, err
 	}
 	if m.asJSON {
@@ -290,7 +330,7 @@ func (a *app) publish(r *store.Run, m manner) (*overhead.Result, error) {
 	if result.SelfTest == nil {
 		fmt.Fprintln(a.stdout, "no self-test on this host: run tare selftest")
 	}
-	_, err = fmt.Fprintf(a.stdout, "report: %s\n", path)
+	_, err = fmt.Fprintf(a.stdout, "report: %s\n", filepath.Join(r.Dir(), "report.html"))
 	return result, err
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"tare/internal/store"
 	"tare/internal/store/storetest"
 )
 
@@ -19,6 +20,7 @@ import (
 // commands the scripts have:
 //
 //	exits STATUS COMMAND...   run a command that ends with the status
+//	begun DIR                 remember the run in DIR as one that began on this host
 //	synthetic DIR [MISSING] [NAME=VALUE]...   write a run, the last trials of which may be missing
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -37,7 +39,7 @@ func TestScripts(t *testing.T) {
 			return os.Geteuid() == 0, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "synthetic": synthetic,
+			"exits": exits, "synthetic": synthetic, "begun": begun,
 		},
 	})
 }
@@ -94,4 +96,28 @@ func synthetic(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	t := ts.Value(testingTB{}).(testing.TB)
 	ts.Check(storetest.Synthetic(t, ts.MkAbs(args[0]), o).Close())
+}
+
+func begun(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: begun DIR")
+	}
+	ts.Check(remember(ts.Getenv("TARE_STATE"), ts.MkAbs(args[0])))
+}
+
+// remember has the state directory know the run in a folder as one that began
+// here as it is now.
+func remember(state, dir string) error {
+	r, err := store.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		return err
+	}
+	if err := os.Remove(filepath.Join(state, "begun", r.Header().Run)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return (&app{state: state}).begin(r)
 }

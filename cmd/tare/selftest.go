@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -119,7 +121,10 @@ func (a *app) checkCertificate(m manner) error {
 // certificate that can't be read is said and otherwise none.
 func (a *app) cite(result *overhead.Result, r *store.Run) {
 	c, err := selftest.Read(a.certificateDir())
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		fmt.Fprintf(a.stderr, "! a certificate of the self-test, if there is one, is not cited: only root may look into %s\n", a.state)
+	case err != nil:
 		fmt.Fprintf(a.stderr, "! %v\n", err)
 	}
 	result.SelfTest = c.Cited(r.Host())

@@ -93,21 +93,18 @@ func (a *app) trials(ctx context.Context, part selftest.Part, text []byte, t *tr
 // selftestSpec begins the name of a self-test's specification.
 const selftestSpec = "selftest-"
 
-// selftestAgain returns the command line that goes on with a run in dir which a
-// part of the self-test began; nil if none did.
-func (a *app) selftestAgain(dir string, m manner) ([]string, error) {
-	r, err := store.Open(dir)
-	if err != nil {
-		return nil, fmt.Errorf("resume: %w", err)
-	}
-	h := r.Header()
-	if err := r.Close(); err != nil {
-		return nil, err
-	}
+// selftestOf names the part of the self-test that began a run; "" if none did.
+func selftestOf(h store.Header) string {
 	name, ok := strings.CutPrefix(h.Spec, selftestSpec)
 	if !ok || !slices.Contains(selftest.Parts(), selftest.Part(name)) {
-		return nil, nil
+		return ""
 	}
+	return name
+}
+
+// selftestAgain returns the command line that goes on with a run in dir which a
+// part of the self-test began, on this host.
+func (a *app) selftestAgain(h store.Header, name, dir string, m manner) []string {
 	args := []string{"selftest", name}
 	// What the header says is obeyed only if it is that part of the self-test.
 	if words := h.Command[min(1, len(h.Command)):]; len(words) > 0 {
@@ -117,7 +114,7 @@ func (a *app) selftestAgain(dir string, m manner) ([]string, error) {
 		}
 	}
 	return append(args, "--state", a.state, "--output", dir, "--max-time", m.maxTime.String(),
-		fmt.Sprintf("--json=%t", m.asJSON), fmt.Sprintf("--verbose=%t", m.verbose), fmt.Sprintf("--allow-unfair=%t", m.allowUnfair)), nil
+		fmt.Sprintf("--json=%t", m.asJSON), fmt.Sprintf("--verbose=%t", m.verbose), fmt.Sprintf("--allow-unfair=%t", m.allowUnfair))
 }
 
 // isRunOf is an error unless the run in dir is of exactly this specification.

@@ -17,7 +17,9 @@ import (
 	"tare/internal/ledger"
 	"tare/internal/outercage"
 	"tare/internal/run"
+	"tare/internal/statedir"
 	"tare/internal/store"
+	"tare/internal/tree"
 	"tare/internal/workload"
 )
 
@@ -48,7 +50,7 @@ func (a *app) openSession(ctx context.Context, id string, p *bench.Plan, found [
 	if err := led.Register(bench.KindDir, dir); err != nil {
 		return s, err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, statedir.Mode); err != nil {
 		return s, fmt.Errorf("make the run's directory: %w", err)
 	}
 	s.dir = dir
@@ -66,7 +68,7 @@ func (a *app) openSession(ctx context.Context, id string, p *bench.Plan, found [
 			return s, fmt.Errorf("platform %s: %w", name, c.err)
 		}
 		env.Dir = filepath.Join(dir, name)
-		if err := os.MkdirAll(env.Dir, 0o755); err != nil {
+		if err := os.MkdirAll(env.Dir, statedir.Mode); err != nil {
 			return s, fmt.Errorf("make the directory of %s: %w", name, err)
 		}
 		fmt.Fprintf(a.stderr, "opening %s %s\n", name, c.Version)
@@ -143,7 +145,7 @@ func (s *session) close() error {
 		}
 	}
 	if s.dir != "" {
-		err := os.RemoveAll(s.dir)
+		err := tree.Remove(s.dir)
 		if err == nil {
 			err = s.ledger.Release(bench.KindDir, s.dir)
 		}
@@ -160,12 +162,12 @@ func (a *app) measure(ctx context.Context, s *session, r *store.Run, finished ma
 	for _, w := range workload.All() {
 		ws[w.Name()] = w
 	}
-	g := newProgress(a.stderr, r.Plan(), finishedTrials(r.Plan(), finished), m.verbose)
+	g := newProgress(a.screen, r.Plan(), finishedTrials(r.Plan(), finished), m.verbose)
 	defer g.close()
 	runner := &run.Runner{
 		ID: s.id, AgentPath: s.agent, Plan: r.Plan(), Engines: s.engines, Workloads: ws, Lab: s.lab, Sink: r,
 		Dir: s.dir, LLC: r.Host().LLC, Observer: r.Header().ObserverCPUs,
-		Interval: time.Second, Notify: g.notify, Enough: enough(r), Power: m.power,
+		Interval: time.Second, Notify: g.notify, Enough: enough(r), Before: r.Outcomes(), Power: m.power, Mixed: m.mixed,
 		Conditions: func(wanted map[string]string) (func() error, error) { return host.Set("/", s.dir, s.ledger, wanted) },
 	}
 	self, err := os.Executable()

@@ -1,21 +1,21 @@
 package main
 
 import (
-	"bytes"
-	"fmt"
-	"io/fs"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tare/internal/bench"
+	"tare/internal/kept"
 )
 
 // insideVar is set in the environment of the test's second half.
@@ -24,22 +24,52 @@ const insideVar = "TARE_TEST_INSIDE"
 // TestHostUntouched sets up a user's host, with a bridge that has the addresses
 // of Docker's, a firewall, and daemons of the user's own behind their usual sockets,
 // and runs every platform that starts a daemon or needs a network. Nothing of it has
-// changed after, and nobody has spoken to the daemons. The host is namespaces of the
-// test's own, so that whatever else happens on the machine is no difference.
+// changed after, and nobody has spoken to the daemons. The user's host is namespaces of
+// the test's own, so that whatever else happens on the machine is no difference. Nor
+// has anything changed that no namespace holds apart, or in the machine's first network namespace.
+// What the surveys see is shown by [TestSurveySees].
 func TestHostUntouched(t *testing.T) {
 	if os.Getenv(insideVar) != "" {
 		untouched(t)
 		return
 	}
-	realState(t) // or it is skipped
+	state := realState(t) // or it is skipped
+	before := thisMachine(state).shared()
+	t.Logf("%d facts of the machine", len(before))
+	sees(t, before, "sysctl net/ipv4/ip_forward: ", "sysctl vm/overcommit_memory: ", "cgroup sys/fs/cgroup", "control sys/fs/cgroup", "link lo")
 	cmd := exec.CommandContext(t.Context(), "unshare", "--net", "--mount", "--propagation", "private",
 		os.Args[0], "-test.run=^TestHostUntouched$", "-test.v")
 	cmd.Env = append(os.Environ(), insideVar+"="+bin)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Errorf("%v\n%s", err, out)
+	} else {
+		t.Logf("%s", out)
 	}
-	t.Logf("%s", out)
+	unchanged(t, before, thisMachine(state).shared)
+}
+
+// sees fails the test unless there is a fact that begins with each of the texts.
+func sees(t *testing.T, f facts, texts ...string) {
+	t.Helper()
+	for _, want := range texts {
+		if !slices.ContainsFunc(f, func(s string) bool { return strings.HasPrefix(s, want) }) {
+			t.Fatalf("the survey does not see %q:\n%s", want, strings.Join(f, "\n"))
+		}
+	}
+}
+
+// unchanged fails the test for every difference that lasts: the kernel may take a
+// moment to let go, and others set back what they have changed.
+func unchanged(t *testing.T, before facts, survey func() facts) {
+	t.Helper()
+	var left, gone []string
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		if left, gone = changes(before, survey()); len(left)+len(gone) == 0 {
+			return
+		}
+	}
+	t.Errorf("new on the host:\n  %s\ngone from it:\n  %s", strings.Join(left, "\n  "), strings.Join(gone, "\n  "))
 }
 
 func untouched(t *testing.T) {
@@ -80,140 +110,133 @@ func untouched(t *testing.T) {
 			t.Fatalf("%s: %v: %s", line, err, out)
 		}
 	}
-	before := survey(t)
-	t.Logf("%d facts of the host", len(before))
-	for _, want := range []string{"firewall iptables-save: :FORWARD DROP", "sysctl net/ipv4/ip_forward: 0", "link user-br0", "run /run/docker.sock"} {
-		if !slices.ContainsFunc(before, func(s string) bool { return strings.HasPrefix(s, want) }) {
-			t.Fatalf("the survey does not see %q:\n%s", want, strings.Join(before, "\n"))
-		}
-	}
+	host := thisMachine(state)
+	before := host.namespaced()
+	t.Logf("%d facts of the user's host", len(before))
+	sees(t, before, "firewall iptables-save: :FORWARD DROP", "sysctl net/ipv4/ip_forward: 0", "link user-br0", "run /run/docker.sock S")
 
 	results := filepath.Join(t.TempDir(), "results")
-	p := start(t, state, "run", writeSpec(t, "native, docker, podman, containerd, lxc, nspawn, uml, libvirt-tcg",
-		startupScene+"  - {name: net, workload: netperf, platforms: [native, docker]}\n"), "-o", results)
+	const limit = 6 * time.Minute // half a minute on a host that is idle
+	p := startWithin(t, limit, state, filepath.Join(bin, "tare"), "run", writeSpec(t, "native, docker, podman, containerd, lxc, nspawn, uml, libvirt-tcg",
+		startupScene+"  - {name: net, workload: netperf, platforms: [native, docker]}\n"), "-o", results, "--allow-unfair")
+	orphans := adoptOrphans(t, p.cmd.Process.Pid)
 	run := p.await(runID)[1]
-	p.await(`^ *1/10 `)
+	p.await(`^ *1/\d+ `)
 	f := footprintOf(t, state, run)
-	p.end()
+	for _, top := range []string{state, bench.RuntimeDir} {
+		if open := openToOthers(top); len(open) > 0 {
+			t.Errorf("while it runs, others can reach:\n  %s", strings.Join(open, "\n  "))
+		}
+	}
+	if p.end() < 0 {
+		t.Errorf("the run was killed after %v, and what is left is what a killed run leaves; it said:\n%s", limit, p.stderr())
+	}
 	for _, o := range outcomes(t, results) {
 		if o.Error != "" {
 			t.Errorf("%s of %s did not finish, so that the test shows less: %s", o.Trial, o.Scene, o.Error)
 		}
 	}
 	f.checkGone(t)
+	for _, process := range orphans() {
+		t.Errorf("started by the run, and still there: %s", process)
+	}
+	for _, name := range unkept(t, state) {
+		t.Errorf("in the state directory, and not what is kept: %s", name)
+	}
 	if path := spoken.Load(); path != nil {
 		t.Errorf("the user's own %s was spoken to", path)
 	}
-	// Control groups are the machine's, where others come and go.
-	var left, gone []string
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-		after := survey(t)
-		left, gone = without(after, before), without(before, after)
-		if len(left)+len(gone) == 0 {
-			return
-		}
-	}
-	t.Errorf("new on the host:\n  %s\ngone from it:\n  %s", strings.Join(left, "\n  "), strings.Join(gone, "\n  "))
+	unchanged(t, before, host.namespaced)
 }
 
-// without returns what of a is not in b.
-func without(a, b []string) []string {
-	known := map[string]bool{}
-	for _, s := range b {
-		known[s] = true
-	}
-	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return known[s] })
-}
-
-// survey lists what a user has on a host that runs of Tare are not to change.
-func survey(t *testing.T) (facts []string) {
+// adoptOrphans makes this process the parent of whatever a run leaves without one, services
+// among them that carry no mark, and lets what has ended go. The function it returns lists
+// those that live, and stops that. The program is waited for by who started it.
+func adoptOrphans(t *testing.T, program int) (live func() []string) {
 	t.Helper()
-	add := func(kind, fact string) { facts = append(facts, kind+" "+fact) }
-	counters := regexp.MustCompile(`\[\d+:\d+\]|^#.*|packets \d+ bytes \d+|(valid|preferred)_lft \S+`)
-	for kind, commands := range map[string][]string{
-		"firewall": {"iptables-save", "ip6tables-save", "nft list ruleset"},
-		"network":  {"ip -o addr", "ip route show table all", "ip rule", "ip netns"},
-		"link":     {"ip -o link"},
-		"unit":     {"systemctl list-units --all --plain --no-legend --no-pager"},
-	} {
-		for _, command := range commands {
-			argv := strings.Fields(command)
-			out, err := exec.Command(argv[0], argv[1:]...).Output()
-			if err != nil {
-				continue // it is not installed, or there is no systemd
-			}
-			for line := range strings.Lines(string(out)) {
-				line = strings.TrimSpace(counters.ReplaceAllString(line, ""))
-				switch _, rest, _ := strings.Cut(line, ": "); {
-				case line == "":
-				case kind == "link":
-					add(kind, rest)
-				case kind == "unit":
-					add(kind, strings.Fields(line)[0])
-				default:
-					add(kind, command+": "+line)
-				}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	reap := func() (list []string) {
+		for pid, is := range children() {
+			switch {
+			case pid == program:
+			case is.zombie:
+				unix.Wait4(pid, nil, unix.WNOHANG, nil)
+			default:
+				list = append(list, strconv.Itoa(pid)+" "+is.name)
 			}
 		}
+		return list
 	}
-	walk := func(root string, deep int, visit func(path string, d fs.DirEntry)) {
-		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return nil // what vanishes meanwhile, or was never there, is no fact
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			reap()
+			select {
+			case <-stop:
+				return
+			case <-time.After(250 * time.Millisecond):
 			}
-			if d.IsDir() && strings.Count(strings.TrimPrefix(path, root), "/") >= deep {
-				return fs.SkipDir
-			}
-			visit(path, d)
-			return nil
-		})
-	}
-	for _, root := range []string{"/proc/sys/net", "/proc/sys/vm", "/proc/sys/user", "/proc/sys/fs/inotify"} {
-		walk(root, 9, func(path string, d fs.DirEntry) {
-			text, err := os.ReadFile(path)
-			if err == nil && !strings.HasSuffix(path, "_count") {
-				add("sysctl", strings.TrimPrefix(path, "/proc/sys/")+": "+string(bytes.TrimSpace(text)))
-			}
-		})
-	}
-	walk("/sys/fs/cgroup", 99, func(path string, d fs.DirEntry) {
-		if d.IsDir() && !strings.Contains(path, "/tare") {
-			add("cgroup", path)
 		}
-	})
-	walk("/run", 9, func(path string, d fs.DirEntry) {
-		if !strings.HasPrefix(path, "/run/tare") {
-			add("run", path+" "+d.Type().String())
-		}
-	})
-	for _, root := range []string{"/etc/docker", "/etc/containerd", "/etc/containers", "/etc/cni", "/etc/libvirt", "/etc/lxc", "/etc/subuid",
-		"/etc/resolv.conf", "/etc/hosts", "/var/lib/docker", "/var/lib/containerd", "/var/lib/containers", "/var/lib/cni", "/var/lib/libvirt",
-		"/var/lib/lxc", "/var/lib/machines", "/var/cache/libvirt", "/var/log/libvirt", "/var/log/lxc", "/opt/containerd", "/opt/cni",
-		"/root/.docker", "/root/.config/containers", "/root/.local/share/containers", "/root/.cache/libvirt", "/root/.cache/lxc"} {
-		walk(root, 9, func(path string, d fs.DirEntry) {
-			if info, err := d.Info(); err == nil {
-				add("file", fmt.Sprintf("%s %v %d %v", path, info.Mode(), info.Size(), info.ModTime()))
+	}()
+	return func() (list []string) {
+		close(stop)
+		<-stopped
+		for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+			if list = reap(); len(list) == 0 {
+				break
 			}
-		})
+		}
+		return list
 	}
-	table, err := os.ReadFile("/proc/self/mountinfo")
+}
+
+type child struct {
+	name   string
+	zombie bool
+}
+
+// children are this process's, by process id (proc_pid_stat(5)).
+func children() map[int]child {
+	found := map[int]child{}
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		text, _ := os.ReadFile(dir + "/stat")
+		before, after, _ := strings.Cut(string(text), ") ")
+		_, name, _ := strings.Cut(before, "(")
+		fields := strings.Fields(after)
+		if len(fields) < 2 || fields[1] != strconv.Itoa(os.Getpid()) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil {
+			found[pid] = child{name, fields[0] == "Z"}
+		}
+	}
+	return found
+}
+
+// unkept is what lies in the state directory beside the images, the ledger and what
+// runs keep for the next, with its locks.
+func unkept(t *testing.T, state string) (names []string) {
+	t.Helper()
+	things, err := kept.List(state)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(table)) {
-		if fields := strings.Fields(line); !strings.Contains(line, "/tare") { // what a run mounts is looked for by its name
-			add("mount", strings.Join(fields[3:], " "))
-		}
+	known := []string{"images", "ledger.jsonl", "ledger.lock", "clean.lock", "life.lock", "runs", "libvirt"}
+	for _, thing := range things {
+		top, _, _ := strings.Cut(thing.Name, "/")
+		known = append(known, top, top+".lock")
 	}
-	for _, pattern := range []string{"/sys/block/loop*/loop/backing_file", "/sys/kernel/mm/ksm/run", "/sys/kernel/mm/transparent_hugepage/enabled",
-		"/proc/sys/kernel/core_pattern", "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "/sys/devices/system/cpu/cpufreq/policy*/scaling_governor"} {
-		paths, _ := filepath.Glob(pattern)
-		for _, path := range paths {
-			if text, err := os.ReadFile(path); err == nil && !bytes.Contains(text, []byte("tare")) {
-				add("setting", path+": "+string(bytes.TrimSpace(text)))
+	for _, pattern := range []string{"*", "runs/*"} {
+		found, _ := filepath.Glob(filepath.Join(state, pattern))
+		for _, path := range found {
+			if name := strings.TrimPrefix(path, state+"/"); !slices.Contains(known, name) {
+				names = append(names, name)
 			}
 		}
 	}
-	slices.Sort(facts)
-	return facts
+	return names
 }

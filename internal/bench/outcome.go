@@ -41,6 +41,9 @@ type Outcome struct {
 	Phase string `json:"phase,omitempty"`
 	Error string `json:"error,omitempty"`
 	Hint  string `json:"hint,omitempty"`
+	// GivenUp is the platform for whose sake the trial was not run: its launches had
+	// failed twice in the same way.
+	GivenUp string `json:"given_up,omitempty"`
 	// Started is the wall-clock time in RFC 3339; Origin the CLOCK_MONOTONIC
 	// nanoseconds of the same moment.
 	Started string  `json:"started"`
@@ -61,6 +64,9 @@ type Outcome struct {
 	Crowd *Crowd `json:"crowd,omitempty"`
 	// Refused are the readings that cannot be true.
 	Refused []Refusal `json:"refused,omitempty"`
+	// Mixed says what of host and program was otherwise than when the run began;
+	// empty unless its user allowed such trials to be mixed.
+	Mixed []string `json:"mixed,omitempty"`
 	// Warnings travel with every number of the trial.
 	Warnings []string `json:"warnings,omitempty"`
 }

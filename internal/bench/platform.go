@@ -37,6 +37,9 @@ type Availability struct {
 	Beyond Room
 	// Ungrouped: the memory of its instances is a hypervisor's, in no control group.
 	Ungrouped bool
+	// Untried: whether an instance starts here has not been tried since the host
+	// booted; the next run that needs the platform does.
+	Untried bool
 	// Lacks are the variants that this host cannot run, though it can the platform.
 	Lacks []Lack
 }
@@ -212,7 +215,13 @@ const (
 	KindSwap    = "swap"    // the file, in use as swap space
 	KindMapped  = "mapped"  // the device of that name made by the kernel's device mapper
 	KindNote    = "note"    // the file [CRIUNote]
+	KindPlace   = "place"   // an empty directory, one of [Places]
 )
+
+// Places are the directories of the host that programs of platforms insist on, and
+// that are made for a run where no service has made them at boot. They stay empty: what
+// programs put there they put into something mounted over it.
+var Places = []string{"/run/containerd", "/run/docker", "/run/libvirt", "/run/lxc", "/run/systemd"}
 
 // CRIUNote is where CRIU notes what it found of the kernel; no option of its
 // changes that. One that was there before is not ours.

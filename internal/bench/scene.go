@@ -200,6 +200,8 @@ type Plan struct {
 	// Rest is how long the machine's power at rest is measured before and after
 	// the trials of each block; 0 if no meter is read.
 	Rest time.Duration `json:"rest,omitempty"`
+	// KeepTrying: no platform is given up whose launches fail.
+	KeepTrying bool `json:"keep_trying,omitempty"`
 }
 
 // Scene returns the scene with the id, or nil.

@@ -123,6 +123,12 @@ type Histogrammer interface {
 	Histograms(p Params, s Setting, out Output) ([]Histogram, error)
 }
 
+// A Sized workload knows how much memory an instance must have for its main part.
+type Sized interface {
+	// Memory is that much, whatever the shape has.
+	Memory(p Params, s Setting) (Bytes, error)
+}
+
 // An Adversary is a workload that means harm: it takes all it can get. Its
 // actors run inside an outer cage only ([Cage]).
 type Adversary interface {
@@ -132,6 +138,13 @@ type Adversary interface {
 
 // IsAdversary reports whether a workload is one.
 func IsAdversary(w Workload) bool { _, is := w.(Adversary); return is }
+
+// A Carrier is a workload whose parameters name programs to run and files of the
+// host to copy. Both are shown to whoever runs another's specification.
+type Carrier interface {
+	// Carries returns the command lines, and the paths as they are written.
+	Carries(p Params) (commands [][]string, files []string, err error)
+}
 
 // SubjectPart is the name of the part that is measured, in every workload.
 const SubjectPart = "main"

@@ -209,6 +209,7 @@ func TestUnfairRunsHaveNoRatio(t *testing.T) {
 		{name: "page cache", file: "plan.json", from: `"kind": "one"`, to: `"cache": "cold", "kind": "one"`, says: "page cache: as it was in A, cold in B"},
 		{name: "label", file: "trials.jsonl", from: `"version":"20.10.24"`, to: `"version":"20.10.24","label":"emulated (tcg)"`, says: "label"},
 		{name: "disk", file: "host.json", from: "ext4 on /dev/vda", to: "tmpfs", says: "disk", only: "disk"},
+		{name: "mixed", file: "trials.jsonl", from: `"window":`, to: `"mixed":["kernel: 1 when the run began, 2 now"],"window":`, says: "mixed trials: none in A, "},
 		{name: "kernel", file: "host.json", from: `"kernel": "6.12.1"`, to: `"kernel": "6.13.0"`, fair: true},
 		{name: "version", file: "trials.jsonl", from: `"version":"20.10.24"`, to: `"version":"28.0.0"`, fair: true},
 		{name: "tare", file: "run.json", from: `"tare": "0.1.0"`, to: `"tare": "0.2.0"`, fair: true},

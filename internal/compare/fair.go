@@ -66,8 +66,20 @@ func runChecks(a, b Run) []audit.Check {
 	c.may("NUMA nodes", strconv.Itoa(fa.NUMANodes), strconv.Itoa(fb.NUMANodes), "memory may lie farther away")
 	c.may("boot", fa.BootID, fb.BootID, "the host was started anew in between: its memory is laid out otherwise")
 	c.may("host name", fa.Hostname, fb.Hostname, "it may be another machine of the same make")
+	if ma, mb := a.Result.Mixed, b.Result.Mixed; ma != nil || mb != nil {
+		c = append(c, audit.Check{Name: "mixed trials", Subject: mixed(mb), Baseline: mixed(ma), State: audit.Invalid,
+			Why: "a run of trials that were measured under different conditions is no one thing to compare"})
+	}
 	c.may("observer CPUs", ints(ha.ObserverCPUs), ints(hb.ObserverCPUs), "the sampler may share a CPU with what is measured")
 	return c
+}
+
+// mixed says what trials of a run differ in.
+func mixed(m *overhead.Mixed) string {
+	if m == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%d (%s)", m.Trials, strings.Join(m.Differs, "; "))
 }
 
 // sceneChecks are of one platform in one case.

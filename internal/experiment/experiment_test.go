@@ -87,9 +87,8 @@ func TestBuiltIn(t *testing.T) {
 	}
 }
 
-// TestQuickIsQuick bounds what a first look takes on a small host. Without
-// STREAM it is minutes; STREAM is as long as the host's cache is large, and where
-// it would be the longest by far, the shape leaves it out.
+// TestQuickIsQuick bounds what a first look takes on a small host: minutes. STREAM
+// is as long as the host's cache is large, and no host with room for it does without.
 func TestQuickIsQuick(t *testing.T) {
 	text, err := experiment.Find("quick")
 	if err != nil {
@@ -99,18 +98,38 @@ func TestQuickIsQuick(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for llc, most := range map[bench.Bytes]float64{16 * bench.MiB: 340, 32 * bench.MiB: 390, 256 * bench.MiB: 300} {
+	for _, c := range []struct {
+		llc, free, memory bench.Bytes // 0: left out
+		most              float64     // seconds
+		said              string
+	}{
+		{16 * bench.MiB, 20 * bench.GiB, bench.GiB, 290, ""},
+		{32 * bench.MiB, 20 * bench.GiB, bench.GiB, 300, ""},
+		{480 * bench.MiB, 20 * bench.GiB, 25 * bench.GiB / 4, 540, "memory: subject has 6.25 GiB of memory on every platform, not 1 GiB: stream needs 6.07 GiB here"},
+		{480 * bench.MiB, 4 * bench.GiB, 0, 290, "memory: left out: it would take 6.25 GiB of memory, and this host has room for 3.5 GiB"},
+	} {
 		in := host()
-		in.Host.LLC = llc
+		in.Host.LLC, in.Host.Free = c.llc, c.free
 		p, err := plan.Make(e, in)
 		if err != nil {
 			t.Fatal(err)
 		}
-		memory := p.Scene("memory/native") != nil
-		if p.Estimate > most || memory != (llc < 100*bench.MiB) {
-			t.Errorf("cache of %s: %.0f s, memory measured: %v", llc, p.Estimate, memory)
+		for _, s := range p.Scenes {
+			want := bench.GiB
+			if s.Case == "memory" {
+				want = c.memory
+			}
+			if got := s.Actors[0].Shape.Memory; got != want {
+				t.Errorf("cache of %s: %s has %s of memory, want %s", c.llc, s.ID, got, want)
+			}
 		}
-		t.Logf("cache of %s: %.0f s", llc, p.Estimate)
+		if (p.Scene("memory/native") != nil) != (c.memory > 0) || p.Estimate > c.most {
+			t.Errorf("cache of %s, %s free: %.0f s, scenes %v", c.llc, c.free, p.Estimate, p.Metrics)
+		}
+		if all := strings.Join(p.Warnings, "\n"); !strings.Contains(all, c.said) || c.said == "" && strings.Contains(all, "memory:") {
+			t.Errorf("cache of %s, %s free: %q", c.llc, c.free, all)
+		}
+		t.Logf("cache of %s: %.0f s", c.llc, p.Estimate)
 	}
 }
 

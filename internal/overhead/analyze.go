@@ -3,6 +3,7 @@ package overhead
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"tare/internal/bench"
@@ -60,6 +61,7 @@ func AnalyzeWith(r *store.Run, options Options) (*Result, error) {
 	if n := len(r.Torn()); n > 0 {
 		s.warn("the last %d bytes of trials.jsonl are a line that was never finished; its trial counts as missing", n)
 	}
+	s.mixed()
 	s.platforms()
 	s.failures()
 	s.layout()
@@ -82,6 +84,29 @@ func AnalyzeWith(r *store.Run, options Options) (*Result, error) {
 		s.result.Series = series
 	}
 	return s.result, nil
+}
+
+// mixed says which trials are not of the host and the program that the run began with.
+func (s *study) mixed() {
+	m := &Mixed{}
+	for _, t := range s.plan.Trials {
+		o := s.last[t.ID]
+		if o == nil || len(o.Mixed) == 0 {
+			continue
+		}
+		m.Trials++
+		for _, d := range o.Mixed {
+			if !slices.Contains(m.Differs, d) {
+				m.Differs = append(m.Differs, d)
+			}
+		}
+	}
+	if m.Trials == 0 {
+		return
+	}
+	s.result.Mixed = m
+	s.warn("trials are mixed: %d of %d were measured when the run had been resumed under other conditions (%s); ratios and their intervals may be of that difference, too",
+		m.Trials, len(s.plan.Trials), strings.Join(m.Differs, "; "))
 }
 
 // quietRest is how many cores the rest of a quiet host uses at the most while a

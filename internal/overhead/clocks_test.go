@@ -14,7 +14,7 @@ func TestClocksAreTheWorstOfAPlatform(t *testing.T) {
 			fit := bench.ClockFit{Uncertainty: int64(o.Block) * 1e6, Drift: -2000 * float64(o.Block)}
 			if o.Scene == "cpu/docker" && o.Block == 3 {
 				fit.Fault = "it moved"
-				o.Refused = []bench.Refusal{{Actor: "subject", What: "x"}, {What: "of the host"}}
+				o.Refused = []bench.Refusal{{Actor: "subject", Level: bench.Guest, What: "x"}, {Level: bench.Host, What: "of the host"}}
 			}
 			o.Actors[0].Clock = &fit
 		}}.write(t)

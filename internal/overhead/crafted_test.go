@@ -48,6 +48,7 @@ func (c crafted) write(t *testing.T) *store.Run {
 		}
 	}
 	dir := t.TempDir()
+	c.header.Run = "r1"
 	w, err := store.Create(dir, c.header, nil, p, &host.Facts{})
 	if err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ func crowds(t *testing.T, each map[string][]float64) *Result {
 			p.Trials = append(p.Trials, bench.Trial{ID: fmt.Sprintf("b%d-%s", b+1, name), Block: b + 1, Scene: s.ID})
 		}
 	}
-	w, err := store.Create(t.TempDir(), store.Header{}, nil, p, &host.Facts{})
+	w, err := store.Create(t.TempDir(), store.Header{Run: "r1"}, nil, p, &host.Facts{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,7 @@ func besides(t *testing.T, m bench.Metric, values map[string][3]float64, edit fu
 				Actors: []bench.Actor{{Name: "subject", Role: bench.Subject, Workload: "sysbench-cpu"}}}
 			if c != "alone" {
 				s.Relative = &bench.Relative{To: "alone", Row: "CPU", Column: c}
+				s.Actors = append(s.Actors, bench.Actor{Name: map[string]string{"beside": "subject-2", "bomb": "neighbour"}[c], Role: bench.Neighbour})
 			}
 			p.Scenes = append(p.Scenes, s)
 		}
@@ -35,7 +36,7 @@ func besides(t *testing.T, m bench.Metric, values map[string][3]float64, edit fu
 		}
 	}
 	dir := t.TempDir()
-	w, err := store.Create(dir, store.Header{}, nil, p, &host.Facts{})
+	w, err := store.Create(dir, store.Header{Run: "r1"}, nil, p, &host.Facts{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,16 +30,15 @@ func (s *study) reproduce(platform string) string {
 }
 
 // repeat is the command line that measures all of the run's experiment anew. A
-// specification that is a file is taken as the run has kept it.
+// specification that is a file is taken, with its overrides, as the run has kept it.
 func (s *study) repeat() string {
 	h := s.run.Header()
-	spec := h.Spec
-	if spec == "" || strings.ContainsAny(spec, "/.") {
-		spec = filepath.Join(s.run.Dir(), "spec.yaml")
-	}
-	args := []string{"tare", "run", spec}
-	for _, set := range h.Set {
-		args = append(args, "--set", set)
+	args := []string{"tare", "run", "--from", s.run.Dir()}
+	if h.Spec != "" && !strings.ContainsAny(h.Spec, "/.") {
+		args = []string{"tare", "run", h.Spec}
+		for _, set := range h.Set {
+			args = append(args, "--set", set)
+		}
 	}
 	for _, meter := range h.Power {
 		args = append(args, "--power", meter.Name)

@@ -71,9 +71,18 @@ type Result struct {
 	Clocks []ClockRow `json:"clocks,omitempty"`
 	// Power has an entry for each meter of what the machine drew.
 	Power []Power `json:"power,omitempty"`
+	// Mixed is set if not all trials are of the host and the program that the run began with.
+	Mixed *Mixed `json:"mixed,omitempty"`
 	// SelfTest is what the program found when it tested itself on the run's
 	// host; nil if it did not. Whoever reports fills it in.
 	SelfTest *SelfTest `json:"self_test,omitempty"`
+}
+
+// Mixed are trials of a run that was resumed where something was otherwise.
+type Mixed struct {
+	Trials int `json:"trials"` // how many there are
+	// Differs is what was otherwise, as it was when the run began and then.
+	Differs []string `json:"differs"`
 }
 
 // SelfTest cites the certificate of the run's host.

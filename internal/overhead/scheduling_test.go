@@ -122,7 +122,7 @@ func TestDomainsOfAScene(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	w, err := store.Create(dir, store.Header{}, nil, p, &host.Facts{})
+	w, err := store.Create(dir, store.Header{Run: "r1"}, nil, p, &host.Facts{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,10 @@ func (m *maker) check(e *spec.Experiment) (can []spec.Scene, errs spec.Errors) {
 			at = s.Places.At("conditions." + name)
 			continue
 		}
-		found := m.checkScene(s)
+		s, found := m.grown(s)
+		if len(found) == 0 {
+			found = m.checkScene(s)
+		}
 		switch {
 		case len(found) == 0:
 			can = append(can, s)

@@ -33,6 +33,7 @@ type Inputs struct {
 type Host struct {
 	CPUs     []int // that may be used, ascending; never empty
 	Memory   bench.Bytes
+	Free     bench.Bytes // memory that nobody uses now; 0 is unknown
 	LLC      bench.Bytes // last-level cache
 	DiskFree bench.Bytes // under the directory for scratch space; 0 is unknown
 	Pids     int         // most tasks the kernel takes; 0 is unknown

@@ -572,3 +572,40 @@ func TestCPUList(t *testing.T) {
 		}
 	}
 }
+
+// Instances that grow are alike on all platforms; where they fit, or no more is asked for, nothing is said.
+func TestGrow(t *testing.T) {
+	const text = "name: x\nplatforms: native, docker\nscenes: [{name: a, workload: fill, grow: true, shape: {memory: %s}, params: {array: %s}, alike: 2, load: each%s}]"
+	in := inputs(4)
+	in.Host.Free = 16 * bench.GiB
+	p := planned(t, fmt.Sprintf(text, "512MiB", "1100MiB", ""), in)
+	for _, platform := range []string{"native", "docker"} {
+		for _, a := range p.Scene("a/" + platform).Actors {
+			if a.Shape.Memory != 1280*bench.MiB {
+				t.Errorf("%s on %s has %s", a.Name, platform, a.Shape.Memory)
+			}
+		}
+	}
+	if want := []string{"a: subject has 1.25 GiB of memory on every platform, not 512 MiB: fill needs 1.07 GiB here"}; !slices.Equal(p.Warnings, want) {
+		t.Errorf("%q", p.Warnings)
+	}
+	p = planned(t, fmt.Sprintf(text, "1100MiB", "1100MiB", ""), in)
+	if got := p.Scene("a/docker").Actors[0].Shape.Memory; got != 1100*bench.MiB || len(p.Warnings) > 0 {
+		t.Errorf("%s, %q", got, p.Warnings)
+	}
+	tooLarge := fmt.Sprintf(text, "512MiB", "8GiB", "")
+	_, err := plan.Make(read(t, tooLarge), in)
+	if !errors.Is(err, bench.ErrInvalid) || !strings.Contains(err.Error(), "x.yaml:3:42: it would take 16 GiB of memory, and this host has room for 14 GiB") {
+		t.Errorf("%v", err)
+	}
+	p, err = plan.Make(read(t, strings.Replace(tooLarge, "scenes: [", "scenes: [{name: b, workload: spin}, ", 1)), in)
+	if err == nil {
+		t.Errorf("planned: %+v", p.Scenes)
+	}
+	p = planned(t, strings.Replace(fmt.Sprintf(text, "512MiB", "8GiB", ", optional: true"), "scenes: [", "scenes: [{name: b, workload: spin}, ", 1), in)
+	if want := []string{"a: left out: it would take 16 GiB of memory, and this host has room for 14 GiB"}; !slices.Equal(p.Warnings, want) {
+		t.Errorf("%q", p.Warnings)
+	}
+	in.Host.Free = 0 // not known: seven eighths of what there is
+	planned(t, tooLarge, in)
+}

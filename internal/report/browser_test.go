@@ -32,7 +32,7 @@ var probed = regexp.MustCompile(`<p>probe (\d+): (\d+) of (\d+)\.</p>`)
 func TestPageInABrowser(t *testing.T) {
 	browser, err := exec.LookPath("chromium")
 	if err != nil {
-		t.Skip("chromium is not installed: the page cannot be looked at")
+		t.Fatal("chromium is not installed, so that the page cannot be looked at: ./test installs it")
 	}
 	dir := t.TempDir()
 	file := func(name, text string) string {

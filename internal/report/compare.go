@@ -15,7 +15,7 @@ import (
 // Comparison writes two runs as tables for a terminal: the headline metrics
 // or, if all is set, every metric.
 func Comparison(w io.Writer, c *compare.Comparison, all bool) error {
-	out := bufio.NewWriter(w)
+	out := bufio.NewWriter(Plain(w))
 	fmt.Fprintf(out, "A: %s, %s, %s, tare %s\n", c.A.Run, c.A.Experiment, c.A.Started, c.A.Tare)
 	fmt.Fprintf(out, "B: %s, %s, %s, tare %s\n", c.B.Run, c.B.Experiment, c.B.Started, c.B.Tare)
 	paragraph(out, "", "  ", c.Method)
@@ -142,7 +142,7 @@ func differences(out io.Writer, c *compare.Comparison) {
 
 // Gate writes a gate's decision for a terminal, the rows that do not pass first.
 func Gate(w io.Writer, g *compare.Gate) error {
-	out := bufio.NewWriter(w)
+	out := bufio.NewWriter(Plain(w))
 	paragraph(out, "", "  ", strings.ToUpper(string(g.Decision))+": "+gateWords(g))
 	for _, d := range []compare.Decision{compare.Unfair, compare.Regression, compare.Undecided, compare.Pass} {
 		for i := range g.Rows {

@@ -95,7 +95,7 @@ func drawCrowd(title, unit string, lines []crowdLine, linear bool) (template.HTM
 		d.line("grid", curveLeft, y(t), curveWidth-curveRight, y(t))
 		d.text("ylabel", curveLeft-6, y(t)+4, number(t))
 	}
-	for n := 0.0; n <= right*1.0001; n += step {
+	for _, n := range ticksTo(right, step) {
 		d.line("grid", x(n), curveTop, x(n), curveHeight-curveBottom)
 		d.text("xlabel", x(n), curveHeight-curveBottom+15, number(n))
 	}

@@ -66,7 +66,7 @@ func (f Forms) bars(what, unit string, of func(Form) float64) template.HTML {
 	scale := (stackWidth - 20) / top
 	height := stackPitch*float64(rows) + 22
 	d := newDrawing(stackWidth, height, "stack", what)
-	for t := 0.0; t <= top+step/2; t += step {
+	for _, t := range ticksTo(top, step) {
 		d.line("grid", 4+t*scale, 0, 4+t*scale, height-20)
 		d.text("axis", 4+t*scale, height-6, fmt.Sprintf("%.4g", t))
 	}

@@ -18,7 +18,7 @@ import (
 // statistics of its own. Configuration is what must be the same for two lines
 // to be compared; what may differ is in comments.
 func GoBench(w io.Writer, r *overhead.Result) error {
-	out := bufio.NewWriter(w)
+	out := bufio.NewWriter(Plain(w))
 	fmt.Fprintf(out, "# run %s of %s, begun %s\n", word(r.Run), word(r.Experiment), word(r.Started))
 	fmt.Fprintf(out, "image: %s\n", oneLine(r.Image))
 	for _, f := range r.HostFacts {

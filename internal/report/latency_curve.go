@@ -79,9 +79,10 @@ func timeTicks(low, high float64) []float64 {
 		steps = steps[:1]
 	}
 	var ticks []float64
-	for decade := math.Pow(10, math.Floor(math.Log10(low))); decade <= high; decade *= 10 {
+	first := math.Floor(math.Log10(low))
+	for k := 0; k < mostTicks && math.Pow(10, first+float64(k)) <= high; k++ {
 		for _, s := range steps {
-			if t := s * decade; t >= low && t <= high {
+			if t := s * math.Pow(10, first+float64(k)); t >= low && t <= high {
 				ticks = append(ticks, t)
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"tare/internal/overhead"
 )
 
 func TestNumber(t *testing.T) {
@@ -75,4 +77,34 @@ func TestLinearTopIsRoundAndCloseAbove(t *testing.T) {
 			t.Fatalf("%v: top %v in steps of %v", v, top, step)
 		}
 	})
+}
+
+// An axis ends for every number there is.
+func TestAxisOfAnyNumberEnds(t *testing.T) {
+	all := []float64{0, 5e-324, 1e-310, 1e-300, 1, 1e300, 1.7e308, math.MaxFloat64, math.Inf(1), math.NaN(), -1.7e308}
+	for _, v := range all {
+		for name, axis := range map[string]func(float64) (top, step float64){"linear": linearTop, "binary": binaryTop} {
+			top, step := axis(v)
+			if ticks := ticksTo(top, step); len(ticks) > mostTicks {
+				t.Errorf("%s axis to %v: %d lines", name, v, len(ticks))
+			}
+		}
+		for _, low := range all {
+			if ticks := timeTicks(low, v); len(ticks) > 3*mostTicks {
+				t.Errorf("logarithmic axis from %v to %v: %d lines", low, v, len(ticks))
+			}
+		}
+		lines := []overhead.Line{{Quantity: "memory", Unit: "bytes", T: []float64{0, 1}, Y: []float64{v, 1}}, {Quantity: "cpu", Unit: "cores", T: []float64{0, v}, Y: []float64{v, v}}}
+		for _, p := range panelsOf(&overhead.Series{Window: [2]float64{0, v}, Lines: lines}) {
+			if len(p.Plot) > 100_000 || strings.Contains(string(p.Plot), "NaN") || strings.Contains(string(p.Plot), "Inf") {
+				t.Errorf("series with %v: %.300s", v, p.Plot)
+			}
+		}
+		points := []overhead.SweepPoint{{Level: "1", X: 1, Low: v, Median: v, High: v}, {Level: "2", X: 2, Low: 1, Median: 2, High: 3}}
+		for _, p := range sweepViews([]overhead.Sweep{{Axis: "x", Lines: []overhead.SweepLine{{Platform: "native", Points: points}}}}) {
+			if len(p.Plot) > 100_000 {
+				t.Errorf("sweep with %v: %.300s", v, p.Plot)
+			}
+		}
+	}
 }

@@ -2,7 +2,10 @@ package report
 
 import (
 	"bytes"
+	"io"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,7 +42,7 @@ func hostileResult(t *testing.T) *overhead.Result {
 		r.Failures[i].Error, r.Failures[i].Hint, r.Failures[i].Log = hostile, hostile, hostile
 	}
 	for i := range r.Series.Lines {
-		r.Series.Lines[i].Name = hostile
+		r.Series.Lines[i].Name, r.Series.Lines[i].Level = hostile, hostile
 	}
 	r.Skipped = []bench.Skip{{Platform: hostile, Reason: hostile, Hint: hostile}, {Platform: hostile, Reason: strings.Repeat(hostile, 9)}}
 	r.Warnings = []string{hostile}
@@ -47,24 +50,89 @@ func hostileResult(t *testing.T) *overhead.Result {
 	return r
 }
 
-func TestMarkupFromOutsideStaysText(t *testing.T) {
-	r := hostileResult(t)
-	page := renderHTML(t, r)
-	for _, bad := range []string{"<script", "<img", "\"'>"} {
-		if strings.Contains(page, bad) {
-			i := strings.Index(page, bad)
-			t.Errorf("%q came through: %s", bad, page[max(0, i-120):i+40])
+// everyText makes each text that can be set hostile, keys of maps among them, so
+// that none is forgotten.
+func everyText(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			everyText(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			everyText(v.Field(i))
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			everyText(v.Index(i))
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			value := reflect.New(v.Type().Elem()).Elem()
+			value.Set(v.MapIndex(key))
+			v.SetMapIndex(key, reflect.Value{})
+			k := reflect.New(v.Type().Key()).Elem()
+			k.Set(key)
+			everyText(k)
+			everyText(value)
+			v.SetMapIndex(k, value)
+		}
+	case reflect.String:
+		if v.CanSet() {
+			v.SetString(hostile)
 		}
 	}
-	if !strings.Contains(page, "&lt;script&gt;alert(1)") {
-		t.Error("the text itself is gone")
+}
+
+func TestMarkupFromOutsideStaysText(t *testing.T) {
+	every := withPower(synthetic(t))
+	everyText(reflect.ValueOf(every))
+	for name, r := range map[string]*overhead.Result{"where it is shown": hostileResult(t), "every text": every} {
+		page := renderHTML(t, r)
+		for _, bad := range []string{"<script", "<img", "\"'>"} {
+			if i := strings.Index(page, bad); i >= 0 {
+				t.Errorf("%s: %q came through: %s", name, bad, page[max(0, i-120):i+40])
+			}
+		}
+		if !strings.Contains(page, "&lt;script&gt;alert(1)") {
+			t.Errorf("%s: the text itself is gone", name)
+		}
+		for format, write := range map[string]func(io.Writer, *overhead.Result) error{
+			"text": func(w io.Writer, r *overhead.Result) error { return Text(w, r, true) }, "gobench": GoBench, "junit": JUnit,
+		} {
+			var b bytes.Buffer
+			if err := write(&b, r); err != nil {
+				t.Fatalf("%s, %s: %v", name, format, err)
+			}
+			if strings.ContainsRune(b.String(), '\x1b') {
+				t.Errorf("%s, %s: an escape sequence reached the terminal", name, format)
+			}
+		}
 	}
-	var b bytes.Buffer
-	if err := Text(&b, r, true); err != nil {
+}
+
+// No page has a script of its own, and each tells the browser to run none.
+func TestPageAllowsNoScript(t *testing.T) {
+	var forms bytes.Buffer
+	if err := FormsHTML(&forms, Forms{}); err != nil {
 		t.Fatal(err)
 	}
-	if strings.ContainsRune(b.String(), '\x1b') {
-		t.Error("an escape sequence reached the terminal")
+	for name, page := range map[string]string{"report": renderHTML(t, synthetic(t)), "forms": forms.String()} {
+		policy := regexp.MustCompile(`<meta http-equiv="Content-Security-Policy" content="([^"]*)">`).FindStringSubmatchIndex(page)
+		if policy == nil {
+			t.Errorf("%s: it has no policy", name)
+			continue
+		}
+		said := strings.Split(page[policy[2]:policy[3]], "; ")
+		if !slices.Contains(said, "default-src 'none'") || strings.Contains(page[policy[2]:policy[3]], "script") {
+			t.Errorf("%s: the policy %q lets scripts run", name, said)
+		}
+		if before := strings.Index(page, "<title>"); policy[0] > before {
+			t.Errorf("%s: something stands before the policy", name)
+		}
+		if m := regexp.MustCompile(`(?i)<script|\son[a-z]+=|javascript:`).FindString(page); m != "" {
+			t.Errorf("%s: it has %q in it", name, m)
+		}
 	}
 }
 

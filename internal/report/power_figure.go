@@ -68,7 +68,7 @@ func wattStack(what string, bars []stackRow) template.HTML {
 	scale := (stackWidth - 20) / top
 	height := stackPitch*float64(len(bars)) + 22
 	d := newDrawing(stackWidth, height, "stack", what)
-	for t := 0.0; t <= top+step/2; t += step {
+	for _, t := range ticksTo(top, step) {
 		d.line("grid", 4+t*scale, 0, 4+t*scale, height-20)
 		label := fmt.Sprintf("%.4g", t)
 		if t == 0 {
@@ -108,11 +108,11 @@ func powerCurve(c overhead.PowerCurve) template.HTML {
 	x := func(v float64) float64 { return loadLeft + v/topX*(loadWidth-loadLeft-20) }
 	y := func(v float64) float64 { return loadHeight - loadBottom - v/topY*(loadHeight-loadBottom-10) }
 	d := newDrawing(loadWidth, loadHeight, "curve", "Power over busy cores: "+c.Name+" on "+c.Platform)
-	for t := 0.0; t <= topY+stepY/2; t += stepY {
+	for _, t := range ticksTo(topY, stepY) {
 		d.line("grid", loadLeft, y(t), loadWidth-20, y(t))
 		d.text("ylabel", loadLeft-6, y(t)+4, fmt.Sprintf("%.4g W", t))
 	}
-	for t := 0.0; t <= topX+stepX/2; t += stepX {
+	for _, t := range ticksTo(topX, stepX) {
 		d.line("grid", x(t), 10, x(t), loadHeight-loadBottom)
 		d.text("xlabel", x(t), loadHeight-loadBottom+15, fmt.Sprintf("%.4g", t))
 	}

@@ -50,10 +50,14 @@ func (s logScale) ticks(room float64) []float64 {
 	return ticks
 }
 
+// What an axis can be made for: far beyond what is measured, and far enough from
+// where floating point ends that sums, squares and quotients of two are numbers.
+const leastTop, mostTop = 1e-100, 1e100
+
 // linearTop is a round number at least v, for the top of an axis, and the step
-// that divides it into four or five.
+// that divides it into four or five. What no axis can be made for has one to 1.
 func linearTop(v float64) (top, step float64) {
-	if v <= 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+	if !(v >= leastTop && v <= mostTop) { // NaN is neither
 		return 1, 0.25
 	}
 	step = math.Pow(10, math.Floor(math.Log10(v/4)))
@@ -64,4 +68,17 @@ func linearTop(v float64) (top, step float64) {
 		}
 	}
 	return step * math.Ceil(v/step), step
+}
+
+// mostTicks bounds the lines of an axis, whatever it was made for.
+const mostTicks = 100
+
+// ticksTo are the multiples of step from 0 to top. They are counted: a sum of
+// steps may grow no more, or never reach the top.
+func ticksTo(top, step float64) []float64 {
+	var ticks []float64
+	for k := 0; k < mostTicks && float64(k) <= top/step*1.0001; k++ {
+		ticks = append(ticks, float64(k)*step)
+	}
+	return ticks
 }

@@ -76,13 +76,13 @@ func panel(quantityName string, lines []overhead.Line, window [2]float64, end fl
 
 	d := newDrawing(width, height, "series", quantityName+" over time")
 	d.rect("window", x(window[0]), top, x(window[1])-x(window[0]), height-top-bottom, "measured window")
-	for v := 0.0; v <= high*1.0001; v += step {
+	for _, v := range ticksTo(high, step) {
 		d.line("grid", left, y(v), width-right, y(v))
 		d.text("ylabel", left-5, y(v)+4, axisNumber(v, unit))
 	}
 	_, tstep := linearTop(end)
 	tstep = max(1, math.Round(tstep))
-	for t := 0.0; t <= end*1.0001; t += tstep {
+	for _, t := range ticksTo(end, tstep) {
 		d.line("tick", x(t), height-bottom, x(t), height-bottom+4)
 		d.text("xlabel", x(t), height-8, fmt.Sprintf("%.0f s", t))
 	}

@@ -30,7 +30,7 @@ func stackOf(c overhead.Case) template.HTML {
 	height := stackPitch*float64(len(c.Usage)) + 22
 	d := newDrawing(stackWidth, height, "stack", "CPU time of each platform by level, in cores: "+c.Title)
 	foot := height - 20
-	for t := 0.0; t <= top+step/2; t += step {
+	for _, t := range ticksTo(top, step) {
 		d.line("grid", 4+t*scale, 0, 4+t*scale, foot)
 		d.text("axis", 4+t*scale, height-6, fmt.Sprintf("%.4g", t))
 	}

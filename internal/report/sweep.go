@@ -117,12 +117,8 @@ func (a sweepAxis) ticks() []float64 {
 	if a.log {
 		return timeTicks(a.low, a.high)
 	}
-	var ticks []float64
 	_, step := linearTop(a.high)
-	for t := a.low; t <= a.high+step/2; t += step {
-		ticks = append(ticks, t)
-	}
-	return ticks
+	return ticksTo(a.high, step)
 }
 
 // levels are those of the line that has most of them.

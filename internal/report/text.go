@@ -20,7 +20,7 @@ const textWidth = 120
 // Text writes the result as tables for a terminal: the headline metric of each
 // case or, if all is set, every metric.
 func Text(w io.Writer, r *overhead.Result, all bool) error {
-	out := bufio.NewWriter(w)
+	out := bufio.NewWriter(Plain(w))
 	paragraph(out, "", "", r.Title)
 	paragraph(out, "", "  ", fmt.Sprintf("run %s, %s, %s, seed %d, baseline %s, equivalence within %.3g %%",
 		r.Run, r.Started, blocksOf(r), r.Seed, r.Baseline, 100*r.Margin))
@@ -223,14 +223,24 @@ func closing(out io.Writer, r *overhead.Result) {
 	}
 }
 
-// failuresText lists trials with their reasons.
+// failuresText lists trials with their reasons, those of one reason together.
 func failuresText(out io.Writer, what string, failures []overhead.Failure) {
 	if len(failures) == 0 {
 		return
 	}
 	fmt.Fprintf(out, "\n%s %s:\n", plural(len(failures), "trial"), what)
-	for _, f := range failures {
-		paragraph(out, "  ", "    ", fmt.Sprintf("%s %s, in %s: %s", f.Trial, f.Scene, f.Phase, f.Error))
+	for n, f := range failures {
+		alike := func(g overhead.Failure) bool { return g.Phase == f.Phase && g.Error == f.Error && g.Hint == f.Hint }
+		if slices.IndexFunc(failures, alike) < n {
+			continue // it was named with the first
+		}
+		var trials []string
+		for _, g := range failures[n:] {
+			if alike(g) {
+				trials = append(trials, g.Trial+" "+g.Scene)
+			}
+		}
+		paragraph(out, "  ", "    ", fmt.Sprintf("%s, in %s: %s", strings.Join(trials, ", "), f.Phase, f.Error))
 		if f.Hint != "" {
 			paragraph(out, "    ", "    ", "hint: "+f.Hint)
 		}

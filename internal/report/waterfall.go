@@ -111,7 +111,7 @@ func waterfall(title string, rows []overhead.StartUp) template.HTML {
 	height := pitch*float64(len(rows)) + 22
 	d := newDrawing(stackWidth, height, "stack", "Phases of a launch on each platform, in milliseconds: "+title)
 	foot := height - 20
-	for t := 0.0; t <= top+step/2; t += step {
+	for _, t := range ticksTo(top, step) {
 		d.line("grid", 4+t*scale, 0, 4+t*scale, foot)
 		d.text("axis", 4+t*scale, height-6, fmt.Sprintf("%.4g", t))
 	}

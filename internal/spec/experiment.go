@@ -8,7 +8,9 @@
 package spec
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"tare/internal/bench"
@@ -109,6 +111,43 @@ type Experiment struct {
 
 // Nested are the drivers of the platforms that run inside others: "runc@qemu-tcg".
 func (e *Experiment) Nested() []string {
+	var names []string
+	for _, r := range e.named() {
+		if name := r.Driver(); r.On != nil && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// OnHost are the platforms that the host itself runs, the outermost of
+// nestings, with the values of their options: what decides which programs the
+// host needs. all says that every platform may be among them.
+func (e *Experiment) OnHost() (words []string, all bool) {
+	for _, r := range e.named() {
+		for r.On != nil {
+			r = *r.On
+		}
+		words = append(words, r.Name)
+		words = append(words, slices.Sorted(maps.Values(r.Options))...)
+	}
+	all = e.Platforms.AllReal
+	for _, s := range e.Scenes {
+		all = all || s.Platforms.AllReal
+	}
+	slices.Sort(words)
+	return slices.Compact(words), all
+}
+
+// Uses reports whether a trial may be on the platform of the driver, as far as
+// can be told without the host.
+func (e *Experiment) Uses(driver string) bool {
+	_, all := e.OnHost()
+	return all && !strings.Contains(driver, "@") || slices.ContainsFunc(e.named(), func(r bench.PlatformRef) bool { return r.Driver() == driver })
+}
+
+// named are the platforms of the experiment, its scenes and their actors.
+func (e *Experiment) named() []bench.PlatformRef {
 	refs := slices.Clone(e.Platforms.Named)
 	for _, s := range e.Scenes {
 		refs = append(refs, s.Platforms.Named...)
@@ -118,13 +157,7 @@ func (e *Experiment) Nested() []string {
 			}
 		}
 	}
-	var names []string
-	for _, r := range refs {
-		if name := r.Driver(); r.On != nil && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
+	return refs
 }
 
 // Inject is a slowdown of the subjects on one platform.
@@ -146,7 +179,9 @@ type Scene struct {
 	// Cache is the state of the page cache before a launch, "" as it happens to be.
 	Cache string
 	// Optional: left out, with a warning, on a host that cannot run it.
-	Optional  bool
+	Optional bool
+	// Grow: instances whose work needs more memory than their shape get it, where the host has room.
+	Grow      bool
 	Platforms Platforms
 	Timing    bench.Timing
 	// Conditions of the host, by the names of bench.ConditionNames.

@@ -1,8 +1,10 @@
 package spec_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"tare/internal/spec"
 	"tare/internal/spec/spectest"
@@ -17,15 +19,26 @@ func TestHostileText(t *testing.T) {
 		bombs.WriteString("a" + b + ": &a" + b + " [" + strings.TrimSuffix(strings.Repeat("*a"+a+", ", 10), ", ") + "]\n")
 	}
 	for name, text := range map[string]string{
-		"nested brackets": "a: " + strings.Repeat("[", 5_000) + strings.Repeat("]", 5_000),
-		"open brackets":   "a: " + strings.Repeat("[", 10_000),
-		"nested keys":     strings.Repeat("{a: ", 5_000),
-		"many keys":       "a: {" + strings.Repeat("x: 1, ", 9_000) + "}",
-		"too long":        "a: " + strings.Repeat("x", 100_000),
-		"alias bomb":      bombs.String(),
-		"not UTF-8":       "a: \xff\xfe",
+		"nested brackets":  "a: " + strings.Repeat("[", 5_000) + strings.Repeat("]", 5_000),
+		"open brackets":    strings.Repeat("[", spec.MaxText),
+		"brackets, quoted": strings.Repeat(`[ "]", `, spec.MaxText/8),
+		"lists in a line":  strings.Repeat("- ", spec.MaxText/2),
+		"keys in a line":   strings.Repeat("? ", spec.MaxText/2),
+		"nested keys":      strings.Repeat("{a: ", 5_000),
+		"many keys":        "a: {" + strings.Repeat("x: 1, ", 9_000) + "}",
+		"too long":         "a: " + strings.Repeat("x", 100_000),
+		"alias bomb":       bombs.String(),
+		"not UTF-8":        "a: \xff\xfe",
 	} {
 		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			defer func(began time.Time) {
+				runtime.ReadMemStats(&after)
+				if took, bytes := time.Since(began), after.TotalAlloc-before.TotalAlloc; took > 2*time.Second || bytes > 150<<20 {
+					t.Errorf("it took %v and %d MiB", took, bytes>>20)
+				}
+			}(time.Now())
 			if _, err := spec.Parse("x.yaml", []byte(text), nil, spectest.Vocabulary()); err == nil {
 				t.Error("was read")
 			} else if len(err.Error()) > 1<<10 {

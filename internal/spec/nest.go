@@ -17,6 +17,10 @@ const onKey = "on"
 // platform behind the @, the inner one's options in its own brackets. Extra
 // words pass as they are.
 func (d *decoder) platformWord(at Place, text string, extra ...string) (bench.PlatformRef, bool) {
+	if len(text) > maxPlatform {
+		d.fail(at, "%.60q...: a platform is written with at most %d bytes", text, maxPlatform)
+		return bench.PlatformRef{}, false
+	}
 	cut := splitNest(text)
 	if cut < 0 {
 		return d.onePlatform(at, text, extra...)

@@ -144,7 +144,11 @@ func (e Errors) Error() string {
 // Text is every message, each followed by its hint on a line of its own.
 func (e Errors) Text() string {
 	var b strings.Builder
-	for _, one := range e {
+	for i, one := range e {
+		if i == maxSaid {
+			fmt.Fprintf(&b, "and %d more\n", len(e)-i)
+			break
+		}
 		b.WriteString(one.Error() + "\n")
 		if h := bench.HintOf(one); h != "" {
 			b.WriteString("  hint: " + h + "\n")

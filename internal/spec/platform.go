@@ -37,13 +37,19 @@ func (d *decoder) platforms(n *node, into *Platforms) bool {
 			p.Named = append(p.Named, ref)
 		}
 	}
+	named := 0
 	for _, item := range d.list(n) {
 		if item.kind != scalar {
 			ref, ok := d.platformMap(item)
 			add(item.place, ref, ok)
 			continue
 		}
-		for _, w := range splitList(item.text) {
+		words := splitList(item.text)
+		if named += len(words); named > maxWords {
+			d.fail(n.place, "too many platforms: at most %d", maxWords)
+			return false
+		}
+		for _, w := range words {
 			if w.from == w.to && strings.TrimSpace(item.text) == "" {
 				continue // said below
 			}

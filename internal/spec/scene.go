@@ -11,7 +11,7 @@ import (
 // subjectKeys are the short form's: they speak of the subject and what stands
 // beside it, and are written out as actors here. sceneKeys go with either form.
 var (
-	sceneKeys   = []string{"name", "title", "host", "platforms", "shape", "timing", "vary", "startup", "cache", "migrate", "optional", "pool", "memory_pool", "conditions", "actors", "ramp", "relative"}
+	sceneKeys   = []string{"name", "title", "host", "platforms", "shape", "timing", "vary", "startup", "cache", "migrate", "optional", "grow", "pool", "memory_pool", "conditions", "actors", "ramp", "relative"}
 	subjectKeys = []string{"workload", "params", "alike", "load", "placement", "beside", "idle", "peer"}
 	peerKeys    = []string{"platform", "shape", "host"}
 	besideKeys  = []string{"workload", "params", "platform", "shape", "count", "load", "placement", "host", "cage"}
@@ -54,6 +54,7 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 		d.fail(f["cache"].place, "the page cache is set for start-up scenes only%w", bench.Hint("add startup: true, or leave the key out"))
 	}
 	d.boolean(f["optional"], &s.Optional)
+	d.boolean(f["grow"], &s.Grow)
 	d.integer(f["pool"], 1, 4096, &s.Pool)
 	d.size(f["memory_pool"], &s.MemoryPool)
 	d.conditions(f["conditions"], &s.Conditions, s.Places)
@@ -76,6 +77,9 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 		if f["memory_pool"] != nil {
 			d.fail(f["memory_pool"].place, "memory_pool has no meaning in a ramp%w", bench.Hint("a ramp ends at a limit of the host; several alike share a pool: alike: 4"))
 		}
+		if f["grow"] != nil {
+			d.fail(f["grow"].place, "grow has no meaning in a ramp%w", bench.Hint("its instances run nothing that needs memory"))
+		}
 		s.Actors = d.ramp(f, &s, like)
 		d.relative(f["relative"], &s)
 		return s
@@ -96,8 +100,29 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 		d.tame(&s.Actors[i])
 		d.notCaged(&s, &s.Actors[i])
 	}
+	d.growing(f["grow"], &s)
 	d.relative(f["relative"], &s)
 	return s
+}
+
+// growing refuses to let instances grow where their memory is what is studied, or
+// where no program says what it needs.
+func (d *decoder) growing(n *node, s *Scene) {
+	if !s.Grow {
+		return
+	}
+	if slices.ContainsFunc(s.Factors, func(f Factor) bool { return strings.HasSuffix(f.Name, "shape.memory") }) {
+		d.fail(n.place, "grow beside vary of the memory: the levels would not be what was written%w", bench.Hint("leave one of them out"))
+	}
+	var sized []string
+	for _, w := range d.words.Workloads {
+		if _, ok := w.(bench.Sized); ok {
+			sized = append(sized, w.Name())
+		}
+	}
+	if !unreadWork(s.Actors) && !slices.ContainsFunc(s.Actors, func(a Actor) bool { return slices.Contains(sized, a.Workload) }) {
+		d.fail(n.place, "grow: no workload of the scene says how much memory it needs%w", bench.Hint("these do: "+strings.Join(sized, ", ")))
+	}
 }
 
 // short writes the short form out as actors.

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 
 	"tare/internal/bench"
 )
@@ -18,9 +21,13 @@ import (
 // Limits of a file. A specification is written by hand; these only keep a
 // hostile one from filling the memory.
 const (
-	maxText  = 64 << 10
-	maxNodes = 20_000 // aliases expanded
+	MaxText  = 64 << 10 // bytes
+	maxNodes = 20_000   // aliases expanded
 	maxDepth = 200
+	maxWords = 1000 // platforms in one list
+
+	maxPlatform = 1 << 10 // bytes of one, options and outer platforms included
+	maxSaid     = 100     // errors that are told
 )
 
 type kind int
@@ -117,8 +124,8 @@ func (n *node) json() (string, error) {
 // readTree reads YAML text. Every error it returns is an *Error.
 func readTree(src *source, text []byte) (root *node, err error) {
 	whole := Place{src: src}
-	if len(text) > maxText {
-		return nil, whole.Errorf("%d bytes is too long: at most %d are read", len(text), maxText)
+	if len(text) > MaxText {
+		return nil, whole.Errorf("too long: more than %d bytes", MaxText)
 	}
 	if !utf8.Valid(text) {
 		return nil, whole.Errorf("not UTF-8 text")
@@ -129,7 +136,11 @@ func readTree(src *source, text []byte) (root *node, err error) {
 			root, err = nil, whole.Errorf("cannot be read as YAML: %v", r)
 		}
 	}()
-	file, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
+	tokens := lexer.Tokenize(string(text))
+	if t := tooDeep(tokens); t != nil {
+		return nil, placeOfToken(src, t).Errorf("nested more than %d deep", maxDepth)
+	}
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return nil, syntaxError(src, err)
 	}
@@ -143,6 +154,30 @@ func readTree(src *source, text []byte) (root *node, err error) {
 	}
 	b := builder{src: src, anchors: map[string]*node{}}
 	return b.build(docs[0].Body, 0)
+}
+
+// tooDeep returns the token that opens one bracket, or one list within a line,
+// more than may hold one another. The parser takes time and memory by the square
+// of their number: 64 KiB of brackets are 16 s and 6 GB.
+func tooDeep(tokens token.Tokens) *token.Token {
+	brackets, entries, line := 0, 0, 0
+	for _, t := range tokens {
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			brackets++
+		case token.SequenceEndType, token.MappingEndType:
+			brackets = max(brackets-1, 0)
+		case token.SequenceEntryType, token.MappingKeyType: // "- - - ..." and "? ? ? ..."
+			if t.Position.Line != line {
+				entries, line = 0, t.Position.Line
+			}
+			entries++
+		}
+		if brackets > maxDepth || entries > maxDepth {
+			return t
+		}
+	}
+	return nil
 }
 
 // syntaxError gives the library's finding our form.
@@ -176,6 +211,10 @@ func placeOf(src *source, n ast.Node) Place {
 	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
 		t = m.Values[0].Key.GetToken() // a block mapping's own token is its first colon
 	}
+	return placeOfToken(src, t)
+}
+
+func placeOfToken(src *source, t *token.Token) Place {
 	if t == nil || t.Position == nil {
 		return Place{src: src}
 	}
@@ -206,6 +245,9 @@ func (b *builder) build(n ast.Node, depth int) (*node, error) {
 	case *ast.NullNode:
 		return &node{kind: null, text: "null", place: at}, nil
 	case *ast.StringNode:
+		if i := strings.IndexFunc(n.Value, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }); i >= 0 {
+			return nil, at.Errorf("%.80q has a control character", n.Value)
+		}
 		return &node{text: n.Value, value: n.Value, place: at}, nil
 	case *ast.LiteralNode:
 		return &node{text: n.Value.Value, value: n.Value.Value, place: at}, nil

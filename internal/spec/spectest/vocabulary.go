@@ -14,7 +14,7 @@ import (
 	"tare/internal/spec"
 )
 
-// Vocabulary returns five platforms and four workloads.
+// Vocabulary returns five platforms and five workloads.
 func Vocabulary() spec.Vocabulary {
 	return spec.Vocabulary{
 		Platforms: []spec.PlatformWord{
@@ -37,6 +37,7 @@ func Vocabulary() spec.Vocabulary {
 				{Name: "test", Kind: bench.KindWord, Words: []string{"stream", "rr"}, Default: "stream"},
 				{Name: "message", Kind: bench.KindSize, Default: "16384", Min: 1, Load: true},
 			}},
+			Filler{Work{Word: "fill", Known: []bench.Param{{Name: "array", Kind: bench.KindSize, Default: "1MiB", Min: 1}}}},
 			Work{Word: "own", Known: []bench.Param{
 				{Name: "argv", Kind: bench.KindJSON, Required: true},
 				{Name: "wait", Kind: bench.KindDuration, Default: "0s"},
@@ -80,6 +81,14 @@ func (w Work) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, e
 
 func (w Work) Parse(bench.Params, bench.Setting, bench.Output) ([]bench.Value, error) {
 	return nil, fmt.Errorf("%s never ran", w.Word)
+}
+
+// Filler is such a workload that knows what memory its array needs.
+type Filler struct{ Work }
+
+// Memory implements [bench.Sized].
+func (Filler) Memory(p bench.Params, _ bench.Setting) (bench.Bytes, error) {
+	return bench.ParseBytes(p["array"])
 }
 
 // ParamError is about one parameter.
