@@ -34,14 +34,15 @@ fetch_lists() {
 # there_are prints the packages, each the first of its names that this release knows.
 there_are() {
 	for names; do
-		first=
-		for name in $(echo "$names" | tr '|' ' '); do
-			first=${first:-$name}
-			if apt --dry-run --no-install-recommends install "$name" >/dev/null 2>&1; then
-				first=$name
-				break
-			fi
-		done
+		first=${names%%|*}
+		case $names in *\|*) # asking takes apt a second
+			for name in $(echo "$names" | tr '|' ' '); do
+				if apt --dry-run --no-install-recommends install "$name" >/dev/null 2>&1; then
+					first=$name
+					break
+				fi
+			done ;;
+		esac
 		echo "$first"
 	done | sort -u | tr '\n' ' '
 }
