@@ -16,6 +16,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/kept"
+	"tare/internal/survey"
 )
 
 // insideVar is set in the environment of the test's second half.
@@ -27,7 +28,7 @@ const insideVar = "TARE_TEST_INSIDE"
 // changed after, and nobody has spoken to the daemons. The user's host is namespaces of
 // the test's own, so that whatever else happens on the machine is no difference. Nor
 // has anything changed that no namespace holds apart, or in the machine's first network namespace.
-// What the surveys see is shown by [TestSurveySees].
+// What the surveys see is shown in internal/survey, and what they leave out by [TestSurveyLeavesOut].
 func TestHostUntouched(t *testing.T) {
 	if os.Getenv(insideVar) != "" {
 		untouched(t)
@@ -36,7 +37,7 @@ func TestHostUntouched(t *testing.T) {
 	state := realState(t) // or it is skipped
 	before := thisMachine(state).shared()
 	t.Logf("%d facts of the machine", len(before))
-	sees(t, before, "sysctl net/ipv4/ip_forward: ", "sysctl vm/overcommit_memory: ", "cgroup sys/fs/cgroup", "control sys/fs/cgroup", "link lo")
+	sees(t, before, "sysctl net/ipv4/ip_forward: ", "sysctl vm/overcommit_memory: ", "cgroup /sys/fs/cgroup", "control /sys/fs/cgroup", "link lo")
 	cmd := exec.CommandContext(t.Context(), "unshare", "--net", "--mount", "--propagation", "private",
 		os.Args[0], "-test.run=^TestHostUntouched$", "-test.v")
 	cmd.Env = append(os.Environ(), insideVar+"="+bin)
@@ -50,7 +51,7 @@ func TestHostUntouched(t *testing.T) {
 }
 
 // sees fails the test unless there is a fact that begins with each of the texts.
-func sees(t *testing.T, f facts, texts ...string) {
+func sees(t *testing.T, f []string, texts ...string) {
 	t.Helper()
 	for _, want := range texts {
 		if !slices.ContainsFunc(f, func(s string) bool { return strings.HasPrefix(s, want) }) {
@@ -61,11 +62,11 @@ func sees(t *testing.T, f facts, texts ...string) {
 
 // unchanged fails the test for every difference that lasts: the kernel may take a
 // moment to let go, and others set back what they have changed.
-func unchanged(t *testing.T, before facts, survey func() facts) {
+func unchanged(t *testing.T, before []string, look func() []string) {
 	t.Helper()
 	var left, gone []string
 	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-		if left, gone = changes(before, survey()); len(left)+len(gone) == 0 {
+		if left, gone = survey.Changes(before, look()); len(left)+len(gone) == 0 {
 			return
 		}
 	}
@@ -113,7 +114,7 @@ func untouched(t *testing.T) {
 	host := thisMachine(state)
 	before := host.namespaced()
 	t.Logf("%d facts of the user's host", len(before))
-	sees(t, before, "firewall iptables-save: :FORWARD DROP", "sysctl net/ipv4/ip_forward: 0", "link user-br0", "run /run/docker.sock S")
+	sees(t, before, "firewall iptables-save: :FORWARD DROP", "sysctl net/ipv4/ip_forward: 0", "link user-br0", "file /run/docker.sock S")
 
 	results := filepath.Join(t.TempDir(), "results")
 	const limit = 6 * time.Minute // half a minute on a host that is idle

@@ -9,8 +9,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -159,6 +161,16 @@ func write(w io.Writer, rows []row, asJSON bool) error {
 	}
 	_, err := fmt.Fprintln(w, b.String())
 	return err
+}
+
+// counts writes numbers by name, the largest first.
+func counts(m map[string]int) string {
+	names := slices.SortedFunc(maps.Keys(m), func(a, b string) int { return m[b] - m[a] })
+	var parts []string
+	for _, n := range names {
+		parts = append(parts, fmt.Sprintf("%s %d", n, m[n]))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // errEnded says that the run was over before its moment.
