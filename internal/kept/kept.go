@@ -34,7 +34,7 @@ var known = []struct{ pattern, lock, what string }{
 	{"docker-btrfs", "docker-btrfs.lock", "Docker's store of the golden image, driver btrfs"},
 	{"docker-btrfs.img", "docker-btrfs.lock", "the file system of Docker's driver btrfs, at most 8 GiB"},
 	{"docker-btrfs.img.part", "docker-btrfs.lock", "the beginning of that file system"},
-	{"libvirt/cache", "measure.lock", "libvirt's notes of what QEMU can do"},
+	{"libvirt/cache", "libvirt.lock", "libvirt's notes of what QEMU can do"},
 	{"kvm*.json", "", "whether KVM boots a guest here"},
 	{"tried-*.json", "", "whether a platform starts here"},
 	{begunDir, begunLock, "which runs began here; without it they cannot be resumed"},
@@ -72,7 +72,7 @@ func List(state string) ([]Thing, error) {
 // Remove removes a thing that List returned. One in use, or in which something
 // is mounted, is an error and stays. The caller sees to it that no run begins.
 func Remove(state string, t Thing) error {
-	if t.lock != "" && t.lock != "measure.lock" { // that one the caller holds
+	if t.lock != "" {
 		f, err := os.OpenFile(filepath.Join(state, t.lock), os.O_RDWR, 0)
 		if err != nil {
 			return fmt.Errorf("remove %s: %w", t.Name, err)

@@ -38,7 +38,7 @@ func list(t *testing.T, state string) []kept.Thing {
 
 func TestListAndRemove(t *testing.T) {
 	state := t.TempDir()
-	write(t, state, "docker/overlay2/a", "docker.lock", "docker-btrfs.img", "docker-btrfs.lock", "libvirt/cache/x", "measure.lock",
+	write(t, state, "docker/overlay2/a", "docker.lock", "docker-btrfs.img", "docker-btrfs.lock", "libvirt/cache/x", "libvirt.lock",
 		"kvm-qemu.json", "selftest/certificate.json", "ledger.jsonl", "images/a/root/b", "mine")
 	var names []string
 	for _, thing := range list(t, state) {

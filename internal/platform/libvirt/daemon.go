@@ -87,9 +87,31 @@ func (d *daemon) args(args ...string) []string {
 	return append([]string{"--quiet", "--connect", d.uri()}, args...)
 }
 
+// hold locks what is kept between runs against its removal. The daemon inherits
+// the file, so it stays locked until both are gone. Runs on several machines may
+// share it: libvirtd puts each of its notes in place by a rename.
+func hold(keep string) (*os.File, error) {
+	if err := os.MkdirAll(keep, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(keep+".lock", os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = fmt.Errorf("being removed: %w%w", err, bench.Hint("try again when tare clean --all has ended"))
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
+	}
+	return f, nil
+}
+
 // start starts libvirtd inside the lab, with directories of its own in place of
 // the host's, and waits until it answers.
-func (d *daemon) start(ctx context.Context, mark, netns string, within time.Duration) error {
+func (d *daemon) start(ctx context.Context, mark, netns string, held *os.File, within time.Duration) error {
 	for name := range dirs {
 		if err := os.MkdirAll(d.dir(name), 0o700); err != nil {
 			return err
@@ -112,6 +134,7 @@ func (d *daemon) start(ctx context.Context, mark, netns string, within time.Dura
 	d.cmd = exec.Command(path, "--config", filepath.Join(dirs["etc"], "libvirtd.conf"), "--pid-file", filepath.Join(d.run, "libvirtd.pid"))
 	d.cmd.Env = []string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), bench.ProcessMark + "=" + mark}
 	d.cmd.Stdout, d.cmd.Stderr = log.Pipe(), log.Pipe()
+	d.cmd.ExtraFiles = []*os.File{held}
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = launch.Apart(netns, func() error {
 		for name, at := range dirs {

@@ -63,12 +63,17 @@ func (g *engine) open(ctx context.Context, keep string) (err error) {
 	if err := launch.Provide(&g.undo, g.env.Ledger, dirs["run"]); err != nil {
 		return err
 	}
+	held, err := hold(keep)
+	if err != nil {
+		return err
+	}
+	g.undo.Add(func(context.Context) error { return held.Close() })
 	mark := g.env.Run + "-" + g.platform.name
 	if err := g.undo.Register(g.env.Ledger, bench.KindProcess, mark, d.stop); err != nil {
 		return err
 	}
 	g.daemon = d
-	return d.start(ctx, mark, g.env.Lab.NetNS(), g.env.Patience(upWithin))
+	return d.start(ctx, mark, g.env.Lab.NetNS(), held, g.env.Patience(upWithin))
 }
 
 // Reads implements [bench.Reading]. Its programs go by other names than it does.

@@ -146,13 +146,16 @@ func (p *Platform) Probe(ctx context.Context, e bench.Env) error {
 	return nil
 }
 
+// keep is the directory of what is kept between runs.
+func (p *Platform) keep() string { return filepath.Join(p.state, "libvirt") }
+
 // Open implements [bench.Platform]: it starts the daemon.
 func (p *Platform) Open(ctx context.Context, e bench.Env) (bench.Engine, error) {
 	if err := p.Probe(ctx, e); err != nil {
 		return nil, err
 	}
 	g := &engine{platform: p, env: e}
-	if err := g.open(ctx, filepath.Join(p.state, "libvirt")); err != nil {
+	if err := g.open(ctx, p.keep()); err != nil {
 		return nil, fmt.Errorf("open %s: %w", p.name, g.undo.Fail(ctx, err))
 	}
 	return g, nil

@@ -4,9 +4,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"tare/internal/bench"
+	"tare/internal/kept"
 	"tare/internal/platform/platformtest"
 )
 
@@ -39,4 +42,39 @@ func TestConformanceKVM(t *testing.T) {
 		t.Fatal(err)
 	}
 	platformtest.Run(t, p, platformtest.Options{})
+}
+
+// What a run has noted of QEMU is removed by the lock that a run takes, and not
+// while one has it.
+func TestNotesAreRemoved(t *testing.T) {
+	p := TCG(t.TempDir())
+	held, err := hold(p.keep())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	notes := (&daemon{keep: p.keep()}).dir("cache")
+	if err := os.MkdirAll(filepath.Join(notes, "qemu"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	things, err := kept.List(p.state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(things, func(k kept.Thing) bool { return filepath.Join(p.state, k.Name) == notes })
+	if i < 0 {
+		t.Fatalf("%s is not among what is kept: %+v", notes, things)
+	}
+	if err := kept.Remove(p.state, things[i]); err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("removed while a run holds it: %v", err)
+	}
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := kept.Remove(p.state, things[i]); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(notes); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is still there: %v", notes, err)
+	}
 }
