@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
+	"tare/internal/figure"
 	"tare/internal/ledger"
 	"tare/internal/statedir"
 )
@@ -40,7 +41,7 @@ func (a *app) claim(ctx context.Context, run string, wait bool) (release func(),
 		}
 	})
 	for _, why := range slices.Sorted(maps.Keys(left)) {
-		fmt.Fprintf(a.stderr, "left alone: %s %s\n", counted(left[why], "thing"), why)
+		fmt.Fprintf(a.stderr, "left alone: %s %s\n", figure.Count(left[why], "thing"), why)
 	}
 	if err != nil {
 		release()

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/bench"
+	"tare/internal/figure"
 	"tare/internal/store"
 	"tare/internal/workload"
 )
@@ -52,7 +53,7 @@ func (r *request) take(a *app, c *cobra.Command, args []string) error {
 		return err
 	}
 	if len(h.Power) > 0 && len(r.meters) == 0 {
-		fmt.Fprintf(a.stderr, "! the run in %s read %s; this one reads none but what --power names\n", r.from, counted(len(h.Power), "power meter"))
+		fmt.Fprintf(a.stderr, "! the run in %s read %s; this one reads none but what --power names\n", r.from, figure.Count(len(h.Power), "power meter"))
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"tare/internal/bench"
+	"tare/internal/figure"
 	"tare/internal/report"
 	"tare/internal/run"
 )
@@ -92,7 +93,7 @@ func (g *progress) notify(e run.Event) {
 	if e.Ended != "" {
 		g.ended[e.Ended] = e.Trial.Block
 		g.erase()
-		fmt.Fprintln(g.w, clip(fmt.Sprintf("%s: ended after %s", e.Ended, counted(e.Trial.Block, "block")), g.width))
+		fmt.Fprintln(g.w, clip(fmt.Sprintf("%s: ended after %s", e.Ended, figure.Count(e.Trial.Block, "block")), g.width))
 		g.draw()
 		return
 	}

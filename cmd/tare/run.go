@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/bench"
+	"tare/internal/figure"
 	"tare/internal/host"
 	"tare/internal/image"
 	"tare/internal/kept"
@@ -254,7 +255,7 @@ func extent(p *bench.Plan) string {
 		return fmt.Sprintf("at most %d trials in %d to %d blocks, until intervals are within ±%g%%, seed %d, about %s to %s",
 			len(p.Trials), u.Min, u.Max, 100*u.Interval, p.Seed, took(plan.LeastEstimate(p)), took(p.Estimate))
 	}
-	return fmt.Sprintf("%s in %s, seed %d, about %s", counted(len(p.Trials), "trial"), counted(p.Blocks, "block"), p.Seed, took(p.Estimate))
+	return fmt.Sprintf("%s in %s, seed %d, about %s", figure.Count(len(p.Trials), "trial"), figure.Count(p.Blocks, "block"), p.Seed, took(p.Estimate))
 }
 
 // carryOut measures what is not finished and reports, also when the run was

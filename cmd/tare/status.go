@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/compare"
+	"tare/internal/figure"
 	"tare/internal/overhead"
 	"tare/internal/selftest"
 	"tare/internal/spec"
@@ -164,17 +165,9 @@ func withoutSets(command string, paths ...string) string {
 // are says how many there are: "1 effect is", "2 effects are".
 func are(n int, noun string) string {
 	if n == 1 {
-		return counted(n, noun) + " is"
+		return figure.Count(n, noun) + " is"
 	}
-	return counted(n, noun) + " are"
-}
-
-// counted writes n with the noun.
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return figure.Count(n, noun) + " are"
 }
 
 // undecided counts the headline effects the results do not decide. Of cases

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/figure"
 )
 
 // Line is one fact for people.
@@ -89,7 +90,7 @@ func (f *Facts) machineCaveat() string {
 
 func (f *Facts) cpus() string {
 	s := fmt.Sprintf("%d (%s, %s, %s)", f.CPUs,
-		count(f.Sockets, "socket"), count(f.Cores, "core"), count(f.NUMANodes, "NUMA node"))
+		figure.Count(f.Sockets, "socket"), figure.Count(f.Cores, "core"), figure.Count(f.NUMANodes, "NUMA node"))
 	if len(f.Usable) != f.CPUs {
 		s += ", usable " + formatCPUs(f.Usable)
 	}
@@ -99,13 +100,6 @@ func (f *Facts) cpus() string {
 	return s
 }
 
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // apart is how many CPUs keep observer, peer, subject and neighbour apart.
 const apart = 4
 
@@ -113,7 +107,7 @@ func (f *Facts) cpusCaveat() string {
 	var parts []string
 	if n := len(f.Usable); n < apart {
 		parts = append(parts, fmt.Sprintf("only %s: observer, peer and subject share %s",
-			count(n, "usable CPU"), yesNo(n == 1, "it", "them")))
+			figure.Count(n, "usable CPU"), yesNo(n == 1, "it", "them")))
 	}
 	if f.NUMANodes > 1 {
 		parts = append(parts, fmt.Sprintf("%d NUMA nodes: where memory lies changes how fast it is", f.NUMANodes))

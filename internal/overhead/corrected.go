@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"tare/internal/figure"
 	"tare/internal/stats"
 )
 
@@ -56,7 +57,7 @@ func (s *study) overTheTable() {
 		}
 		if e.Drift != nil && drifts[i] < significance {
 			row.Warnings = append(row.Warnings, fmt.Sprintf("the ratio drifts by %+.2g %% per block (p = %.2g, corrected for %s): blocks do not repeat each other",
-				100*e.Drift.PerBlock, drifts[i], counted(count(drifts), "test")))
+				100*e.Drift.PerBlock, drifts[i], figure.Count(count(drifts), "test")))
 		}
 	}
 }
@@ -90,16 +91,9 @@ func unsupported(e *Effect, tests int) string {
 	case e.Verdict != Differs || e.N < minTested || *e.Holm < significance:
 		return ""
 	case float64(tests)*math.Ldexp(1, 1-e.N) > significance:
-		return fmt.Sprintf("%d blocks are too few for the permutation test to bear it out among %s (p = %.2g)", e.N, counted(tests, "comparison"), *e.Holm)
+		return fmt.Sprintf("%d blocks are too few for the permutation test to bear it out among %s (p = %.2g)", e.N, figure.Count(tests, "comparison"), *e.Holm)
 	}
-	return fmt.Sprintf("the permutation test, corrected for %s, does not bear it out (p = %.2g)", counted(tests, "comparison"), *e.Holm)
-}
-
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
+	return fmt.Sprintf("the permutation test, corrected for %s, does not bear it out (p = %.2g)", figure.Count(tests, "comparison"), *e.Holm)
 }
 
 func (e *Effect) addWhy(text string) {

@@ -7,6 +7,7 @@ import (
 
 	"tare/internal/audit"
 	"tare/internal/bench"
+	"tare/internal/figure"
 	"tare/internal/stats"
 )
 
@@ -52,13 +53,10 @@ func (s *study) effect(row *Row, caseName string, compared bool, base []Point, f
 }
 
 func blocks(n int) string {
-	switch n {
-	case 0:
+	if n == 0 {
 		return "no block"
-	case 1:
-		return "only 1 block"
 	}
-	return fmt.Sprintf("only %d blocks", n)
+	return "only " + figure.Count(n, "block")
 }
 
 // set fills the estimate. Overhead is equation 1 of tesfatsion2018 signed.

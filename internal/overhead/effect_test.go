@@ -135,7 +135,7 @@ func TestNothingFinished(t *testing.T) {
 		native, lxc []float64
 		want        string
 	}{
-		"the platform": {[]float64{1, 2, 3}, none, "Against native (2.00 events/s): lxc: no launch finished, 3 failed."},
+		"the platform": {[]float64{1, 2, 3}, none, "Against native (2 events/s): lxc: no launch finished, 3 failed."},
 		"the baseline": {none, []float64{1, 2, 3}, "There is nothing to compare with: native: no launch finished, 3 failed."},
 		"neither":      {nil, nil, "There is nothing to compare with: native: no launch finished."},
 	} {

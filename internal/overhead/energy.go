@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/audit"
 	"tare/internal/bench"
+	"tare/internal/figure"
 	"tare/internal/stats"
 )
 
@@ -152,7 +153,7 @@ func powerAnswer(c *Case) string {
 		}
 		text := e.Platform + ": power not known"
 		if e.N > 0 {
-			text = fmt.Sprintf("%s: %s", e.Platform, amount(e.Watts, "W"))
+			text = fmt.Sprintf("%s: %s", e.Platform, figure.Quantity(e.Watts, "W"))
 		}
 		if e.Modelled {
 			text += " [modelled]"

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/figure"
 )
 
 // words says an effect with its direction.
@@ -133,7 +134,7 @@ func answer(c *Case, p *bench.Plan) string {
 			said = append(said, fmt.Sprintf("%s: %s", r.Platform, unfinished(r)))
 		case r.Effect.Verdict == Refused:
 			reasons[r.Effect.Why] = true
-			median := fmt.Sprintf("%s %s", r.Platform, amount(r.Median, metric.Unit))
+			median := fmt.Sprintf("%s %s", r.Platform, figure.Quantity(r.Median, metric.Unit))
 			if r.Effect.Caution != "" {
 				median += " [" + r.Effect.Caution + "]"
 			}
@@ -141,7 +142,7 @@ func answer(c *Case, p *bench.Plan) string {
 			said = append(said, fmt.Sprintf("%s: %s", r.Platform, r.Effect.Words))
 		case !c.Kind.Sampled():
 			reasons[""] = true
-			said = append(said, fmt.Sprintf("%s: %s, %s", r.Platform, amount(r.Median, metric.Unit), r.Effect.Words))
+			said = append(said, fmt.Sprintf("%s: %s, %s", r.Platform, figure.Quantity(r.Median, metric.Unit), r.Effect.Words))
 		default:
 			reasons[""] = true
 			said = append(said, fmt.Sprintf("%s: %s", r.Platform, r.Effect.Words))
@@ -154,14 +155,14 @@ func answer(c *Case, p *bench.Plan) string {
 	case base.N == 0:
 		return fmt.Sprintf("There is nothing to compare with: %s: %s.", p.Baseline, unfinished(base))
 	case len(said) == 0:
-		return fmt.Sprintf("Only %s was measured: %s.", p.Baseline, amount(base.Median, metric.Unit))
+		return fmt.Sprintf("Only %s was measured: %s.", p.Baseline, figure.Quantity(base.Median, metric.Unit))
 	}
 	if len(reasons) == 1 && !reasons[""] {
 		why := slices.Collect(maps.Keys(reasons))[0]
 		return fmt.Sprintf("No statement, only medians: %s %s, %s. The reason: %s.",
-			p.Baseline, amount(base.Median, metric.Unit), strings.Join(medians, ", "), why)
+			p.Baseline, figure.Quantity(base.Median, metric.Unit), strings.Join(medians, ", "), why)
 	}
-	return fmt.Sprintf("Against %s (%s): %s", p.Baseline, amount(base.Median, metric.Unit), text)
+	return fmt.Sprintf("Against %s (%s): %s", p.Baseline, figure.Quantity(base.Median, metric.Unit), text)
 }
 
 func unfinished(r *Row) string {
@@ -174,15 +175,4 @@ func unfinished(r *Row) string {
 		return fmt.Sprintf("no launch finished, the time of the cage was over in %d", r.Overdue)
 	}
 	return "no launch finished"
-}
-
-func amount(v float64, unit string) string {
-	digits := 0
-	switch {
-	case v < 10:
-		digits = 2
-	case v < 100:
-		digits = 1
-	}
-	return fmt.Sprintf("%.*f %s", digits, v, unit)
 }

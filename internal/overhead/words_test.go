@@ -15,7 +15,7 @@ func TestAnswerSaysACommonRefusalOnce(t *testing.T) {
 	base := Row{Metric: metric, Platform: "native", Baseline: true, Median: 400, N: 1}
 	plan := &bench.Plan{Baseline: "native"}
 	for want, rows := range map[string][]Row{
-		"No statement, only medians: native 400 events/s, lxc 390 events/s, qemu-tcg 41.0 events/s [emulated]. The reason: too few.": {
+		"No statement, only medians: native 400 events/s, lxc 390 events/s, qemu-tcg 41 events/s [emulated]. The reason: too few.": {
 			base, refused("lxc", 390, "too few", ""), refused("qemu-tcg", 41, "too few", "emulated")},
 		"Against native (400 events/s): lxc: no statement: too few; docker: no statement: a zero.": {
 			base, refused("lxc", 390, "too few", ""), refused("docker", 380, "a zero", "")},

@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"tare/internal/bench"
+	"tare/internal/figure"
 )
 
 // Render writes the plan for people: the trials in order and what they take.
@@ -20,14 +21,14 @@ func Render(w io.Writer, p *bench.Plan) error {
 	if p.Question != "" {
 		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(p.Question))
 	}
-	atMost, trials, blocks := "", counted(len(p.Trials), "trial"), counted(p.Blocks, "block")
+	atMost, trials, blocks := "", figure.Count(len(p.Trials), "trial"), figure.Count(p.Blocks, "block")
 	took := "about " + Duration(p.Estimate)
 	if u := p.Until; u != nil {
 		atMost = "at most "
 		blocks = fmt.Sprintf("%d to %s", u.Min, blocks)
 		took = fmt.Sprintf("about %s (%d blocks) to %s (%d blocks)", Duration(LeastEstimate(p)), u.Min, Duration(p.Estimate), u.Max)
 	}
-	fmt.Fprintf(&b, "%s%s: %s, %s, %s\n", atMost, trials, counted(len(cases), "case"), counted(len(platforms), "platform"), blocks)
+	fmt.Fprintf(&b, "%s%s: %s, %s, %s\n", atMost, trials, figure.Count(len(cases), "case"), figure.Count(len(platforms), "platform"), blocks)
 	if u := p.Until; u != nil {
 		fmt.Fprintf(&b, "each case until its intervals are within ±%g%%; looked at after %s blocks\n", u.Interval*100, joined(u.Looks))
 	}
@@ -119,11 +120,4 @@ func joined(ns []int) string {
 		return strings.Join(parts[:n-1], ", ") + " and " + parts[n-1]
 	}
 	return strings.Join(parts, "")
-}
-
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 
+	"tare/internal/figure"
 	"tare/internal/overhead"
 )
 
@@ -25,9 +26,9 @@ func balancesOf(r *overhead.Result) []balanceView {
 		v := balanceView{Case: b.Title, Name: labelled(b.Platform, b.Label), Guest: "–", Layer: "–", Others: "–", Rest: "–", Sum: "–", Whole: "–", Gap: "not measured"}
 		if b.Gap != nil {
 			for into, value := range map[*string]float64{&v.Guest: b.Guest, &v.Layer: b.Layer, &v.Others: b.Others, &v.Rest: b.Rest, &v.Sum: b.Sum, &v.Whole: b.Busy} {
-				*into = rounded(value, 3)
+				*into = figure.Fixed(value, 3)
 			}
-			v.Gap = rounded(100**b.Gap, 1) + "\u00a0%"
+			v.Gap = figure.Fixed(100**b.Gap, 1) + "\u00a0%"
 			v.Beyond = !b.Within(balanceLimit)
 		}
 		views = append(views, v)
@@ -63,7 +64,7 @@ func balanceAnswer(r *overhead.Result) string {
 		s += fmt.Sprintf(" (%d not measured)", missing)
 	}
 	return s + fmt.Sprintf("; the largest gap is %s %%, of %.3f cores, with %s in %s.",
-		rounded(100**worst.Gap, 1), worst.Busy, labelled(worst.Platform, worst.Label), worst.Case)
+		figure.Fixed(100**worst.Gap, 1), worst.Busy, labelled(worst.Platform, worst.Label), worst.Case)
 }
 
 // balanceText writes the sentence and, if all is set, the table.

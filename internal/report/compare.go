@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/audit"
 	"tare/internal/compare"
+	"tare/internal/figure"
 	"tare/internal/overhead"
 )
 
@@ -39,7 +40,7 @@ func Comparison(w io.Writer, c *compare.Comparison, all bool) error {
 	}
 	t.write(out)
 	if further > 0 {
-		fmt.Fprintf(out, "\n%s of further metrics: --all\n", plural(further, "row"))
+		fmt.Fprintf(out, "\n%s of further metrics: --all\n", figure.Count(further, "row"))
 	}
 	differences(out, c)
 	return out.Flush()
@@ -58,22 +59,22 @@ func changeCells(c *compare.Comparison, r *compare.Row) []string {
 		case len(v.Values) == 0:
 			return "–", n
 		case c.Relative, r.Kept != nil:
-			return decimals(v.Median, 3), n
+			return figure.Fixed(v.Median, 3), n
 		}
-		return quantity(v.Median, r.Metric.Unit), n
+		return figure.Quantity(v.Median, r.Metric.Unit), n
 	}
 	ma, na := side(r.A)
 	mb, nb := side(r.B)
 	ch := &r.Change
 	mid, bounds, p, holm := "", "", "", ""
 	if ch.Verdict != overhead.Refused && ch.Verdict != overhead.Unfair {
-		mid, bounds = decimals(ch.Ratio, 3), decimals(ch.Low, 3)+" to "+decimals(ch.High, 3)
+		mid, bounds = figure.Fixed(ch.Ratio, 3), figure.Fixed(ch.Low, 3)+" to "+figure.Fixed(ch.High, 3)
 	}
 	if ch.P != nil {
-		p = number(*ch.P)
+		p = figure.Number(*ch.P)
 	}
 	if ch.Holm != nil {
-		holm = number(*ch.Holm)
+		holm = figure.Number(*ch.Holm)
 	}
 	words := ch.Words
 	if ch.Verdict == overhead.Unfair { // why stands below the tables, once for all rows
@@ -204,7 +205,7 @@ func gateWords(g *compare.Gate) string {
 		}
 	}
 	if n > 1 {
-		return fmt.Sprintf("%s; and %s more", why, plural(n-1, "row"))
+		return fmt.Sprintf("%s; and %s more", why, figure.Count(n-1, "row"))
 	}
 	return why
 }

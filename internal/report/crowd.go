@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/figure"
 	"tare/internal/overhead"
 )
 
@@ -75,7 +76,7 @@ func crowdOf(c overhead.Case) *crowdView {
 			if s := memoryOf(row, meter.name); s != nil {
 				cell = slopeCell(meter.head, s, 1)
 				if meter.name == bench.CrowdPSS {
-					m.At0 = number(s.At0)
+					m.At0 = figure.Number(s.At0)
 				}
 			}
 			m.Cells = append(m.Cells, cell)
@@ -103,12 +104,12 @@ func growthOf(row *overhead.CrowdRow) crowdGrowth {
 		g.Instances = fmt.Sprintf("%d to %d", fewest, most)
 	}
 	if s := row.Start; s != nil {
-		g.First, g.Start = number(s.At(1))+" ms", slopeCell(g.Start.Name, s, 1)
+		g.First, g.Start = figure.Number(s.At(1))+" ms", slopeCell(g.Start.Name, s, 1)
 	}
 	if s := row.CPU; s != nil {
-		g.CPU = crowdCell{g.CPU.Name, rounded(100*s.PerInstance, 4), ""}
+		g.CPU = crowdCell{g.CPU.Name, figure.Fixed(100*s.PerInstance, 4), ""}
 		if s.HasInterval() {
-			g.CPU.Interval = rounded(100*s.Low, 4) + " to " + rounded(100*s.High, 4)
+			g.CPU.Interval = figure.Fixed(100*s.Low, 4) + " to " + figure.Fixed(100*s.High, 4)
 		}
 	}
 	if s := row.Observer; s != nil {
@@ -116,7 +117,7 @@ func growthOf(row *overhead.CrowdRow) crowdGrowth {
 			fmt.Sprintf("%.4f each", 100*s.PerInstance)}
 	}
 	if merged > 0 {
-		g.Merged = quantity(merged, "bytes")
+		g.Merged = figure.Quantity(merged, "bytes")
 	}
 	return g
 }
@@ -130,9 +131,9 @@ func memoryOf(row *overhead.CrowdRow, meter string) *overhead.Slope {
 
 // slopeCell writes a slope scaled, or why there is no interval.
 func slopeCell(name string, s *overhead.Slope, scale float64) crowdCell {
-	c := crowdCell{Name: name, Value: number(scale * s.PerInstance)}
+	c := crowdCell{Name: name, Value: figure.Number(scale * s.PerInstance)}
 	if s.HasInterval() {
-		c.Interval = fmt.Sprintf("%s to %s", number(scale*s.Low), number(scale*s.High))
+		c.Interval = fmt.Sprintf("%s to %s", figure.Number(scale*s.Low), figure.Number(scale*s.High))
 	}
 	return c
 }
@@ -161,7 +162,7 @@ func crowdNotes(rows []overhead.CrowdRow) []note {
 	var notes []note
 	for i := range rows {
 		for _, r := range rows[i].Ramps {
-			n := note{Of: rows[i].Platform, Text: fmt.Sprintf("the ramp ended at %s: %s", plural(r.Crowd.Instances, "instance"), r.Crowd.Why)}
+			n := note{Of: rows[i].Platform, Text: fmt.Sprintf("the ramp ended at %s: %s", figure.Count(r.Crowd.Instances, "instance"), r.Crowd.Why)}
 			if r.Crowd.Limit != bench.LimitCount && !slices.Contains(notes, n) {
 				notes = append(notes, n)
 			}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tare/internal/bench"
+	"tare/internal/figure"
 	"tare/internal/overhead"
 )
 
@@ -32,7 +33,7 @@ func crowdFigures(rows []overhead.CrowdRow) []crowdFigure {
 			for _, r := range rows[i].Ramps {
 				for _, s := range r.Crowd.Steps {
 					if v, ok := s.Memory[meter]; ok {
-						l.add(s.Instances, v/float64(bench.MiB), fmt.Sprintf("%s, block %d: %d instances, %s", l.name, r.Block, s.Instances, quantity(v, "bytes")))
+						l.add(s.Instances, v/float64(bench.MiB), fmt.Sprintf("%s, block %d: %d instances, %s", l.name, r.Block, s.Instances, figure.Quantity(v, "bytes")))
 					}
 				}
 			}
@@ -45,7 +46,7 @@ func crowdFigures(rows []overhead.CrowdRow) []crowdFigure {
 		l := crowdLine{name: labelled(rows[i].Platform, rows[i].Label)}
 		for _, r := range rows[i].Ramps {
 			for k, ms := range r.Starts {
-				l.add(k+1, ms, fmt.Sprintf("%s, block %d: launch %d, %s ms", l.name, r.Block, k+1, number(ms)))
+				l.add(k+1, ms, fmt.Sprintf("%s, block %d: launch %d, %s ms", l.name, r.Block, k+1, figure.Number(ms)))
 			}
 		}
 		starts = append(starts, l)
@@ -93,11 +94,11 @@ func drawCrowd(title, unit string, lines []crowdLine, linear bool) (template.HTM
 	d := newDrawing(curveWidth, curveHeight, "curve", title+", over the number of instances, by platform")
 	for _, t := range ticks {
 		d.line("grid", curveLeft, y(t), curveWidth-curveRight, y(t))
-		d.text("ylabel", curveLeft-6, y(t)+4, number(t))
+		d.text("ylabel", curveLeft-6, y(t)+4, figure.Number(t))
 	}
 	for _, n := range ticksTo(right, step) {
 		d.line("grid", x(n), curveTop, x(n), curveHeight-curveBottom)
-		d.text("xlabel", x(n), curveHeight-curveBottom+15, number(n))
+		d.text("xlabel", x(n), curveHeight-curveBottom+15, figure.Number(n))
 	}
 	d.text("xlabel", (curveLeft+curveWidth-curveRight)/2, curveHeight-5, "instances; "+unit+" upwards, "+scale)
 	var legend []legendView

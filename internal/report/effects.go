@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 
+	"tare/internal/figure"
 	"tare/internal/overhead"
 )
 
@@ -123,10 +124,10 @@ func plotRow(row overhead.Row, s logScale, margin float64) template.HTML {
 		what := fmt.Sprintf("ratio %s, 95 %% interval %s", ratio(e.Ratio), interval(e))
 		switch {
 		case e.Ratio < s.low:
-			d.text("beyond", 1, mid+5, "◂ "+number(e.Ratio)+"×")
+			d.text("beyond", 1, mid+5, "◂ "+figure.Number(e.Ratio)+"×")
 			return d.html()
 		case e.Ratio > s.high:
-			d.text("beyond end", plotWidth-1, mid+5, number(e.Ratio)+"× ▸")
+			d.text("beyond end", plotWidth-1, mid+5, figure.Number(e.Ratio)+"× ▸")
 			return d.html()
 		}
 		d.rect("interval", s.at(e.Low), mid-3, s.at(e.High)-s.at(e.Low), 6, what)
@@ -150,7 +151,7 @@ func axis(s logScale) template.HTML {
 	d := newDrawing(plotWidth, 18, "plot", "axis of ratios to the baseline")
 	for _, t := range s.ticks(34) {
 		d.line("tick", s.at(t), 0, s.at(t), 4)
-		d.text("tick", s.at(t), 15, number(t)+"×")
+		d.text("tick", s.at(t), 15, figure.Number(t)+"×")
 	}
 	return d.html()
 }

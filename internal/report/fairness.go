@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tare/internal/figure"
 	"tare/internal/overhead"
 )
 
@@ -30,10 +31,10 @@ func fairnessOf(rows []overhead.Row) []string {
 
 // fairnessWords are "4.2 % apart (0.0 to 9.1), Jain 0.998 (0.990 to 1.000)".
 func fairnessWords(f *overhead.Fairness) string {
-	apart, jain := fmt.Sprintf("%.1f %% apart", 100*f.Apart.Mean), "Jain "+decimals(f.Jain.Mean, 3)
+	apart, jain := fmt.Sprintf("%.1f %% apart", 100*f.Apart.Mean), "Jain "+figure.Fixed(f.Jain.Mean, 3)
 	if f.Why == "" {
 		apart += fmt.Sprintf(" (%.1f to %.1f)", 100*f.Apart.Low, 100*f.Apart.High)
-		jain += fmt.Sprintf(" (%s to %s)", decimals(f.Jain.Low, 3), decimals(f.Jain.High, 3))
+		jain += fmt.Sprintf(" (%s to %s)", figure.Fixed(f.Jain.Low, 3), figure.Fixed(f.Jain.High, 3))
 	}
 	return apart + ", " + jain
 }

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"tare/internal/bench"
+	"tare/internal/figure"
 	"tare/internal/overhead"
 )
 
@@ -96,7 +97,7 @@ func launches(out io.Writer, c *overhead.Case, platform string, units map[unitKe
 		}
 	}
 	if failed > 0 {
-		fmt.Fprintf(out, "# %s of %s did not finish\n", plural(failed, "launch"), word(c.Name))
+		fmt.Fprintf(out, "# %s of %s did not finish\n", figure.Count(failed, "launch"), word(c.Name))
 	}
 	for _, trial := range trials {
 		fmt.Fprintf(out, "Benchmark%s 1%s\n", capital(word(c.Name)), values[trial])

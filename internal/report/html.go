@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/figure"
 	"tare/internal/overhead"
 )
 
@@ -93,7 +94,7 @@ var phaseNames = []string{"setup", "launch", "prepare", "warmup", "measure", "co
 // HTML writes the result as one page that needs nothing else.
 func HTML(w io.Writer, r *overhead.Result) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"plural": plural, "percent": percent, "labelled": labelled, "number": number, "long": long, "breakable": breakable, "claim": claimWords, "together": bench.Together, "conditions": conditionsOf, "accompanied": accompanied, "othersNote": func() string { return othersNote },
+		"count": figure.Count, "percent": figure.Percent, "labelled": labelled, "number": figure.Number, "long": long, "breakable": breakable, "claim": claimWords, "together": bench.Together, "conditions": conditionsOf, "accompanied": accompanied, "othersNote": func() string { return othersNote },
 		"times100": func(f float64) float64 { return 100 * f },
 		"paceNote": func() string { return paceNote }, "pacesShown": func() any { return pacesShown },
 		"watchTitle": func() string { return watchTitle }, "watchNote": func() string { return watchNote },

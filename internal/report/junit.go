@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tare/internal/compare"
+	"tare/internal/figure"
 	"tare/internal/overhead"
 )
 
@@ -43,7 +44,7 @@ type junitMessage struct {
 // for what failed without either. It fails if a launch did not finish or the comparison is unfair, and
 // is skipped, with the reason, if the data do not decide. That two platforms differ is no failure.
 func JUnit(w io.Writer, r *overhead.Result) error {
-	s := junitSuite{Name: "tare " + r.Experiment, Time: decimals(r.Seconds, 3), Timestamp: r.Started}
+	s := junitSuite{Name: "tare " + r.Experiment, Time: figure.Fixed(r.Seconds, 3), Timestamp: r.Started}
 	within := r.Relative.Cases()
 	for _, c := range r.Cases {
 		for _, row := range c.Rows {

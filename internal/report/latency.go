@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tare/internal/figure"
 	"tare/internal/overhead"
 )
 
@@ -97,11 +98,7 @@ func latencyCounts(l overhead.Latency) string {
 	if l.Launches == 0 {
 		return ""
 	}
-	launches := "1 launch"
-	if l.Launches > 1 {
-		launches = fmt.Sprintf("%d launches", l.Launches)
-	}
-	return thousands(fmt.Sprint(l.Requests)) + " requests of " + launches
+	return figure.Number(float64(l.Requests)) + " requests of " + figure.Count(l.Launches, "launch")
 }
 
 // duration writes the bounds of a time in the unit that suits the upper one.
@@ -118,7 +115,7 @@ func duration(b *overhead.Bounds) string {
 	case b.High >= 1e3:
 		unit, scale = "us", 1e3
 	}
-	low, high := number(float64(b.Low)/scale), number(float64(b.High)/scale)
+	low, high := figure.Number(float64(b.Low)/scale), figure.Number(float64(b.High)/scale)
 	if low == high {
 		return low + " " + unit
 	}

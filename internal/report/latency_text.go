@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tare/internal/figure"
 	"tare/internal/overhead"
 )
 
@@ -26,7 +27,7 @@ func latencyText(out io.Writer, c overhead.Case, detail bool) {
 				cells = append(cells, duration(p.Bounds))
 			}
 			if l.Max != nil {
-				cells = append(cells, duration(l.Max), thousands(fmt.Sprint(l.Requests)))
+				cells = append(cells, duration(l.Max), figure.Number(float64(l.Requests)))
 			}
 			t.row(filled(cells, len(head))...)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tare/internal/figure"
 	"tare/internal/overhead"
 )
 
@@ -98,9 +99,9 @@ func effectWords(row overhead.Row) string {
 // ratio writes a ratio to three decimals, or fewer where they say nothing.
 func ratio(r float64) string {
 	if r >= 10 {
-		return number(r)
+		return figure.Number(r)
 	}
-	return decimals(r, 3)
+	return figure.Fixed(r, 3)
 }
 
 // interval writes the bounds of an effect.
@@ -133,7 +134,7 @@ func selfTestWords(t *overhead.SelfTest) string {
 		}
 		last = max(last, day)
 	}
-	found := []string{fmt.Sprintf("%d of %s hold", len(parts["yes"]), plural(len(t.Claims), "claim"))}
+	found := []string{fmt.Sprintf("%d of %s hold", len(parts["yes"]), figure.Count(len(t.Claims), "claim"))}
 	for _, k := range []struct{ held, words string }{{"no", "NOT"}, {"open", "undecided"}} {
 		if of := parts[k.held]; len(of) > 0 {
 			found = append(found, fmt.Sprintf("%d %s (%s)", len(of), k.words, strings.Join(slices.Compact(of), ", ")))

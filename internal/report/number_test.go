@@ -2,7 +2,6 @@ package report
 
 import (
 	"math"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -10,38 +9,6 @@ import (
 
 	"tare/internal/overhead"
 )
-
-func TestNumber(t *testing.T) {
-	for v, want := range map[float64]string{
-		0: "0", 1: "1", 0.87056: "0.8706", 12.5: "12.5", 999.96: "1000", 1234.5: "1\u202f234", -1234567: "-1\u202f234\u202f567",
-		1e-5: "1e-05", math.Inf(1): "–",
-	} {
-		if got := number(v); got != want {
-			t.Errorf("%v: got %q, want %q", v, got, want)
-		}
-	}
-}
-
-func TestNoZeroIsNegative(t *testing.T) {
-	for v, want := range map[float64]string{-0.0004: "0.000", -0.0006: "-0.001", 0: "0.000", 10: "10.000"} {
-		if got := rounded(v, 3); got != want {
-			t.Errorf("%v: got %q, want %q", v, got, want)
-		}
-	}
-}
-
-func TestNumberKeepsFourDigits(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		v := rapid.Float64Range(-1e12, 1e12).Draw(t, "v")
-		back, err := strconv.ParseFloat(strings.ReplaceAll(number(v), "\u202f", ""), 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if math.Abs(back-v) > math.Abs(v)*5e-3 {
-			t.Fatalf("%v is written %q", v, number(v))
-		}
-	})
-}
 
 func TestRatioScaleHoldsItsRatiosInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

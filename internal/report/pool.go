@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tare/internal/bench"
+	"tare/internal/figure"
 	"tare/internal/overhead"
 )
 
@@ -43,7 +44,7 @@ func poolsOf(c overhead.Case) []poolView {
 			if b.Actual > b.Target {
 				v.Cells[4] += " of " + mebibytes(b.Target) + " asked"
 			}
-			v.Cells[5], v.Cells[6] = quantity(b.MS, "ms"), mebibytes(b.Given)
+			v.Cells[5], v.Cells[6] = figure.Quantity(b.MS, "ms"), mebibytes(b.Given)
 		}
 		views = append(views, v)
 	}

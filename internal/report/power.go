@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"tare/internal/figure"
 	"tare/internal/overhead"
 )
 
@@ -107,7 +108,7 @@ func within(v, bound float64, unit string) string {
 	if bound > 0 && bound < 0.1 {
 		digits = 2
 	}
-	return unbroken.Replace(rounded(v, digits) + " ± " + rounded(bound, digits) + " " + unit)
+	return unbroken.Replace(figure.Fixed(v, digits) + " ± " + figure.Fixed(bound, digits) + " " + unit)
 }
 
 // joules writes an energy with a prefix that suits it.
@@ -126,11 +127,11 @@ func joules(v float64) string {
 func number3(v float64) string {
 	switch a := max(v, -v); {
 	case a >= 100:
-		return rounded(v, 0)
+		return figure.Fixed(v, 0)
 	case a >= 10:
-		return rounded(v, 1)
+		return figure.Fixed(v, 1)
 	}
-	return rounded(v, 2)
+	return figure.Fixed(v, 2)
 }
 
 func energyText(out io.Writer, c overhead.Case, powers []overhead.Power) {
@@ -238,23 +239,23 @@ func powersOf(all []overhead.Power) []powerView {
 		if f := p.Fit; f != nil {
 			v.Notes = append(v.Notes[:len(v.Notes):len(v.Notes)], fmt.Sprintf(
 				"a straight line through %d launches and rests: %s W at rest and %s W for each busy core, off by %s W (root mean square); on a host like this without a meter: --power %s",
-				f.Points, rounded(f.Rest, 1), rounded(f.Core, 2), rounded(f.Residual, 2), f.ModelName()))
+				f.Points, figure.Fixed(f.Rest, 1), figure.Fixed(f.Core, 2), figure.Fixed(f.Residual, 2), f.ModelName()))
 		}
 		for _, s := range p.Shares {
-			v.Shares = append(v.Shares, shareView{s.Resource, s.Case, within(s.Net, s.Bound, "W"), rounded(100*s.Share, 1) + " %"})
+			v.Shares = append(v.Shares, shareView{s.Resource, s.Case, within(s.Net, s.Bound, "W"), figure.Fixed(100*s.Share, 1) + " %"})
 		}
 		if p.Rest != nil && len(p.Shares) > 0 {
 			v.ShareFigure = shareStack(*p.Rest, p.Shares)
 		}
 		for _, c := range p.Curves {
-			w := curveView{Title: fmt.Sprintf("%s on %s: energy proportionality %s (1: in proportion to load; 0: the same at any)", c.Name, c.Platform, rounded(c.Proportionality, 2)),
+			w := curveView{Title: fmt.Sprintf("%s on %s: energy proportionality %s (1: in proportion to load; 0: the same at any)", c.Name, c.Platform, figure.Fixed(c.Proportionality, 2)),
 				Figure: powerCurve(c)}
 			for _, q := range c.Points {
 				name := q.Case
 				if name == "" {
 					name = "at rest"
 				}
-				w.Points = append(w.Points, curvePoint{name, rounded(q.Cores, 3), rounded(q.Watts, 1) + " W", rounded(100*q.OfPeak, 1) + " %", rounded(100*q.OfDynamic, 1) + " %"})
+				w.Points = append(w.Points, curvePoint{name, figure.Fixed(q.Cores, 3), figure.Fixed(q.Watts, 1) + " W", figure.Fixed(100*q.OfPeak, 1) + " %", figure.Fixed(100*q.OfDynamic, 1) + " %"})
 			}
 			v.Curves = append(v.Curves, w)
 		}
@@ -270,7 +271,7 @@ func known(w *float64) string {
 	if w == nil {
 		return "not known"
 	}
-	return rounded(*w, 2) + " W"
+	return figure.Fixed(*w, 2) + " W"
 }
 
 // aboutPower says what a meter measures and how well.
@@ -280,16 +281,16 @@ func aboutPower(p overhead.Power) string {
 		s = "MODELLED, not measured: " + s + "; its figures are in no verdict"
 	}
 	if p.StepW > 0 {
-		s += fmt.Sprintf("; in steps of %s W", number(p.StepW))
+		s += fmt.Sprintf("; in steps of %s W", figure.Number(p.StepW))
 	}
 	if p.StepJ > 0 && !p.Modelled {
 		s += fmt.Sprintf("; in steps of %s", joules(p.StepJ))
 	}
 	if p.Update > 0 && !p.Modelled {
-		s += fmt.Sprintf(", a new value every %s s", number(p.Update))
+		s += fmt.Sprintf(", a new value every %s s", figure.Number(p.Update))
 	}
 	if p.Rest != nil {
-		s += fmt.Sprintf("; the machine at rest: %s W, mean over %s", rounded(*p.Rest, 1), plural(len(p.Rests), "block"))
+		s += fmt.Sprintf("; the machine at rest: %s W, mean over %s", figure.Fixed(*p.Rest, 1), figure.Count(len(p.Rests), "block"))
 	}
 	return s + "."
 }

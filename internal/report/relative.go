@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tare/internal/figure"
 	"tare/internal/overhead"
 )
 
@@ -125,7 +126,7 @@ func aloneOf(row overhead.MatrixRow) string {
 	if row.N == 0 {
 		return "–"
 	}
-	return quantity(row.Alone, row.Metric.Unit)
+	return figure.Quantity(row.Alone, row.Metric.Unit)
 }
 
 // cellText is a cell in words with its bounds, and whether it is decided.

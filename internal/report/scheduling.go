@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/figure"
 	"tare/internal/overhead"
 )
 
@@ -75,9 +76,9 @@ func paceCells(d *overhead.Scheduling, prefix string, most map[string]float64) [
 	for _, p := range pacesShown {
 		cell := paceCell{Name: p.Name, Value: "–"}
 		if q := d.Of(prefix + p.of); q != nil {
-			cell.Value = unbroken.Replace(number(q.Median) + " " + q.Metric.Unit)
+			cell.Value = unbroken.Replace(figure.Number(q.Median) + " " + q.Metric.Unit)
 			if p.of == overhead.Executions {
-				cell.Value = number(q.Median)
+				cell.Value = figure.Number(q.Median)
 			}
 			if m := most[p.of]; m > 0 {
 				cell.Share = 100 * q.Median / m

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"tare/internal/figure"
 	"tare/internal/overhead"
 )
 
@@ -114,7 +115,7 @@ func binaryTop(v float64) (top, step float64) {
 
 func axisNumber(v float64, unit string) string {
 	if unit == "bytes" || unit == "bytes/s" {
-		return quantity(v, "bytes")
+		return figure.Quantity(v, "bytes")
 	}
-	return number(v)
+	return figure.Number(v)
 }

@@ -5,15 +5,16 @@ import (
 	"io"
 	"strings"
 
+	"tare/internal/figure"
 	"tare/internal/overhead"
 )
 
 // blocksOf says how many blocks were planned, or between which bounds.
 func blocksOf(r *overhead.Result) string {
 	if u := r.Until; u != nil {
-		return fmt.Sprintf("%d to %s, until ±%.3g %%", u.Min, plural(u.Max, "block"), 100*u.Interval)
+		return fmt.Sprintf("%d to %s, until ±%.3g %%", u.Min, figure.Count(u.Max, "block"), 100*u.Interval)
 	}
-	return plural(r.Blocks, "block")
+	return figure.Count(r.Blocks, "block")
 }
 
 // upTo stands before a number of missing trials that a stopping rule may still
@@ -33,7 +34,7 @@ func stopOf(r *overhead.Result, name string) string {
 		case s.Ended:
 			return "Stopped: " + s.Why
 		default:
-			return fmt.Sprintf("Not ended after %s: %s", plural(s.Blocks, "block"), s.Why)
+			return fmt.Sprintf("Not ended after %s: %s", figure.Count(s.Blocks, "block"), s.Why)
 		}
 	}
 	return ""

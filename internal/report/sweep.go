@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 
+	"tare/internal/figure"
 	"tare/internal/overhead"
 )
 
@@ -55,7 +56,7 @@ func sweepOf(s *overhead.Sweep) sweepView {
 	foot := curveHeight - curveBottom
 	for _, t := range y.ticks() {
 		d.line("grid", curveLeft, y.at(t), curveWidth-curveRight, y.at(t))
-		d.text("ylabel", curveLeft-6, y.at(t)+4, number(t))
+		d.text("ylabel", curveLeft-6, y.at(t)+4, figure.Number(t))
 	}
 	last := math.Inf(-1)
 	for _, l := range levels(s) {
@@ -75,7 +76,7 @@ func sweepOf(s *overhead.Sweep) sweepView {
 			xs, ys = append(xs, px), append(ys, y.at(p.Median))
 			d.line(class, px, y.at(p.Low), px, y.at(p.High))
 			d.circle(class, px, y.at(p.Median), 2, fmt.Sprintf("%s, %s %s: %s (%s to %s, %s)", labelled(l.Platform, l.Label), s.Axis, p.Level,
-				quantity(p.Median, s.Metric.Unit), number(p.Low), number(p.High), plural(p.N, "launch")))
+				figure.Quantity(p.Median, s.Metric.Unit), figure.Number(p.Low), figure.Number(p.High), figure.Count(p.N, "launch")))
 		}
 		d.polyline(class, xs, ys)
 		if l.Knee != nil {
@@ -169,7 +170,7 @@ func sweepsText(out io.Writer, sweeps []overhead.Sweep) {
 				cell := "–"
 				for _, p := range l.Points {
 					if p.X == a.X {
-						cell = number(p.Median)
+						cell = figure.Number(p.Median)
 					}
 				}
 				cells = append(cells, cell)

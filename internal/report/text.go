@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"tare/internal/bench"
+	"tare/internal/figure"
 	"tare/internal/overhead"
 )
 
@@ -69,7 +70,7 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 	}
 	sweepsText(out, r.Sweeps)
 	if further > 0 {
-		fmt.Fprintf(out, "\n%s: --all, or --format html\n", plural(further, "further metric"))
+		fmt.Fprintf(out, "\n%s: --all, or --format html\n", figure.Count(further, "further metric"))
 	}
 	powerText(out, r.Power, all)
 	balanceText(out, r, all)
@@ -228,7 +229,7 @@ func failuresText(out io.Writer, what string, failures []overhead.Failure) {
 	if len(failures) == 0 {
 		return
 	}
-	fmt.Fprintf(out, "\n%s %s:\n", plural(len(failures), "trial"), what)
+	fmt.Fprintf(out, "\n%s %s:\n", figure.Count(len(failures), "trial"), what)
 	for n, f := range failures {
 		alike := func(g overhead.Failure) bool { return g.Phase == f.Phase && g.Error == f.Error && g.Hint == f.Hint }
 		if slices.IndexFunc(failures, alike) < n {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tare/internal/figure"
 	"tare/internal/overhead"
 )
 
@@ -51,7 +52,7 @@ func overheadOf(v *float64) string {
 	if v == nil {
 		return "–"
 	}
-	return percent(*v)
+	return figure.Percent(*v)
 }
 
 // pair writes two quantities of a row.
@@ -79,37 +80,28 @@ func othersOf(u *overhead.Usage) string {
 	if len(u.Others) == 0 {
 		return "–"
 	}
-	return rounded(others(u), 3)
+	return figure.Fixed(others(u), 3)
 }
 
 func cores(u *overhead.Usage, field string, v float64) string {
 	if !u.Has(field) {
 		return "not measured"
 	}
-	return rounded(v, 3)
-}
-
-// rounded writes v with so many digits after the point, and no zero as negative.
-func rounded(v float64, digits int) string {
-	s := fmt.Sprintf("%.*f", digits, v)
-	if strings.Trim(s, "-0.") == "" {
-		s = strings.TrimPrefix(s, "-")
-	}
-	return s
+	return figure.Fixed(v, 3)
 }
 
 func amount(u *overhead.Usage, field string, v float64, unit string) string {
 	if !u.Has(field) {
 		return "not measured"
 	}
-	return quantity(v, unit)
+	return figure.Quantity(v, unit)
 }
 
 // unattributed is in cores and as a share of the host's busy time.
 func unattributed(u *overhead.Usage) string {
 	s := cores(u, "unattributed_cpu", u.Unattributed)
 	if u.UnattributedShare != nil {
-		s += " (" + rounded(100**u.UnattributedShare, 1) + "\u00a0%)"
+		s += " (" + figure.Fixed(100**u.UnattributedShare, 1) + "\u00a0%)"
 	}
 	return s
 }

@@ -33,14 +33,3 @@ func TestConditionsSayWhatSwapThereWas(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
-
-func TestOneRoundIsNoPlural(t *testing.T) {
-	for want, v := range map[string]float64{"1 round": 1, "2 rounds": 2} {
-		if got := quantity(v, "rounds"); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-	if got := quantity(1, "ms"); got != "1 ms" {
-		t.Errorf("%q", got)
-	}
-}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/figure"
 	"tare/internal/overhead"
 )
 
@@ -28,7 +29,7 @@ func watchesOf(r *overhead.Result) []watchView {
 	var views []watchView
 	for _, w := range r.Watches {
 		v := watchView{
-			Case: w.Title, Name: labelled(w.Platform, w.Label), P50: number(w.P50), P99: number(w.P99), Max: number(w.Max), Starts: fmt.Sprint(w.Starts),
+			Case: w.Title, Name: labelled(w.Platform, w.Label), P50: figure.Number(w.P50), P99: figure.Number(w.P99), Max: figure.Number(w.Max), Starts: fmt.Sprint(w.Starts),
 			Available: bench.Bytes(w.Available).String(), Peak: fmt.Sprint(w.Peak), OOM: fmt.Sprintf("%d, %d", w.OOMInside, w.OOM), Beyond: w.P99 > watchBound,
 		}
 		var notes []string

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/figure"
 	"tare/internal/overhead"
 )
 
@@ -25,20 +26,20 @@ type launchView struct {
 func launchesOf(c overhead.Case) []launchView {
 	var views []launchView
 	for _, u := range c.StartUp {
-		v := launchView{Name: labelled(u.Platform, u.Label), Total: number(u.Total), N: u.N,
-			Own: fmt.Sprintf("%s (%.2g %%)", number(u.Own), 100*u.Own/u.Total)}
+		v := launchView{Name: labelled(u.Platform, u.Label), Total: figure.Number(u.Total), N: u.N,
+			Own: fmt.Sprintf("%s (%.2g %%)", figure.Number(u.Own), 100*u.Own/u.Total)}
 		for _, name := range bench.LaunchPhases {
 			cell := "–"
 			if i := slices.IndexFunc(u.Phases, func(p overhead.LaunchPhase) bool { return p.Name == name }); i >= 0 {
-				cell = number(u.Phases[i].Median)
+				cell = figure.Number(u.Phases[i].Median)
 			}
 			v.Cells = append(v.Cells, cell)
 		}
 		var parts []string
 		for _, name := range slices.Sorted(maps.Keys(u.OwnParts)) {
-			parts = append(parts, name+" "+number(u.OwnParts[name]))
+			parts = append(parts, name+" "+figure.Number(u.OwnParts[name]))
 		}
-		v.Parts = strings.Join(parts, ", ") + ", at worst " + number(u.OwnWorst)
+		v.Parts = strings.Join(parts, ", ") + ", at worst " + figure.Number(u.OwnWorst)
 		views = append(views, v)
 	}
 	return views
@@ -54,7 +55,7 @@ func sourcesOf(c overhead.Case) []string {
 				if p.Name == name {
 					text := p.Source
 					if p.Known > 0 {
-						text += ", known to " + number(p.Known) + " ms"
+						text += ", known to " + figure.Number(p.Known) + " ms"
 					}
 					bySource[text] = append(bySource[text], u.Platform)
 				}
@@ -117,13 +118,13 @@ func waterfall(title string, rows []overhead.StartUp) template.HTML {
 	}
 	for i, u := range rows {
 		y := pitch * float64(i)
-		d.text("name", 4, y+13, fmt.Sprintf("%s: %s ms, of it Tare itself at most %s ms", labelled(u.Platform, u.Label), number(u.Total), number(u.Own)))
+		d.text("name", 4, y+13, fmt.Sprintf("%s: %s ms, of it Tare itself at most %s ms", labelled(u.Platform, u.Label), figure.Number(u.Total), figure.Number(u.Own)))
 		x := 4.0
 		for _, p := range u.Phases {
-			d.rect(phaseClass(p.Name), x, y+18, p.Median*scale, stackBar, fmt.Sprintf("%s, %s: %s ms", u.Platform, p.Name, number(p.Median)))
+			d.rect(phaseClass(p.Name), x, y+18, p.Median*scale, stackBar, fmt.Sprintf("%s, %s: %s ms", u.Platform, p.Name, figure.Number(p.Median)))
 			x += p.Median * scale
 		}
-		d.rect("own", 4, y+19+stackBar, u.Own*scale, 4, fmt.Sprintf("%s, Tare itself: at most %s ms", u.Platform, number(u.Own)))
+		d.rect("own", 4, y+19+stackBar, u.Own*scale, 4, fmt.Sprintf("%s, Tare itself: at most %s ms", u.Platform, figure.Number(u.Own)))
 	}
 	return d.html()
 }
