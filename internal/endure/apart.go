@@ -29,9 +29,9 @@ type task struct {
 	Moments  int
 	Seed     uint64
 	Alone    bool // nobody else is at work on the machine
-	// Short is for a quick look: few scenes, and every moment a line of the run's own.
-	Short bool
-	dir   string // made below Disk, removed at the end
+	// Few leaves out the scenes that take long, Soon the moments that do not follow a line of the run's own.
+	Few, Soon bool
+	dir       string // made below Disk, removed at the end
 }
 
 // taskVar holds the task, as JSON, in the environment of the first process inside, and reaperVar says that it has become the killer's parent.
@@ -88,11 +88,14 @@ func (t task) apart(ctx context.Context, words io.Writer) row {
 		return fail(err)
 	}
 	cmd := exec.CommandContext(ctx, self)
+	cmd.Cancel = func() error { return os.WriteFile(stopFile(dir), nil, 0o600) }
+	cmd.WaitDelay = patience
 	cmd.Env = append(os.Environ(), taskVar+"="+string(text))
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, words
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC, Pdeathsig: unix.SIGKILL,
+		Setpgid: true, // a terminal's Ctrl-C goes to this process alone
 	}
 	if t.Platform == build { // which fetches packages
 		cmd.SysProcAttr.Cloneflags &^= unix.CLONE_NEWNET
@@ -105,12 +108,15 @@ func (t task) apart(ctx context.Context, words io.Writer) row {
 	return r
 }
 
+// stopFile is made in a task's directory to have it end after the killing under way, with what it has found.
+func stopFile(dir string) string { return filepath.Join(dir, "stop") }
+
 // inside is the first process of the namespaces: it makes them ready, starts the killer and waits for everybody who has lost his parent.
 func inside() int {
 	if os.Getenv(killerVar) != "" {
 		return killer()
 	}
-	signal.Ignore(unix.SIGINT, unix.SIGTERM) // what sent it reaches the killer by the end of its parent
+	signal.Ignore(unix.SIGINT, unix.SIGTERM) // who sent it is told by stopFile
 	if err := furnish(); err != nil {
 		fmt.Fprintln(os.Stderr, "endure:", err)
 		return exitFailed

@@ -32,7 +32,7 @@ var movable = map[string]string{"runc": "runc", "qemu-tcg": "qemu-tcg[root=qcow2
 // experiments returns the texts to try, in order: the first that can be planned is run.
 func (k *killing) experiments() []string {
 	blocks, scenes := "2", spec+long
-	if k.Short {
+	if k.Few {
 		blocks, scenes = "1", spec
 	}
 	platform, tries := k.task.Platform, []string{scenes}

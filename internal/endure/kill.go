@@ -49,7 +49,7 @@ func (k *killing) kill() row {
 	if k.Lack != "" {
 		return k.row
 	}
-	for k.Kills < k.Moments {
+	for k.Kills < k.Moments && !k.stopped() {
 		err := k.once()
 		if errors.Is(err, errEnded) {
 			continue
@@ -63,6 +63,12 @@ func (k *killing) kill() row {
 		k.Error = err.Error()
 	}
 	return k.row
+}
+
+// stopped says whether it is to end early.
+func (k *killing) stopped() bool {
+	_, err := os.Stat(stopFile(k.dir))
+	return err == nil
 }
 
 // prepare runs the experiment once without killing it, which shows whether it runs here, how long its phases take, and what a run that
@@ -137,7 +143,7 @@ func (k *killing) begin() (*running, error) {
 // once lets a run go on until a moment, kills it, cleans, and looks.
 func (k *killing) once() error {
 	after, most := k.rng.IntN(12), 0 // lines, which come at each phase
-	if !k.Short && k.rng.IntN(2) == 0 {
+	if !k.Soon && k.rng.IntN(2) == 0 {
 		after, most = -1, int(k.usual.Milliseconds()) // any time
 	}
 	r, err := k.begin()
@@ -152,7 +158,7 @@ func (k *killing) once() error {
 			}
 		}
 		wait := max(k.took[r.phase], 5*time.Millisecond)
-		if k.Short {
+		if k.Soon {
 			wait = min(wait, time.Second)
 		}
 		wait = time.Duration(k.rng.Float64() * float64(wait))
