@@ -1,6 +1,22 @@
 // Package run carries out a plan: it launches the actors of each trial, warms
 // up, measures while every level is sampled, and stores what became of it
 // (tesfatsion2018 section 3.3). Drivers, workloads and the store are handed in.
+//
+// A trial has these phases, which are stored with their times:
+//
+//  1. setup: directories on the disk under test, an address or a peer's namespace
+//  2. launch: peers, idle instances, neighbours, then subjects; each is up when its agent greets
+//  3. prepare: clocks are compared a first time; meters are opened, files placed, preparing
+//     commands run, services started; then what serves the neighbours begins, then the
+//     neighbours; what means harm is last, under the watchdog
+//  4. warmup: X; it is a run of its own, or the ramp of the measured program
+//  5. measure: Y; the window opens when the last subject begins and closes when the first ends
+//  6. collect: clocks are compared a last time, and samples placed by them; what cannot be true
+//     is refused; programs' output is parsed into values; a missing value is an error
+//  7. close, then cooldown: Z; the outcome is on disk before the next trial begins
+//
+// A ramp of instances goes through launch, warmup and measure once for each of its steps.
+// Nothing is asked inside its instances but the first command.
 package run
 
 import (
