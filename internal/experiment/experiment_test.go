@@ -181,23 +181,25 @@ func TestFindUnknown(t *testing.T) {
 	}
 }
 
-// TestExamplesOfTheDocument reads and plans every example of docs/SPEC.md.
-func TestExamplesOfTheDocument(t *testing.T) {
-	text, err := os.ReadFile("../../docs/SPEC.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(text, -1)
-	if len(examples) < 9 {
-		t.Fatalf("%d examples", len(examples))
-	}
-	for _, x := range examples {
-		e, err := spec.Parse("SPEC.md", x[1], nil, words())
-		if err == nil {
-			_, err = plan.Make(e, host())
-		}
+// TestExamplesOfTheDocuments reads and plans every example of the pages that show specifications.
+func TestExamplesOfTheDocuments(t *testing.T) {
+	for page, least := range map[string]int{"SPEC.md": 9, "TOUR.md": 1, "howto/own-program.md": 1} {
+		text, err := os.ReadFile("../../docs/" + page)
 		if err != nil {
-			t.Errorf("%v", err)
+			t.Fatal(err)
+		}
+		examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(text, -1)
+		if len(examples) < least {
+			t.Errorf("%s: %d examples", page, len(examples))
+		}
+		for _, x := range examples {
+			e, err := spec.Parse(page, x[1], nil, words())
+			if err == nil {
+				_, err = plan.Make(e, host())
+			}
+			if err != nil {
+				t.Errorf("%v", err)
+			}
 		}
 	}
 }
