@@ -40,7 +40,7 @@ func coveredBy(t *testing.T) map[string][]string {
 }
 
 // TestExhibits holds what experiments say they cover to the papers, and the
-// tables of docs/METHODOLOGY.md to both: each exhibit is in them, with the
+// tables of docs/methodology/exhibits.md to both: each exhibit is in them, with the
 // experiments that cover it, or with none and the reason.
 func TestExhibits(t *testing.T) {
 	all := strings.Split(strings.TrimSpace(exhibits), "\n")
@@ -69,19 +69,14 @@ func TestExhibits(t *testing.T) {
 // exhibitTables are the experiments that the document names for each exhibit;
 // an exhibit may be in several rows.
 func exhibitTables(t *testing.T) map[string][]string {
-	text, err := os.ReadFile("../../docs/METHODOLOGY.md")
+	text, err := os.ReadFile("../../docs/methodology/exhibits.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, found := strings.Cut(string(text), "\n## The papers' exhibits\n")
-	if !found {
-		t.Fatal("no section of the papers' exhibits")
-	}
-	section, _, _ = strings.Cut(section, "\n## ")
 	said := map[string][]string{}
 	paper := ""
-	for line := range strings.Lines(section) {
-		if heading, ok := strings.CutPrefix(line, "### "); ok {
+	for line := range strings.Lines(string(text)) {
+		if heading, ok := strings.CutPrefix(line, "## "); ok {
 			paper = strings.TrimSpace(heading)
 		}
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")

@@ -16,7 +16,7 @@ import (
 //
 // It is the common choice, here to be compared with: no percentile of resampled
 // means lies outside the ratios, so that of 5 normal ones its 95 % interval
-// holds the truth 83 % of the time (docs/METHODOLOGY.md). RatioInterval is the
+// holds the truth 83 % of the time (docs/methodology/statistics.md). RatioInterval is the
 // one to report. The errors are those of RatioInterval.
 func bca(ratios []float64, confidence float64) (Interval, error) {
 	if !(confidence > 0 && confidence < 1) {

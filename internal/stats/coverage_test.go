@@ -11,7 +11,7 @@ import (
 )
 
 // go test ./internal/stats -run Coverage -v -simulations 20000 prints the
-// table of docs/METHODOLOGY.md.
+// table of docs/methodology/statistics.md.
 var simulations = flag.Int("simulations", 1000, "simulated experiments per row of the coverage table")
 
 // shapes are distributions of the logarithm of a ratio, each with mean 0.

@@ -1,5 +1,5 @@
 // Package stats holds the estimators behind every number in a report. It knows
-// numbers, not trials. The choice of methods is argued in docs/METHODOLOGY.md.
+// numbers, not trials. The choice of methods is argued in docs/methodology/statistics.md.
 //
 // Every function is deterministic: where resampling needs chance, the seed is
 // made from the data.

@@ -35,7 +35,7 @@ const (
 // section 12.5) of the mean of the logarithms. On each side its reach is kept
 // between once and twice that of Student's t interval, and below 5 ratios,
 // where resamples carry no information on the tails, it is Student's. BCa, and
-// the hull of BCa and Student's, cover less in simulation (docs/METHODOLOGY.md).
+// the hull of BCa and Student's, cover less in simulation (docs/methodology/statistics.md).
 //
 // Below MinPairs the error wraps ErrFew; for a ratio that is not positive and
 // finite it wraps ErrDomain.

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// go test ./internal/stats -run Simulation -v prints the table of docs/METHODOLOGY.md.
+// go test ./internal/stats -run Simulation -v prints the table of docs/methodology/statistics.md.
 var experiments = flag.Int("experiments", 2000, "simulated experiments per row of the table of disturbances")
 
 // disturbances are what a host does to the launches of an experiment, in the
