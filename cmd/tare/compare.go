@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/compare"
-	"tare/internal/overhead"
 	"tare/internal/report"
 	"tare/internal/store"
 )
@@ -150,7 +149,7 @@ func analyzed(dir string, allowUnfair bool) (compare.Run, error) {
 	if err != nil {
 		return compare.Run{}, err
 	}
-	result, err := overhead.AnalyzeWith(r, overhead.Options{AllowUnfair: allowUnfair})
+	result, err := analyze(r, allowUnfair)
 	if err != nil {
 		r.Close()
 		return compare.Run{}, err

@@ -35,7 +35,7 @@ are decided, 2 not all of them, 3 an unfair comparison, 4 a trial failed.`,
 				return err
 			}
 			defer r.Close()
-			result, err := overhead.AnalyzeWith(r, overhead.Options{AllowUnfair: allowUnfair})
+			result, err := analyze(r, allowUnfair)
 			if err != nil {
 				return err
 			}
@@ -50,6 +50,11 @@ are decided, 2 not all of them, 3 an unfair comparison, 4 a trial failed.`,
 	c.Flags().StringVar(&format, "format", "text", "text, html, json, csv, gobench (Go benchmark format, for benchstat) or junit")
 	allowUnfairFlag(c, &allowUnfair)
 	return c
+}
+
+// analyze works out what a report of the run shows.
+func analyze(r *store.Run, allowUnfair bool) (*overhead.Result, error) {
+	return overhead.AnalyzeWith(r, overhead.Options{AllowUnfair: allowUnfair, Repeat: selftestRepeat(r.Header())})
 }
 
 // renderText prints what a run ends with: the headline metrics.

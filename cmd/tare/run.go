@@ -313,7 +313,7 @@ func (a *app) finish(r *store.Run, m manner) error {
 
 // publish writes report.html and prints the table.
 func (a *app) publish(r *store.Run, m manner) (*overhead.Result, error) {
-	result, err := overhead.AnalyzeWith(r, overhead.Options{AllowUnfair: m.allowUnfair})
+	result, err := analyze(r, m.allowUnfair)
 	if err != nil {
 		return nil, err
 	}

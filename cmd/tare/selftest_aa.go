@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"tare/internal/bench"
 	"tare/internal/selftest"
@@ -106,15 +107,56 @@ func selftestOf(h store.Header) string {
 // part of the self-test began, on this host.
 func (a *app) selftestAgain(h store.Header, name, dir string, m manner) []string {
 	args := []string{"selftest", name}
-	// What the header says is obeyed only if it is that part of the self-test.
-	if words := h.Command[min(1, len(h.Command)):]; len(words) > 0 {
-		c, flags, err := (&app{}).command().Find(words)
-		if err == nil && c.CommandPath() == "tare selftest "+name {
-			args = append(args, flags...)
-		}
-	}
+	_, flags := partCommand(h, name) // what the header says is obeyed only if it is that part
+	args = append(args, flags...)
 	return append(args, "--state", a.state, "--output", dir, "--max-time", m.maxTime.String(),
 		fmt.Sprintf("--json=%t", m.asJSON), fmt.Sprintf("--verbose=%t", m.verbose), fmt.Sprintf("--allow-unfair=%t", m.allowUnfair))
+}
+
+// ofOneRun are flags that say where a run lies and how it is shown.
+var ofOneRun = []string{"state", "output", "json", "verbose", "wait", "force", "help"}
+
+// selftestRepeat returns the command line that measures anew what a part of the
+// self-test began; nil if none did.
+func selftestRepeat(h store.Header) []string {
+	name := selftestOf(h)
+	if name == "" {
+		return nil
+	}
+	args := []string{"tare", "selftest", name}
+	c, words := partCommand(h, name)
+	if c == nil {
+		return args
+	}
+	c.InheritedFlags() // which makes them known to Flags
+	err := c.Flags().ParseAll(words, func(f *pflag.Flag, value string) error {
+		switch {
+		case slices.Contains(ofOneRun, f.Name):
+		case f.Value.Type() == "bool":
+			args = append(args, "--"+f.Name+"="+value)
+		default:
+			args = append(args, "--"+f.Name, value)
+		}
+		return nil
+	})
+	if err != nil { // it is not what began the run
+		return args[:3]
+	}
+	return args
+}
+
+// partCommand returns the command of a part of the self-test and its flags, as the
+// header gives them; nil if the header names another.
+func partCommand(h store.Header, name string) (*cobra.Command, []string) {
+	words := h.Command[min(1, len(h.Command)):]
+	if len(words) == 0 {
+		return nil, nil
+	}
+	c, flags, err := (&app{}).command().Find(words)
+	if err != nil || c.CommandPath() != "tare selftest "+name {
+		return nil, nil
+	}
+	return c, flags
 }
 
 // isRunOf is an error unless the run in dir is of exactly this specification.

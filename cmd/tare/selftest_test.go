@@ -19,6 +19,7 @@ import (
 	"tare/internal/selftest"
 	"tare/internal/spec"
 	"tare/internal/stats"
+	"tare/internal/store"
 )
 
 // The experiments of the self-test are specifications that this program reads,
@@ -146,5 +147,38 @@ func TestSelftestInject(t *testing.T) {
 	r.end()
 	if want := "self-test of this program on this host: "; !strings.Contains(r.stdout.String(), want) {
 		t.Errorf("%q is not in\n%s", want, r.stdout.String())
+	}
+}
+
+// What repeats a run of the self-test is the verb and its flags, without the
+// place of that run, and a command that this program has.
+func TestSelftestRepeats(t *testing.T) {
+	for _, c := range []struct {
+		spec, command string // of the header
+		want          string
+	}{
+		{"selftest-aa", "tare selftest aa", "tare selftest aa"},
+		{"selftest-aa", "tare selftest aa --comparisons 60 --cases=startup,cpu -o aa -v --max-time 5m --json", "tare selftest aa --comparisons 60 --cases startup,cpu --max-time 5m"},
+		{"selftest-cost", "tare --state /x selftest cost --allow-unfair --platforms docker[net=host,driver=vfs] --wait=true", "tare selftest cost --allow-unfair=true --platforms docker[net=host,driver=vfs]"},
+		{"selftest-stop", "tare selftest stop --set timing.measure=2s --set shape.cpus=1", "tare selftest stop --set timing.measure=2s --set shape.cpus=1"},
+		{"selftest-aa", "tare selftest aa --no-such 1", "tare selftest aa"},
+		{"selftest-aa", "tare clean --all", "tare selftest aa"},
+		{"selftest-aa", "", "tare selftest aa"},
+		{"selftest-none", "tare selftest none", ""},
+		{"quick", "tare run quick", ""},
+	} {
+		words := selftestRepeat(store.Header{Spec: c.spec, Command: strings.Fields(c.command)})
+		if got := strings.Join(words, " "); got != c.want {
+			t.Errorf("%s by %q: %q, want %q", c.spec, c.command, got, c.want)
+		}
+		if c.want == "" {
+			continue
+		}
+		found, flags, err := (&app{}).command().Find(words[1:])
+		if err != nil || found.CommandPath() != "tare selftest "+strings.TrimPrefix(c.spec, selftestSpec) {
+			t.Errorf("%q is no command: %v", words, err)
+		} else if err := found.ParseFlags(flags); err != nil {
+			t.Errorf("%q: %v", words, err)
+		}
 	}
 }

@@ -140,8 +140,12 @@ func (a *app) resultStatus(dir string, r *overhead.Result) error {
 // mostBlocks is the most that a specification can have.
 const mostBlocks = 1000
 
-// withMore is the command that measures the run's experiment anew with more blocks.
+// withMore is the command that measures the run's experiment anew with more blocks,
+// or as before where that is not for tare run.
 func withMore(r *overhead.Result) string {
+	if !strings.HasPrefix(r.Repeat, "tare run ") {
+		return r.Repeat
+	}
 	if u := r.Until; u != nil {
 		return fmt.Sprintf("%s --set until.interval=%.2g%% --set until.max=%d", withoutSets(r.Repeat, "until.interval", "until.max"), 50*u.Interval, min(mostBlocks, 3*u.Max))
 	}

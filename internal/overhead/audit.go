@@ -13,6 +13,9 @@ type Options struct {
 	// AllowUnfair gives the ratio of a comparison that the audit found invalid;
 	// it wears the reason in its words.
 	AllowUnfair bool
+	// Repeat is the command line that measures the run's experiment anew; empty for
+	// that of an experiment that tare run can be given.
+	Repeat []string
 }
 
 // HasRatio says whether the effect states a ratio with an interval.

@@ -174,6 +174,14 @@ func TestReproduce(t *testing.T) {
 	if got := analyze(t, c.write(t)).Cases[0].Rows[1].Reproduce; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+	result, err := AnalyzeWith(c.write(t), Options{Repeat: []string{"tare", "selftest", "aa", "--platforms", "docker[net=host]"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = "tare selftest aa --platforms 'docker[net=host]'"
+	if row := result.Cases[0].Rows[1]; result.Repeat != want || row.Reproduce != want {
+		t.Errorf("%q and %q, want %q", result.Repeat, row.Reproduce, want)
+	}
 	for in, want := range map[string]string{"docker[net=host]": "'docker[net=host]'", "": "''", "it's": `'it'\''s'`, "a=b": "a=b"} {
 		if got := quote(in); got != want {
 			t.Errorf("%q: %s, want %s", in, got, want)

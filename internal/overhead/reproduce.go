@@ -7,8 +7,12 @@ import (
 )
 
 // reproduce is the command line that measures a platform against the baseline
-// again, with the overrides and the seed of this run.
+// again, with the overrides and the seed of this run. An experiment that tare run
+// cannot be given is measured as a whole.
 func (s *study) reproduce(platform string) string {
+	if len(s.options.Repeat) > 0 {
+		return quoteAll(s.options.Repeat)
+	}
 	h := s.run.Header()
 	spec := h.Spec
 	if spec == "" {
@@ -32,6 +36,9 @@ func (s *study) reproduce(platform string) string {
 // repeat is the command line that measures all of the run's experiment anew. A
 // specification that is a file is taken, with its overrides, as the run has kept it.
 func (s *study) repeat() string {
+	if len(s.options.Repeat) > 0 {
+		return quoteAll(s.options.Repeat)
+	}
 	h := s.run.Header()
 	args := []string{"tare", "run", "--from", s.run.Dir()}
 	if h.Spec != "" && !strings.ContainsAny(h.Spec, "/.") {
