@@ -72,7 +72,8 @@ func Programs() []Program {
 		{Name: "containerd", For: []string{"docker", "containerd"}, Package: "containerd", Args: long},
 		{Name: "ctr", For: []string{"containerd"}, Package: "containerd", Args: long},
 		{Name: "runc", For: []string{"docker", "containerd", "runc"}, Package: "runc", Args: long},
-		{Name: "crun", For: []string{"crun", "libkrun"}, Package: "crun", Args: long},
+		// crun makes the directory in which it keeps containers before it says which that is.
+		{Name: "crun", For: []string{"crun", "libkrun"}, Package: "crun", Args: slices.Concat([]string{"--root=/"}, long)},
 		{Name: "podman", For: []string{"podman"}, Package: "podman", Args: long},
 		{Name: "newuidmap", For: []string{"podman"}, Package: "uidmap"},
 		{Name: "lxc-start", For: []string{"lxc"}, Package: "lxc", Args: long},

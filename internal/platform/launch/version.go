@@ -3,6 +3,7 @@ package launch
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strings"
 )
@@ -15,7 +16,7 @@ func Version(ctx context.Context, name string) (string, error) {
 // VersionOf is Version of a program that must begin what it prints with a banner,
 // so that another of the same name is not taken for it.
 func VersionOf(ctx context.Context, name, banner string) (string, error) {
-	out, err := Output(ctx, name, "--version")
+	out, err := About(ctx, name)
 	if err != nil {
 		return "", err
 	}
@@ -24,6 +25,16 @@ func VersionOf(ctx context.Context, name, banner string) (string, error) {
 		return "", fmt.Errorf("%s is another program of that name: its version is %.100q", name, first)
 	}
 	return parseVersion(string(out))
+}
+
+// About is what a program prints of itself for --version. Nothing is left by that:
+// crun, which is krun as well, first makes the directory in which it keeps containers, and is told one that is there.
+func About(ctx context.Context, name string) ([]byte, error) {
+	args := []string{"--version"}
+	if program := filepath.Base(name); program == "crun" || program == "krun" {
+		args = []string{"--root=/", "--version"}
+	}
+	return Output(ctx, name, args...)
 }
 
 var versionWord = regexp.MustCompile(`\bv?([0-9]+\.[0-9]+[0-9A-Za-z.+~:-]*)`)

@@ -178,7 +178,7 @@ func needRuntime(name string) error {
 
 // built looks for the feature in what the program says of itself.
 func (r Runtime) built(ctx context.Context) error {
-	out, err := launch.Output(ctx, r.Program, "--version")
+	out, err := launch.About(ctx, r.Program)
 	if err == nil && !slices.Contains(strings.Fields(string(out)), r.Feature) {
 		err = fmt.Errorf("%s was built without %s", r.Program, r.Feature)
 	}
