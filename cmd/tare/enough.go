@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tare/internal/overhead"
+	"tare/internal/result"
 	"tare/internal/store"
 )
 
@@ -15,7 +16,7 @@ func enough(r *store.Run) func(scene string, block int) (bool, error) {
 	if u == nil {
 		return nil
 	}
-	var stops []overhead.Stop
+	var stops []result.Stop
 	asked := 0 // the block stops is of; no trial ends between the questions of one
 	return func(scene string, block int) (bool, error) {
 		if !slices.Contains(u.Looks, block) {

@@ -8,7 +8,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/cgroup"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 const (
@@ -47,12 +47,12 @@ func TestBesideABomb(t *testing.T) {
 		!strings.Contains(endless.Error, "not through when the time of the neighbour's cage was over") {
 		t.Errorf("without an end: %s in %s: %s, watch %+v", endless.Status, endless.Phase, endless.Error, endless.Watch)
 	}
-	result := resultOf(t, dir)
-	if m := result.Relative; m == nil || len(m.Rows) != 3 || m.Rows[0].Cells[0].N != 1 {
+	r := resultOf(t, dir)
+	if m := r.Relative; m == nil || len(m.Rows) != 3 || m.Rows[0].Cells[0].N != 1 {
 		t.Errorf("table %+v", m)
 	}
-	if result.Trials != (overhead.Counts{Planned: 3, Done: 2, Overdue: 1}) || len(result.Watches) != 2 {
-		t.Errorf("%+v, %d watches", result.Trials, len(result.Watches))
+	if r.Trials != (result.Counts{Planned: 3, Done: 2, Overdue: 1}) || len(r.Watches) != 2 {
+		t.Errorf("%+v, %d watches", r.Trials, len(r.Watches))
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"tare/internal/bench"
-	"tare/internal/overhead"
 	"tare/internal/power/powertest"
+	"tare/internal/result"
 )
 
 // TestPowerFromMeterToReport runs a short experiment with a PDU by SNMP, two
@@ -60,18 +60,18 @@ func TestPowerFromMeterToReport(t *testing.T) {
 		t.Fatalf("exit status %d:\n%s", status, p.stderr())
 	}
 
-	result := resultOf(t, dir)
+	r := resultOf(t, dir)
 	all := outcomes(t, dir)
 	// What the script says a stretch took, in watts.
 	said := func(o *bench.Outcome) float64 {
 		return script.Joules(o.Window[0], o.Window[1]) / (float64(o.Window[1]-o.Window[0]) / 1e9)
 	}
-	if len(result.Power) != len(meters) || len(result.Cases[0].Energy) != 2*len(meters) {
-		t.Fatalf("%d meters and %d rows", len(result.Power), len(result.Cases[0].Energy))
+	if len(r.Power) != len(meters) || len(r.Cases[0].Energy) != 2*len(meters) {
+		t.Fatalf("%d meters and %d rows", len(r.Power), len(r.Cases[0].Energy))
 	}
 	for i, meter := range meters[:last] {
 		what := strings.SplitN(meter, ":", 2)[0]
-		m, base, b := result.Power[i], result.Cases[0].Energy[2*i], result.Cases[0].Energy[2*i+1]
+		m, base, b := r.Power[i], r.Cases[0].Energy[2*i], r.Cases[0].Energy[2*i+1]
 		// On a busy machine rests are left out, and the note says so.
 		restless := strings.Contains(strings.Join(m.Notes, "; "), "the machine was not at rest")
 		if m.StepW < 1 || m.StepW > 2 || len(m.Rests) != blocks && !restless {
@@ -92,7 +92,7 @@ func TestPowerFromMeterToReport(t *testing.T) {
 			t.Errorf("%s: %d of %d rests are not known", what, missing, 2*blocks)
 		}
 		mean := map[string]float64{}
-		for _, e := range []overhead.Energy{base, b} {
+		for _, e := range []result.Energy{base, b} {
 			if e.N != blocks {
 				t.Errorf("%s: the power of %d launches of %s is known: %v", what, e.N, e.Platform, e.Notes)
 				continue
@@ -128,20 +128,20 @@ func TestPowerFromMeterToReport(t *testing.T) {
 			t.Errorf("%s: equation 2 gives %+v, the script says %.4f", what, x, want)
 			continue
 		}
-		if quiet := b.Bound < 4 && base.Bound < 4; quiet && x.Verdict != overhead.Differs {
+		if quiet := b.Bound < 4 && base.Bound < 4; quiet && x.Verdict != result.Differs {
 			t.Errorf("%s: %.1f %% more are %s: %s", what, 100*want, x.Verdict, x.Why)
 		}
 	}
 
-	for _, l := range result.Observer.Levels {
+	for _, l := range r.Observer.Levels {
 		if l.Level == bench.Power {
 			t.Logf("reading %d meters ten times a second took %.2f %% of a core; the slowest hundredth took %.1f ms", len(meters), 100*l.CPU, l.TookP99)
 		}
 	}
 
 	// The meter that stopped.
-	base, b := result.Cases[0].Energy[2*last], result.Cases[0].Energy[2*last+1]
-	if base.N != 1 || b.N != 1 || b.Effect.Verdict != overhead.Refused || base.Watts < atRest {
+	base, b := r.Cases[0].Energy[2*last], r.Cases[0].Energy[2*last+1]
+	if base.N != 1 || b.N != 1 || b.Effect.Verdict != result.Refused || base.Watts < atRest {
 		t.Errorf("the meter that stopped: %+v, %+v", base, b)
 	}
 	if notes := strings.Join(base.Notes, "; "); !strings.Contains(notes, "the power of 2 of 3 launches is not known") {

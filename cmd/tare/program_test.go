@@ -16,6 +16,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/overhead"
+	"tare/internal/result"
 	"tare/internal/store"
 )
 
@@ -168,7 +169,7 @@ const (
 const runID = `^run (\S+): `
 
 // resultOf is what the report says of a run.
-func resultOf(t *testing.T, dir string) *overhead.Result {
+func resultOf(t *testing.T, dir string) *result.Result {
 	t.Helper()
 	r, err := store.Open(dir)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"tare/internal/overhead"
 	"tare/internal/report"
+	"tare/internal/result"
 	"tare/internal/store"
 )
 
@@ -23,8 +24,8 @@ are decided, 2 not all of them, 3 an unfair comparison, 4 a trial failed.`,
   tare report results/20260102-030405-abcd --format html > report.html`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			render, ok := map[string]func(io.Writer, *overhead.Result) error{
-				"text": func(w io.Writer, r *overhead.Result) error { return report.Text(w, r, all) }, "html": report.HTML, "json": report.JSON, "csv": report.CSV,
+			render, ok := map[string]func(io.Writer, *result.Result) error{
+				"text": func(w io.Writer, r *result.Result) error { return report.Text(w, r, all) }, "html": report.HTML, "json": report.JSON, "csv": report.CSV,
 				"gobench": report.GoBench, "junit": report.JUnit,
 			}[format]
 			if !ok {
@@ -53,9 +54,9 @@ are decided, 2 not all of them, 3 an unfair comparison, 4 a trial failed.`,
 }
 
 // analyze works out what a report of the run shows.
-func analyze(r *store.Run, allowUnfair bool) (*overhead.Result, error) {
+func analyze(r *store.Run, allowUnfair bool) (*result.Result, error) {
 	return overhead.AnalyzeWith(r, overhead.Options{AllowUnfair: allowUnfair, Repeat: selftestRepeat(r.Header())})
 }
 
 // renderText prints what a run ends with: the headline metrics.
-func renderText(w io.Writer, r *overhead.Result) error { return report.Text(w, r, false) }
+func renderText(w io.Writer, r *result.Result) error { return report.Text(w, r, false) }

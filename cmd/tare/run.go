@@ -20,10 +20,10 @@ import (
 	"tare/internal/image"
 	"tare/internal/kept"
 	"tare/internal/ledger"
-	"tare/internal/overhead"
 	"tare/internal/plan"
 	"tare/internal/platform/all"
 	"tare/internal/report"
+	"tare/internal/result"
 	"tare/internal/spec"
 	"tare/internal/store"
 )
@@ -312,7 +312,7 @@ func (a *app) finish(r *store.Run, m manner) error {
 }
 
 // publish writes report.html and prints the table.
-func (a *app) publish(r *store.Run, m manner) (*overhead.Result, error) {
+func (a *app) publish(r *store.Run, m manner) (*result.Result, error) {
 	result, err := analyze(r, m.allowUnfair)
 	if err != nil {
 		return nil, err

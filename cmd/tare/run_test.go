@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // TestRun takes the whole way on three platforms and leaves nothing behind.
@@ -34,13 +34,13 @@ func TestRun(t *testing.T) {
 			t.Errorf("trial %s: status %s, %d values, %d actors, window %v", o.Trial, o.Status, len(o.Values), len(o.Actors), o.Window)
 		}
 	}
-	result := resultOf(t, dir)
-	for _, c := range result.Cases {
+	r := resultOf(t, dir)
+	for _, c := range r.Cases {
 		if want := map[bench.SceneKind]int{bench.One: 3}[c.Kind]; len(c.Scheduling) != want {
 			t.Errorf("%s has the executions of %d domains, want %d", c.Name, len(c.Scheduling), want)
 		}
 		for _, d := range c.Scheduling {
-			if q := d.Of(overhead.Executions); d.Why != "" || d.N != 1 || q == nil || q.Median < 0 {
+			if q := d.Of(result.Executions); d.Why != "" || d.N != 1 || q == nil || q.Median < 0 {
 				t.Errorf("the executions of %s on %s are not known: %+v", c.Name, d.Platform, d)
 			}
 		}

@@ -15,7 +15,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/host"
-	"tare/internal/overhead"
+	"tare/internal/result"
 	"tare/internal/selftest"
 	"tare/internal/store"
 )
@@ -119,7 +119,7 @@ func (a *app) checkCertificate(m manner) error {
 
 // cite puts what the self-test found on the run's host into the result. A
 // certificate that can't be read is said and otherwise none.
-func (a *app) cite(result *overhead.Result, r *store.Run) {
+func (a *app) cite(result *result.Result, r *store.Run) {
 	c, err := selftest.Read(a.certificateDir())
 	switch {
 	case errors.Is(err, fs.ErrPermission):

@@ -10,7 +10,7 @@ import (
 	"tare/internal/bench"
 	"tare/internal/compare"
 	"tare/internal/figure"
-	"tare/internal/overhead"
+	"tare/internal/result"
 	"tare/internal/selftest"
 	"tare/internal/spec"
 )
@@ -119,7 +119,7 @@ func worst(errs ...error) error {
 }
 
 // resultStatus is the status a run's results deserve.
-func (a *app) resultStatus(dir string, r *overhead.Result) error {
+func (a *app) resultStatus(dir string, r *result.Result) error {
 	if n := r.Trials.Failed; n > 0 {
 		return &statusError{exitHost, fmt.Errorf("%d of %d trials failed: see the report", n, r.Trials.Planned)}
 	}
@@ -142,7 +142,7 @@ const mostBlocks = 1000
 
 // withMore is the command that measures the run's experiment anew with more blocks,
 // or as before where that is not for tare run.
-func withMore(r *overhead.Result) string {
+func withMore(r *result.Result) string {
 	if !strings.HasPrefix(r.Repeat, "tare run ") {
 		return r.Repeat
 	}
@@ -177,7 +177,7 @@ func are(n int, noun string) string {
 // undecided counts the headline effects the results do not decide. Of cases
 // that are set against others on the same platform these are the ones asked
 // for. What did not finish beside a neighbour is decided.
-func undecided(r *overhead.Result) int {
+func undecided(r *result.Result) int {
 	n := 0
 	within := r.Relative.Cases()
 	if r.Relative != nil {
@@ -202,14 +202,14 @@ func undecided(r *overhead.Result) int {
 	return n
 }
 
-func open(v overhead.Verdict) bool { return v == overhead.Inconclusive || v == overhead.Refused }
+func open(v result.Verdict) bool { return v == result.Inconclusive || v == result.Refused }
 
 // changeStatus is the status that a comparison of two runs deserves.
 func (a *app) changeStatus(c *compare.Comparison) error {
 	n := 0
 	for i := range c.Rows {
 		r := &c.Rows[i]
-		if r.Change.Verdict == overhead.Unfair {
+		if r.Change.Verdict == result.Unfair {
 			return &statusError{exitInvalid, fmt.Errorf("%s on %s: %w%w", r.Case, r.Platform, errUnfair,
 				bench.Hint("measure both alike, or see the ratios with --allow-unfair"))}
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 func allowUnfairFlag(c *cobra.Command, allow *bool) {
@@ -16,7 +16,7 @@ func allowUnfairFlag(c *cobra.Command, allow *bool) {
 // unfairStatus is the exit status a result deserves in which headline
 // comparisons are invalid; nil if none is, or if they were allowed. Of cases
 // that are set against others on the same platform these are the ones asked for.
-func unfairStatus(r *overhead.Result) error {
+func unfairStatus(r *result.Result) error {
 	n := 0
 	within := r.Relative.Cases()
 	for _, c := range r.Cases {
@@ -24,7 +24,7 @@ func unfairStatus(r *overhead.Result) error {
 			if within[c.Name] {
 				continue
 			}
-			if row.Metric.Headline && row.Effect != nil && row.Effect.Verdict == overhead.Unfair {
+			if row.Metric.Headline && row.Effect != nil && row.Effect.Verdict == result.Unfair {
 				n++
 			}
 		}
@@ -32,7 +32,7 @@ func unfairStatus(r *overhead.Result) error {
 	if r.Relative != nil {
 		for _, row := range r.Relative.Rows {
 			for _, cell := range row.Cells {
-				if cell != nil && row.Metric.Headline && cell.Effect.Verdict == overhead.Unfair {
+				if cell != nil && row.Metric.Headline && cell.Effect.Verdict == result.Unfair {
 					n++
 				}
 			}

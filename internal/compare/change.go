@@ -8,7 +8,7 @@ import (
 
 	"tare/internal/audit"
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/result"
 	"tare/internal/stats"
 )
 
@@ -17,7 +17,7 @@ func (c *Comparison) change(r *Row, why string, o Options) Change {
 	if why != "" && !o.AllowUnfair {
 		return c.unfair(r, why)
 	}
-	ch := Change{Verdict: overhead.Refused, Unfair: why}
+	ch := Change{Verdict: result.Refused, Unfair: why}
 	two, err := stats.TwoSample(r.A.Values, r.B.Values)
 	switch {
 	case errors.Is(err, stats.ErrFew):
@@ -43,18 +43,18 @@ func (c *Comparison) change(r *Row, why string, o Options) Change {
 }
 
 func (c *Comparison) unfair(r *Row, why string) Change {
-	ch := Change{Verdict: overhead.Unfair, Unfair: why}
+	ch := Change{Verdict: result.Unfair, Unfair: why}
 	ch.Words = c.words(r, &ch)
 	return ch
 }
 
 // words are the report's own, wearing what must be known of the change.
 func (c *Comparison) words(r *Row, ch *Change) string {
-	if ch.Verdict == overhead.Unfair {
+	if ch.Verdict == result.Unfair {
 		return "no statement: the runs must not be compared: " + ch.Unfair
 	}
-	e := &overhead.Effect{Ratio: ch.Ratio, Low: ch.Low, High: ch.High, Verdict: ch.Verdict, Why: ch.Why}
-	text := overhead.Words(e, r.Metric, c.Margin)
+	e := &result.Effect{Ratio: ch.Ratio, Low: ch.Low, High: ch.High, Verdict: ch.Verdict, Why: ch.Why}
+	text := e.Say(r.Metric, c.Margin)
 	if r.Label != "" {
 		text += " [" + r.Label + "]"
 	}
@@ -65,14 +65,14 @@ func (c *Comparison) words(r *Row, ch *Change) string {
 }
 
 // verdict is that of an effect within a run, with the same margin.
-func verdict(i stats.Interval, margin float64) overhead.Verdict {
+func verdict(i stats.Interval, margin float64) result.Verdict {
 	switch {
 	case i.Low >= 1-margin && i.High <= 1+margin:
-		return overhead.Equivalent
+		return result.Equivalent
 	case i.Low > 1 || i.High < 1:
-		return overhead.Differs
+		return result.Differs
 	}
-	return overhead.Inconclusive
+	return result.Inconclusive
 }
 
 // cost turns a ratio so that positive is worse.

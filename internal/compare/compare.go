@@ -10,7 +10,7 @@ import (
 
 	"tare/internal/audit"
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/store"
 )
@@ -23,7 +23,7 @@ const confidence = 0.95
 // A Run is one side of a comparison.
 type Run struct {
 	Store  *store.Run
-	Result *overhead.Result
+	Result *result.Result
 }
 
 // Options of a comparison.
@@ -102,10 +102,10 @@ type Change struct {
 	// Cost is the change in the direction that hurts: positive is worse.
 	Cost float64 `json:"cost"`
 	// P is of the permutation test, Holm the same corrected over the headline rows.
-	P       *float64         `json:"p,omitempty"`
-	Holm    *float64         `json:"p_holm,omitempty"`
-	Verdict overhead.Verdict `json:"verdict"`
-	Why     string           `json:"why,omitempty"`
+	P       *float64       `json:"p,omitempty"`
+	Holm    *float64       `json:"p_holm,omitempty"`
+	Verdict result.Verdict `json:"verdict"`
+	Why     string         `json:"why,omitempty"`
 	// Words says the change with its direction, such as "7.1 % slower (5.0 to 9.3)".
 	Words string `json:"words"`
 	// Unfair says why the two must not be compared; it is shown wherever the change is.
@@ -158,7 +158,7 @@ func method(c *Comparison) string {
 // rows pairs the rows of both results by case, platform and metric.
 func (c *Comparison) rows(a, b Run, o Options) {
 	type key struct{ scene, metric string }
-	at := map[key]*overhead.Row{}
+	at := map[key]*result.Row{}
 	seen := map[key]bool{}
 	inA, inB := measuredOn(a), measuredOn(b)
 	for i := range b.Result.Cases {
@@ -216,7 +216,7 @@ func only(list []string, platform string, other map[string]bool, what string) []
 	return append(list, what)
 }
 
-func (c *Comparison) row(k *overhead.Case, ra, rb *overhead.Row, checks []audit.Check, o Options) Row {
+func (c *Comparison) row(k *result.Case, ra, rb *result.Row, checks []audit.Check, o Options) Row {
 	row := Row{
 		Case: k.Name, Title: k.Title, Platform: ra.Platform, Label: rb.Label, Baseline: ra.Baseline && rb.Baseline, Metric: ra.Metric,
 		A: valuesOf(ra, o.Relative), B: valuesOf(rb, o.Relative),
@@ -233,7 +233,7 @@ func (c *Comparison) row(k *overhead.Case, ra, rb *overhead.Row, checks []audit.
 	all := audit.Audit{Checks: append(append([]audit.Check{}, c.Checks...), checks...)}
 	why := reasons(all.Invalid())
 	if o.Relative {
-		for _, e := range []*overhead.Effect{ra.Effect, rb.Effect} {
+		for _, e := range []*result.Effect{ra.Effect, rb.Effect} {
 			if why == "" && e != nil && e.Unfair != "" {
 				why = "within a run: " + e.Unfair
 			}
@@ -244,13 +244,13 @@ func (c *Comparison) row(k *overhead.Case, ra, rb *overhead.Row, checks []audit.
 }
 
 // valuesOf are a row's launches, or their ratios to the baseline.
-func valuesOf(r *overhead.Row, relative bool) Values {
+func valuesOf(r *result.Row, relative bool) Values {
 	v := Values{Failed: r.Failed + r.DNF, Overdue: r.Overdue, Missing: r.Missing}
 	return v.of(r.Points, r.Effect, relative)
 }
 
 // of fills in the points, or the ratios of their effect if they are relative to the baseline.
-func (v Values) of(points []overhead.Point, effect *overhead.Effect, relative bool) Values {
+func (v Values) of(points []result.Point, effect *result.Effect, relative bool) Values {
 	if relative {
 		points = nil
 		if effect != nil {
@@ -287,7 +287,7 @@ func (c *Comparison) warn(a, b Run) {
 	}
 	for i := range c.Rows {
 		r := &c.Rows[i]
-		if r.Baseline && r.Kept == nil && r.Metric.Headline && r.Change.Verdict == overhead.Differs {
+		if r.Baseline && r.Kept == nil && r.Metric.Headline && r.Change.Verdict == result.Differs {
 			hint := "--relative-to-baseline takes out what the platforms have in common"
 			c.Warnings = append(c.Warnings, fmt.Sprintf("the baseline itself changed: %s on %s: %s; either the host or the program is not what it was; %s",
 				r.Title, r.Platform, r.Change.Words, hint))

@@ -14,6 +14,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/overhead"
+	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/store/storetest"
 )
@@ -109,16 +110,16 @@ func TestAKnownSlowdownIsFoundWithItsDirection(t *testing.T) {
 	for _, relative := range []bool{false, true} {
 		c := runs(t, a, b, Options{Relative: relative})
 		r := rowOf(t, c, "cpu", "docker", "throughput")
-		if ch := r.Change; ch.Verdict != overhead.Differs || math.Abs(ch.Ratio-0.9) > 0.02 || math.Abs(ch.Cost-0.1) > 0.02 ||
+		if ch := r.Change; ch.Verdict != result.Differs || math.Abs(ch.Ratio-0.9) > 0.02 || math.Abs(ch.Cost-0.1) > 0.02 ||
 			ch.P == nil || *ch.P > 0.01 || ch.Holm == nil || *ch.Holm < *ch.P || !strings.Contains(ch.Words, "% slower (") {
 			t.Errorf("relative %v: %+v", relative, ch)
 		}
 		// A latency that rises is worse too.
-		if ch := rowOf(t, c, "cpu", "docker", "latency_p95").Change; ch.Verdict != overhead.Differs || ch.Ratio < 1.08 || ch.Cost < 0.08 ||
+		if ch := rowOf(t, c, "cpu", "docker", "latency_p95").Change; ch.Verdict != result.Differs || ch.Ratio < 1.08 || ch.Cost < 0.08 ||
 			!strings.Contains(ch.Words, "higher") {
 			t.Errorf("relative %v: %+v", relative, ch)
 		}
-		if ch := rowOf(t, c, "cpu", "lxc", "throughput").Change; ch.Verdict != overhead.Equivalent {
+		if ch := rowOf(t, c, "cpu", "lxc", "throughput").Change; ch.Verdict != result.Equivalent {
 			t.Errorf("relative %v: lxc did not change: %+v", relative, ch)
 		}
 		if len(c.Rows) != map[bool]int{false: 12, true: 8}[relative] {
@@ -132,13 +133,13 @@ func TestRelativeToTheBaselineTakesOutTheHost(t *testing.T) {
 	a := synthetic(t, storetest.Options{Seed: 1}, nil)
 	b := synthetic(t, storetest.Options{Seed: 2, Ratio: slower(0.9, "native", "docker", "lxc")}, nil)
 	raw, relative := runs(t, a, b, Options{}), runs(t, a, b, Options{Relative: true})
-	if v := rowOf(t, raw, "cpu", "docker", "throughput").Change.Verdict; v != overhead.Differs {
+	if v := rowOf(t, raw, "cpu", "docker", "throughput").Change.Verdict; v != result.Differs {
 		t.Errorf("raw: %s", v)
 	}
 	if text := strings.Join(raw.Warnings, "\n"); !strings.Contains(text, "the baseline itself changed: prime search, 1 thread on native") {
 		t.Errorf("no warning of the baseline: %s", text)
 	}
-	if ch := rowOf(t, relative, "cpu", "docker", "throughput").Change; ch.Verdict == overhead.Differs || math.Abs(ch.Ratio-1) > 0.02 {
+	if ch := rowOf(t, relative, "cpu", "docker", "throughput").Change; ch.Verdict == result.Differs || math.Abs(ch.Ratio-1) > 0.02 {
 		t.Errorf("relative: %+v", ch)
 	}
 }
@@ -147,7 +148,7 @@ func TestIdenticalRuns(t *testing.T) {
 	a := synthetic(t, storetest.Options{Seed: 1}, nil)
 	c := runs(t, a, a, Options{})
 	for _, r := range c.Rows {
-		if r.Change.Ratio != 1 || *r.Change.P != 1 || r.Change.Verdict == overhead.Differs {
+		if r.Change.Ratio != 1 || *r.Change.P != 1 || r.Change.Verdict == result.Differs {
 			t.Errorf("%s/%s %s: %+v", r.Case, r.Platform, r.Metric.Name, r.Change)
 		}
 	}
@@ -163,7 +164,7 @@ func TestRunsAlikeAreSeldomCalledDifferent(t *testing.T) {
 		c := runs(t, synthetic(t, storetest.Options{Seed: seed, Noise: 0.03}, nil), synthetic(t, storetest.Options{Seed: seed + 1, Noise: 0.03}, nil), Options{})
 		for _, r := range c.Rows {
 			rows++
-			if r.Change.Verdict == overhead.Differs {
+			if r.Change.Verdict == result.Differs {
 				different++
 			}
 		}
@@ -220,12 +221,12 @@ func TestUnfairRunsHaveNoRatio(t *testing.T) {
 			for _, scene := range []string{"cpu", "disk"} {
 				r := rowOf(t, got, scene, "docker", map[string]string{"cpu": "throughput", "disk": "iops"}[scene])
 				if c.fair || c.only != "" && c.only != scene {
-					if r.Change.Verdict == overhead.Unfair {
+					if r.Change.Verdict == result.Unfair {
 						t.Errorf("%s: unfair: %s", scene, r.Change.Unfair)
 					}
 					continue
 				}
-				if ch := r.Change; ch.Verdict != overhead.Unfair || ch.Ratio != 0 || !strings.Contains(ch.Unfair, c.says) || !strings.Contains(ch.Words, "must not be compared") {
+				if ch := r.Change; ch.Verdict != result.Unfair || ch.Ratio != 0 || !strings.Contains(ch.Unfair, c.says) || !strings.Contains(ch.Words, "must not be compared") {
 					t.Errorf("%s: %+v", scene, ch)
 				}
 			}
@@ -282,7 +283,7 @@ func TestWhatOnlyOneRunHas(t *testing.T) {
 func TestTooFewLaunchesAreRefused(t *testing.T) {
 	a := synthetic(t, storetest.Options{Seed: 1, Blocks: 2}, nil)
 	ch := rowOf(t, runs(t, a, synthetic(t, storetest.Options{Seed: 2}, nil), Options{}), "cpu", "docker", "throughput").Change
-	if ch.Verdict != overhead.Refused || ch.Ratio != 0 || !strings.Contains(ch.Words, "2 launches finished in A and 8 in B") {
+	if ch.Verdict != result.Refused || ch.Ratio != 0 || !strings.Contains(ch.Words, "2 launches finished in A and 8 in B") {
 		t.Errorf("%+v", ch)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"tare/internal/audit"
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // Names of checks that others refer to.
@@ -75,7 +75,7 @@ func runChecks(a, b Run) []audit.Check {
 }
 
 // mixed says what trials of a run differ in.
-func mixed(m *overhead.Mixed) string {
+func mixed(m *result.Mixed) string {
 	if m == nil {
 		return "none"
 	}
@@ -83,7 +83,7 @@ func mixed(m *overhead.Mixed) string {
 }
 
 // sceneChecks are of one platform in one case.
-func sceneChecks(a, b Run, scene string, k *overhead.Case, ra, rb *overhead.Row) []audit.Check {
+func sceneChecks(a, b Run, scene string, k *result.Case, ra, rb *result.Row) []audit.Check {
 	var c checks
 	sa, sb := a.Store.Plan().Scene(scene), b.Store.Plan().Scene(scene)
 	if sa == nil || sb == nil {
@@ -123,13 +123,13 @@ func sceneChecks(a, b Run, scene string, k *overhead.Case, ra, rb *overhead.Row)
 	return c
 }
 
-func platformOf(r *overhead.Result, name string) overhead.Platform {
+func platformOf(r *result.Result, name string) result.Platform {
 	for _, p := range r.Platforms {
 		if p.Name == name {
 			return p
 		}
 	}
-	return overhead.Platform{}
+	return result.Platform{}
 }
 
 func present(s *bench.Scene) string {

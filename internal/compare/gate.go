@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/result"
 	"tare/internal/stats"
 )
 
@@ -154,7 +154,7 @@ func (g *Gate) bound(row *GateRow, r *Row, p, at float64) {
 	switch {
 	case p < tail:
 		row.Decision = Regression
-		row.Why = fmt.Sprintf("%s, more than the %s allowed (p = %.2g over all rows)", overhead.Change(r.Change.Ratio, r.Metric), share(g.Limit), p)
+		row.Why = fmt.Sprintf("%s, more than the %s allowed (p = %.2g over all rows)", result.Change(r.Change.Ratio, r.Metric), share(g.Limit), p)
 	case row.High > g.Limit:
 		row.Decision = Undecided
 		row.Why = fmt.Sprintf("between %s and %s; %s is allowed", worsening(row.Low), worsening(row.High), share(g.Limit))
@@ -177,7 +177,7 @@ func (g *Gate) bound(row *GateRow, r *Row, p, at float64) {
 func (g *Gate) without(row *GateRow, r *Row) {
 	row.Decision, row.Why = Undecided, r.Change.Why
 	switch {
-	case r.Change.Verdict == overhead.Unfair:
+	case r.Change.Verdict == result.Unfair:
 		row.Decision, row.Why = Unfair, r.Change.Unfair
 		row.Decide = "measure both runs alike, or say --allow-unfair and take the blame"
 	case len(r.B.Values) == 0 && r.B.Failed > 0 && len(r.A.Values) > 0 && r.A.Failed == 0:

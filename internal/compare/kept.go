@@ -7,7 +7,7 @@ import (
 
 	"tare/internal/audit"
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // Kept is where a row stands in the table of scenes set against others on the
@@ -28,9 +28,9 @@ func keptMetric(m bench.Metric) bench.Metric {
 
 // cell is a cell of a run's table with its row.
 type cell struct {
-	row    *overhead.MatrixRow
+	row    *result.MatrixRow
 	column string
-	*overhead.MatrixCell
+	*result.MatrixCell
 }
 
 // place tells a cell from all others of a run, whatever its row and column are called.
@@ -43,7 +43,7 @@ func (c cell) place() place {
 func (p place) String() string { return fmt.Sprintf("%s left_of_%s (%s)", p.scene, p.metric, p.to) }
 
 // cells are those of a run's table in its order; none without a table.
-func cells(r *overhead.Result) []cell {
+func cells(r *result.Result) []cell {
 	if r.Relative == nil {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (c *Comparison) keptRow(a, b Run, x, y cell, o Options) Row {
 		}
 		if z.Effect.Unfair != "" {
 			why = "within a run: " + z.Effect.Unfair
-		} else if o.Relative && z.Against != nil && z.Against.Verdict == overhead.Unfair {
+		} else if o.Relative && z.Against != nil && z.Against.Verdict == result.Unfair {
 			why = "within a run: " + z.Against.Words
 		}
 	}
@@ -137,7 +137,7 @@ func (c *Comparison) keptRow(a, b Run, x, y cell, o Options) Row {
 }
 
 // checksOf are the checks of a platform in a case of both runs.
-func checksOf(a, b Run, name string, row *overhead.MatrixRow) []audit.Check {
+func checksOf(a, b Run, name string, row *result.MatrixRow) []audit.Check {
 	k, ra := rowIn(a.Result, name, row.Platform, row.Metric.Name)
 	_, rb := rowIn(b.Result, name, row.Platform, row.Metric.Name)
 	if ra == nil || rb == nil {
@@ -146,7 +146,7 @@ func checksOf(a, b Run, name string, row *overhead.MatrixRow) []audit.Check {
 	return sceneChecks(a, b, name+"/"+row.Platform, k, ra, rb)
 }
 
-func rowIn(r *overhead.Result, name, platform, metric string) (*overhead.Case, *overhead.Row) {
+func rowIn(r *result.Result, name, platform, metric string) (*result.Case, *result.Row) {
 	for i := range r.Cases {
 		k := &r.Cases[i]
 		for j := range k.Rows {

@@ -10,6 +10,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/overhead"
+	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/store/storetest"
 )
@@ -84,7 +85,7 @@ func TestGateOfWhatIsLeft(t *testing.T) {
 	a, b := besides(t, 1, nil), besides(t, 2, map[string]float64{"docker": 0.8})
 	c := runs(t, a, b, Options{})
 	r := rowOf(t, c, "beside", "docker", "left_of_throughput")
-	if ch := r.Change; ch.Verdict != overhead.Differs || ch.Ratio < 0.77 || ch.Ratio > 0.83 || ch.Holm == nil ||
+	if ch := r.Change; ch.Verdict != result.Differs || ch.Ratio < 0.77 || ch.Ratio > 0.83 || ch.Holm == nil ||
 		!strings.HasPrefix(ch.Words, "left of throughput ") || !strings.Contains(ch.Words, "% lower (") {
 		t.Errorf("%+v", ch)
 	}
@@ -95,7 +96,7 @@ func TestGateOfWhatIsLeft(t *testing.T) {
 	if ch := rowOf(t, c, "beside", "docker", "left_of_latency_p95").Change; ch.Ratio > 0.83 || ch.Cost < 0.17 {
 		t.Errorf("%+v", ch)
 	}
-	if ch := rowOf(t, c, "beside", "lxc", "left_of_throughput").Change; ch.Verdict == overhead.Differs {
+	if ch := rowOf(t, c, "beside", "lxc", "left_of_throughput").Change; ch.Verdict == result.Differs {
 		t.Errorf("%+v", ch)
 	}
 	for metrics, want := range map[string]Decision{"": Regression, "throughput": Regression, "left_of_throughput": Regression, "latency_p95": Regression} {
@@ -142,11 +143,11 @@ func TestWhatIsLeftIsAudited(t *testing.T) {
 	c := runs(t, a, b, Options{})
 	for platform, why := range map[string]string{"docker": "within a run: huge pages", "lxc": "timing in cpu: warm up 5s"} {
 		ch := rowOf(t, c, "beside", platform, "left_of_throughput").Change
-		if ch.Verdict != overhead.Unfair || !strings.Contains(ch.Unfair, why) {
+		if ch.Verdict != result.Unfair || !strings.Contains(ch.Unfair, why) {
 			t.Errorf("%s: %+v", platform, ch)
 		}
 	}
-	if ch := rowOf(t, c, "beside", "native", "left_of_throughput").Change; ch.Verdict == overhead.Unfair {
+	if ch := rowOf(t, c, "beside", "native", "left_of_throughput").Change; ch.Verdict == result.Unfair {
 		t.Errorf("%+v", ch)
 	}
 	if g, err := Judge(c, 0.1, nil); err != nil || g.Decision != Unfair {
@@ -170,7 +171,7 @@ func TestWhatIsLeftIsAudited(t *testing.T) {
 	}
 }
 
-func cellOf(r Run, platform string) *overhead.MatrixCell {
+func cellOf(r Run, platform string) *result.MatrixCell {
 	for _, row := range r.Result.Relative.Rows {
 		if row.Platform == platform && row.Metric.Headline {
 			return row.Cells[0]

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // crowdShare is what sampling a whole crowd at 1 Hz may take, in % of one core.
@@ -67,7 +67,7 @@ scenes:
 	}, nil
 }
 
-func crowdRow(r *overhead.Result) (*overhead.CrowdRow, error) {
+func crowdRow(r *result.Result) (*result.CrowdRow, error) {
 	for _, c := range r.Cases {
 		for i := range c.Crowd {
 			if row := &c.Crowd[i]; row.Observer != nil {

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/overhead"
+	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/store/storetest"
 	"tare/internal/tree"
@@ -43,7 +43,7 @@ func report(ctx context.Context, n *numbers) ([]figure, error) {
 	if err := decided(err); err != nil {
 		return nil, fmt.Errorf("tare report: %w", err)
 	}
-	var r overhead.Result
+	var r result.Result
 	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, fmt.Errorf("result of tare report: %w", err)
 	}

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"tare/internal/overhead"
+	"tare/internal/result"
 	"tare/internal/tree"
 )
 
@@ -20,7 +20,7 @@ type tare struct{ path, state string }
 
 // run carries out the specification and returns its result. That three blocks
 // are too few to decide anything is no error here.
-func (t tare) run(ctx context.Context, dir, spec string) (*overhead.Result, error) {
+func (t tare) run(ctx context.Context, dir, spec string) (*result.Result, error) {
 	dir, err := os.MkdirTemp(dir, "run")
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (t tare) run(ctx context.Context, dir, spec string) (*overhead.Result, erro
 	if err := decided(cmd.Run()); err != nil {
 		return nil, fmt.Errorf("tare run: %w: %s", err, bytes.TrimSpace(words.Bytes()))
 	}
-	var r overhead.Result
+	var r result.Result
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		return nil, fmt.Errorf("result of tare run: %w", err)
 	}
@@ -75,7 +75,7 @@ func (t tare) agent() (string, error) {
 }
 
 // headline is the value of the case's headline metric in a run of one trial.
-func headline(r *overhead.Result) (metric string, value float64, err error) {
+func headline(r *result.Result) (metric string, value float64, err error) {
 	for _, c := range r.Cases {
 		for _, row := range c.Rows {
 			if row.Metric.Headline && len(row.Points) == 1 {

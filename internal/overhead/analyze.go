@@ -1,3 +1,6 @@
+// Package overhead turns the outcomes and samples of a run into tables of
+// effects: what each platform costs compared with the baseline, how sure that
+// is, and where on the host the cost is paid.
 package overhead
 
 import (
@@ -7,12 +10,11 @@ import (
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/host"
+	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/store"
 )
-
-// Format is the version of the JSON of a [Result].
-const Format = "tare-result/1"
 
 const confidence = 0.95
 
@@ -26,18 +28,18 @@ type study struct {
 	// scenes are the trials of a scene in the plan's order.
 	scenes map[string][]bench.Trial
 	labels map[string]string // by platform
-	stops  []Stop
-	result *Result
+	stops  []result.Stop
+	result *result.Result
 }
 
 // Analyze reads a run, finished or not, and works out everything a report
 // shows. It streams the samples: its memory does not grow with their number,
 // but for 24 bytes each. Samples that cannot be read cost the usage of their trial,
 // which a warning says; an outcome that cannot be read is an error.
-func Analyze(r *store.Run) (*Result, error) { return AnalyzeWith(r, Options{}) }
+func Analyze(r *store.Run) (*result.Result, error) { return AnalyzeWith(r, Options{}) }
 
 // AnalyzeWith is [Analyze] with options.
-func AnalyzeWith(r *store.Run, options Options) (*Result, error) {
+func AnalyzeWith(r *store.Run, options Options) (*result.Result, error) {
 	s := &study{options: options, run: r, plan: r.Plan(), last: map[string]*bench.Outcome{}, scenes: map[string][]bench.Trial{}, labels: map[string]string{}}
 	if err := s.readOutcomes(); err != nil {
 		return nil, fmt.Errorf("analyze run: %w", err)
@@ -45,8 +47,8 @@ func AnalyzeWith(r *store.Run, options Options) (*Result, error) {
 	s.stops = replay(s.plan, s.last)
 	s.dropNotNeeded()
 	h, p := r.Header(), s.plan
-	s.result = &Result{
-		Format: Format, Run: h.Run, Experiment: p.Experiment, Repeat: s.repeat(), Title: p.Title, Question: p.Question,
+	s.result = &result.Result{
+		Format: result.Format, Run: h.Run, Experiment: p.Experiment, Repeat: s.repeat(), Title: p.Title, Question: p.Question,
 		Started: h.Started, Seconds: s.seconds(), Seed: p.Seed, Baseline: p.Baseline, Margin: p.Margin,
 		Blocks: p.Blocks, Trials: s.counts(), Skipped: p.Skipped, Image: h.Image,
 		Warnings: append([]string{}, p.Warnings...), HostFacts: hostFacts(r.Host()),
@@ -88,7 +90,7 @@ func AnalyzeWith(r *store.Run, options Options) (*Result, error) {
 
 // mixed says which trials are not of the host and the program that the run began with.
 func (s *study) mixed() {
-	m := &Mixed{}
+	m := &result.Mixed{}
 	for _, t := range s.plan.Trials {
 		o := s.last[t.ID]
 		if o == nil || len(o.Mixed) == 0 {
@@ -188,8 +190,8 @@ func (s *study) done(scene string) []*bench.Outcome {
 	return out
 }
 
-func (s *study) counts() Counts {
-	c := Counts{Planned: len(s.plan.Trials)}
+func (s *study) counts() result.Counts {
+	c := result.Counts{Planned: len(s.plan.Trials)}
 	for _, t := range s.plan.Trials {
 		o := s.last[t.ID]
 		switch {
@@ -241,7 +243,7 @@ func (s *study) platforms() {
 		}
 		seen[name] = true
 		found := s.run.Header().Platforms[ref.Driver()]
-		p := Platform{Name: name, Version: found.Version, Label: found.Label}
+		p := result.Platform{Name: name, Version: found.Version, Label: found.Label}
 		for _, t := range s.plan.Trials {
 			o := s.last[t.ID]
 			if o == nil || s.plan.Scene(t.Scene).Platform.String() != name {
@@ -265,13 +267,21 @@ func (s *study) platforms() {
 	}
 }
 
+func hostFacts(h *host.Facts) []result.Fact {
+	out := []result.Fact{}
+	for _, l := range h.Lines() {
+		out = append(out, result.Fact(l))
+	}
+	return out
+}
+
 func (s *study) failures() {
 	for _, t := range s.plan.Trials {
 		o := s.last[t.ID]
 		if o == nil || o.Status == bench.Done || o.Status == bench.Aborted {
 			continue
 		}
-		f := Failure{Trial: t.ID, Scene: t.Scene, Platform: s.plan.Scene(t.Scene).Platform.String(),
+		f := result.Failure{Trial: t.ID, Scene: t.Scene, Platform: s.plan.Scene(t.Scene).Platform.String(),
 			Phase: o.Phase, Error: o.Error, Hint: o.Hint}
 		for _, a := range o.Actors {
 			if a.Log != "" && (f.Log == "" || a.Role == bench.Subject) {
@@ -296,7 +306,7 @@ func (s *study) layout() {
 			continue
 		}
 		for _, a := range s.plan.Scenes[i].Actors {
-			s.result.Layout = append(s.result.Layout, Placement{Scene: s.plan.Scenes[i].ID, Actor: a.Name, Role: a.Role, CPUSet: a.CPUSet})
+			s.result.Layout = append(s.result.Layout, result.Placement{Scene: s.plan.Scenes[i].ID, Actor: a.Name, Role: a.Role, CPUSet: a.CPUSet})
 		}
 	}
 }

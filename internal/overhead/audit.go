@@ -6,6 +6,7 @@ import (
 
 	"tare/internal/audit"
 	"tare/internal/bench"
+	"tare/internal/result"
 )
 
 // Options of an analysis.
@@ -18,12 +19,9 @@ type Options struct {
 	Repeat []string
 }
 
-// HasRatio says whether the effect states a ratio with an interval.
-func (e *Effect) HasRatio() bool { return e.Verdict != Refused && e.Verdict != Unfair }
-
 // judge attaches an audit and, if it found the sides not comparable, takes
 // back what was said of their ratio, unless that is allowed.
-func (e *Effect) judge(a *audit.Audit, allow bool) {
+func judge(e *result.Effect, a *audit.Audit, allow bool) {
 	e.Audit = a
 	if a == nil || len(a.Invalid()) == 0 {
 		return
@@ -36,16 +34,7 @@ func (e *Effect) judge(a *audit.Audit, allow bool) {
 	if allow {
 		return
 	}
-	*e = Effect{Verdict: Unfair, Ratios: []Point{}, N: e.N, Audit: e.Audit, Unfair: e.Unfair, Caution: e.Caution}
-}
-
-// unfairNames are the checks that failed, for a mark beside a ratio.
-func (e *Effect) unfairNames() string {
-	var names []string
-	for _, c := range e.Audit.Invalid() {
-		names = append(names, c.Name)
-	}
-	return strings.Join(names, ", ")
+	*e = result.Effect{Verdict: result.Unfair, Ratios: []result.Point{}, N: e.N, Audit: e.Audit, Unfair: e.Unfair, Caution: e.Caution}
 }
 
 // audit compares the launches of two scenes; nil if one of them has none.

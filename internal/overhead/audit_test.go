@@ -6,6 +6,7 @@ import (
 
 	"tare/internal/audit"
 	"tare/internal/bench"
+	"tare/internal/result"
 	"tare/internal/store"
 )
 
@@ -28,7 +29,7 @@ func TestUnfairComparisonShowsNoRatio(t *testing.T) {
 	r := analyze(t, unlike(t))
 	rows := r.Cases[0].Rows
 	e := rows[1].Effect
-	if e.Verdict != Unfair || e.Ratio != 0 || e.Low != 0 || e.High != 0 || e.Cost != 0 || e.Overhead != 0 || len(e.Ratios) != 0 || e.HasRatio() {
+	if e.Verdict != result.Unfair || e.Ratio != 0 || e.Low != 0 || e.High != 0 || e.Cost != 0 || e.Overhead != 0 || len(e.Ratios) != 0 || e.HasRatio() {
 		t.Errorf("%+v", e)
 	}
 	if !strings.HasPrefix(e.Words, "no comparison: kernel (5.10.0 against 6.12.1): ") || !strings.Contains(r.Cases[0].Answer, e.Words) {
@@ -37,7 +38,7 @@ func TestUnfairComparisonShowsNoRatio(t *testing.T) {
 	if rows[1].Median != 80 {
 		t.Errorf("the platform's own median %v", rows[1].Median)
 	}
-	if e := rows[2].Effect; e.Verdict != Differs || e.Unfair != "" || len(e.Audit.Invalid()) > 0 {
+	if e := rows[2].Effect; e.Verdict != result.Differs || e.Unfair != "" || len(e.Audit.Invalid()) > 0 {
 		t.Errorf("the fair platform: %+v", e)
 	}
 }
@@ -48,7 +49,7 @@ func TestUnfairComparisonAllowedWearsIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := r.Cases[0].Rows[1].Effect
-	if e.Verdict != Differs || e.Ratio == 0 || e.Unfair == "" || !strings.HasSuffix(e.Words, " [unfair: kernel]") {
+	if e.Verdict != result.Differs || e.Ratio == 0 || e.Unfair == "" || !strings.HasSuffix(e.Words, " [unfair: kernel]") {
 		t.Errorf("%+v", e)
 	}
 }

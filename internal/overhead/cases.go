@@ -7,6 +7,7 @@ import (
 
 	"tare/internal/audit"
 	"tare/internal/bench"
+	"tare/internal/result"
 	"tare/internal/stats"
 )
 
@@ -21,7 +22,7 @@ func (s *study) cases(observed *observed) {
 			k = len(scenes)
 			at[sc.Case] = k
 			scenes = append(scenes, nil)
-			s.result.Cases = append(s.result.Cases, Case{
+			s.result.Cases = append(s.result.Cases, result.Case{
 				Name: sc.Case, Title: sc.Title, Kind: sc.Kind, Workload: workloadOf(sc), Resource: "other", Factors: sc.Factors, Conditions: sc.Conditions, MemoryPool: sc.MemoryPool,
 			})
 		}
@@ -45,12 +46,12 @@ func (s *study) cases(observed *observed) {
 				c.Usage = append(c.Usage, observed.usage(sc, s.labels[sc.Platform.String()]))
 			}
 		}
-		c.Answer = answer(c, s.plan)
+		c.Answer = c.Say(s.plan.Baseline)
 	}
 }
 
 // swapSpaces are those that launches of a case with swap as a condition found, each once.
-func (s *study) swapSpaces(c *Case, scenes []*bench.Scene) string {
+func (s *study) swapSpaces(c *result.Case, scenes []*bench.Scene) string {
 	if c.Conditions[bench.CondSwap] == "" {
 		return ""
 	}
@@ -86,7 +87,7 @@ var resources = map[string]string{
 	"sysbench-cpu": "cpu", "rewrite": "disk", "packages": "disk", "copyup": "disk", "stream": "memory", "fio": "disk", "working-set": "memory", "netperf": "network",
 }
 
-func resourceOf(c *Case) string {
+func resourceOf(c *result.Case) string {
 	switch {
 	case c.Kind.Moves():
 		return string(bench.Migration)
@@ -103,7 +104,7 @@ func resourceOf(c *Case) string {
 }
 
 // rows fills a case's rows: the metrics in their order, of each the platforms.
-func (s *study) rows(c *Case, scenes []*bench.Scene, observed *observed) {
+func (s *study) rows(c *result.Case, scenes []*bench.Scene, observed *observed) {
 	var base *bench.Scene
 	for _, sc := range scenes {
 		if sc.Platform.String() == s.plan.Baseline {
@@ -117,7 +118,7 @@ func (s *study) rows(c *Case, scenes []*bench.Scene, observed *observed) {
 		}
 	}
 	for _, m := range s.plan.Metrics[c.Name] {
-		var native []Point
+		var native []result.Point
 		if base != nil {
 			native = s.points(base, m.Name)
 		}
@@ -142,24 +143,24 @@ func (s *study) rows(c *Case, scenes []*bench.Scene, observed *observed) {
 	s.schedulings(c, scenes, base, audits, observed)
 }
 
-func (s *study) points(sc *bench.Scene, metric string) []Point {
-	points := []Point{}
+func (s *study) points(sc *bench.Scene, metric string) []result.Point {
+	points := []result.Point{}
 	for _, o := range s.done(sc.ID) {
 		for _, v := range o.Values {
 			if v.Metric == metric {
-				points = append(points, Point{o.Block, o.Trial, v.Value})
+				points = append(points, result.Point{Block: o.Block, Trial: o.Trial, Value: v.Value})
 			}
 		}
 	}
 	return points
 }
 
-func (s *study) row(sc *bench.Scene, m bench.Metric) Row {
+func (s *study) row(sc *bench.Scene, m bench.Metric) result.Row {
 	name := sc.Platform.String()
-	row := Row{Metric: m, Platform: name, Label: s.labels[name], Points: s.points(sc, m.Name), Reproduce: s.reproduce(name)}
+	row := result.Row{Metric: m, Platform: name, Label: s.labels[name], Points: s.points(sc, m.Name), Reproduce: s.reproduce(name)}
 	row.N = len(row.Points)
 	if row.N > 0 {
-		row.Median = stats.Median(values(row.Points))
+		row.Median = stats.Median(result.Values(row.Points))
 	}
 	for _, t := range s.scenes[sc.ID] {
 		switch o := s.last[t.ID]; {
@@ -178,16 +179,8 @@ func (s *study) row(sc *bench.Scene, m bench.Metric) Row {
 	return row
 }
 
-func values(points []Point) []float64 {
-	out := make([]float64, len(points))
-	for i, p := range points {
-		out[i] = p.Value
-	}
-	return out
-}
-
 // rowWarnings is what one must know of a row's launches.
-func (s *study) rowWarnings(sc *bench.Scene, row *Row) []string {
+func (s *study) rowWarnings(sc *bench.Scene, row *result.Row) []string {
 	var out []string
 	add := func(format string, args ...any) {
 		if w := fmt.Sprintf(format, args...); !slices.Contains(out, w) {
@@ -232,7 +225,7 @@ func (s *study) rowWarnings(sc *bench.Scene, row *Row) []string {
 			}
 		}
 	}
-	for _, i := range stats.Outliers(values(row.Points)) {
+	for _, i := range stats.Outliers(result.Values(row.Points)) {
 		p := row.Points[i]
 		add("trial %s (%.4g %s) lies far from the other launches; it is counted", p.Trial, p.Value, row.Metric.Unit)
 	}

@@ -5,15 +5,16 @@ import (
 	"math"
 
 	"tare/internal/bench"
+	"tare/internal/result"
 )
 
 // clocks gathers how well the clocks inside were known, by platform in the
 // plan's order. A clock at fault is counted and says nothing of the others' bounds.
 func (s *study) clocks() {
-	rows := map[string]*ClockRow{}
-	row := func(platform string) *ClockRow {
+	rows := map[string]*result.ClockRow{}
+	row := func(platform string) *result.ClockRow {
 		if rows[platform] == nil {
-			rows[platform] = &ClockRow{Platform: platform}
+			rows[platform] = &result.ClockRow{Platform: platform}
 		}
 		return rows[platform]
 	}
@@ -31,7 +32,7 @@ func (s *study) clocks() {
 
 // clocksOf books one outcome. What was refused of the host is booked on the
 // platform that was measured.
-func clocksOf(o *bench.Outcome, measured string, row func(platform string) *ClockRow) {
+func clocksOf(o *bench.Outcome, measured string, row func(platform string) *result.ClockRow) {
 	platform := map[string]string{}
 	for i := range o.Actors {
 		a := &o.Actors[i]

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tare/internal/bench"
+	"tare/internal/result"
 )
 
 func TestClocksAreTheWorstOfAPlatform(t *testing.T) {
@@ -19,7 +20,7 @@ func TestClocksAreTheWorstOfAPlatform(t *testing.T) {
 			o.Actors[0].Clock = &fit
 		}}.write(t)
 	got := analyze(t, r).Clocks
-	want := []ClockRow{
+	want := []result.ClockRow{
 		{Platform: "native", Uncertainty: 3, Drift: 6, Launches: 3},
 		{Platform: "docker", Uncertainty: 2, Drift: 4, Launches: 3, Refused: 2, Faults: 1},
 	}

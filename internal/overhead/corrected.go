@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"tare/internal/figure"
+	"tare/internal/result"
 	"tare/internal/stats"
 )
 
@@ -18,7 +19,7 @@ const (
 
 // test fills in the tests of an effect that has an interval. A test that the
 // data do not allow stays absent.
-func (e *Effect) test(ratios []float64, margin float64) {
+func test(e *result.Effect, ratios []float64, margin float64) {
 	if p, err := stats.SignFlip(ratios); err == nil {
 		e.P = &p
 	}
@@ -26,14 +27,14 @@ func (e *Effect) test(ratios []float64, margin float64) {
 		e.Equivalence = &p
 	}
 	if slope, p, err := stats.Drift(ratios); err == nil {
-		e.Drift = &Drift{PerBlock: slope, P: p}
+		e.Drift = &result.Drift{PerBlock: slope, P: p}
 	}
 }
 
 // overTheTable corrects the tests of the result's headline effects for their
 // number, and says with a row what they weaken.
 func (s *study) overTheTable() {
-	var rows []*Row
+	var rows []*result.Row
 	for i := range s.result.Cases {
 		for j := range s.result.Cases[i].Rows {
 			row := &s.result.Cases[i].Rows[j]
@@ -42,8 +43,8 @@ func (s *study) overTheTable() {
 			}
 		}
 	}
-	adjusted := stats.Holm(collect(rows, func(e *Effect) *float64 { return e.P }))
-	drifts := stats.Holm(collect(rows, func(e *Effect) *float64 {
+	adjusted := stats.Holm(collect(rows, func(e *result.Effect) *float64 { return e.P }))
+	drifts := stats.Holm(collect(rows, func(e *result.Effect) *float64 {
 		if e.Drift == nil {
 			return nil
 		}
@@ -53,7 +54,7 @@ func (s *study) overTheTable() {
 		e := row.Effect
 		if e.P != nil {
 			e.Holm = &adjusted[i]
-			e.addWhy(unsupported(e, count(adjusted)))
+			addWhy(e, unsupported(e, count(adjusted)))
 		}
 		if e.Drift != nil && drifts[i] < significance {
 			row.Warnings = append(row.Warnings, fmt.Sprintf("the ratio drifts by %+.2g %% per block (p = %.2g, corrected for %s): blocks do not repeat each other",
@@ -63,7 +64,7 @@ func (s *study) overTheTable() {
 }
 
 // collect returns the p of each row, NaN where a test could not be made.
-func collect(rows []*Row, of func(*Effect) *float64) []float64 {
+func collect(rows []*result.Row, of func(*result.Effect) *float64) []float64 {
 	out := make([]float64, len(rows))
 	for i, row := range rows {
 		out[i] = math.NaN()
@@ -86,9 +87,9 @@ func count(p []float64) int {
 
 // unsupported says that the permutation test over the table does not bear out
 // an interval that excludes 1. The verdict stays the interval's.
-func unsupported(e *Effect, tests int) string {
+func unsupported(e *result.Effect, tests int) string {
 	switch {
-	case e.Verdict != Differs || e.N < minTested || *e.Holm < significance:
+	case e.Verdict != result.Differs || e.N < minTested || *e.Holm < significance:
 		return ""
 	case float64(tests)*math.Ldexp(1, 1-e.N) > significance:
 		return fmt.Sprintf("%d blocks are too few for the permutation test to bear it out among %s (p = %.2g)", e.N, figure.Count(tests, "comparison"), *e.Holm)
@@ -96,7 +97,7 @@ func unsupported(e *Effect, tests int) string {
 	return fmt.Sprintf("the permutation test, corrected for %s, does not bear it out (p = %.2g)", figure.Count(tests, "comparison"), *e.Holm)
 }
 
-func (e *Effect) addWhy(text string) {
+func addWhy(e *result.Effect, text string) {
 	switch {
 	case text == "":
 	case e.Why == "":

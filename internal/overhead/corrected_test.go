@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/result"
 	"tare/internal/stats"
 )
 
-func effectOf(t *testing.T, ratios ...float64) (*Result, *Effect) {
+func effectOf(t *testing.T, ratios ...float64) (*result.Result, *result.Effect) {
 	t.Helper()
 	c := ruled(t, ratios...)
 	c.until, c.blocks = nil, len(ratios)
@@ -57,15 +58,15 @@ func TestHolmOverTheTable(t *testing.T) {
 func TestAnUnsupportedDifferenceSaysSo(t *testing.T) {
 	p := func(v float64) *float64 { return &v }
 	for _, c := range []struct {
-		e     Effect
+		e     result.Effect
 		tests int
 		want  string
 	}{
-		{Effect{Verdict: Differs, N: 6, Holm: p(0.03)}, 1, ""},
-		{Effect{Verdict: Differs, N: 5, Holm: p(0.6)}, 10, ""}, // cannot tell at any ratio
-		{Effect{Verdict: Inconclusive, N: 9, Holm: p(0.6)}, 10, ""},
-		{Effect{Verdict: Differs, N: 6, Holm: p(0.31)}, 10, "6 blocks are too few for the permutation test to bear it out among 10 comparisons (p = 0.31)"},
-		{Effect{Verdict: Differs, N: 12, Holm: p(0.08)}, 10, "the permutation test, corrected for 10 comparisons, does not bear it out (p = 0.08)"},
+		{result.Effect{Verdict: result.Differs, N: 6, Holm: p(0.03)}, 1, ""},
+		{result.Effect{Verdict: result.Differs, N: 5, Holm: p(0.6)}, 10, ""}, // cannot tell at any ratio
+		{result.Effect{Verdict: result.Inconclusive, N: 9, Holm: p(0.6)}, 10, ""},
+		{result.Effect{Verdict: result.Differs, N: 6, Holm: p(0.31)}, 10, "6 blocks are too few for the permutation test to bear it out among 10 comparisons (p = 0.31)"},
+		{result.Effect{Verdict: result.Differs, N: 12, Holm: p(0.08)}, 10, "the permutation test, corrected for 10 comparisons, does not bear it out (p = 0.08)"},
 	} {
 		if got := unsupported(&c.e, c.tests); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.e, got, c.want)
@@ -76,7 +77,7 @@ func TestAnUnsupportedDifferenceSaysSo(t *testing.T) {
 	run.platform = append(run.platform, "docker")
 	run.values["docker"] = run.values["lxc"]
 	for _, row := range analyze(t, run.write(t)).Cases[0].Rows[1:] {
-		if e := row.Effect; e.Verdict != Differs || e.Why != "6 blocks are too few for the permutation test to bear it out among 2 comparisons (p = 0.062)" {
+		if e := row.Effect; e.Verdict != result.Differs || e.Why != "6 blocks are too few for the permutation test to bear it out among 2 comparisons (p = 0.062)" {
 			t.Errorf("%s: %s", e.Verdict, e.Why)
 		}
 	}

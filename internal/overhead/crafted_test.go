@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/host"
+	"tare/internal/result"
 	"tare/internal/store"
 )
 
@@ -92,7 +93,7 @@ func (c crafted) write(t *testing.T) *store.Run {
 	return r
 }
 
-func analyze(t *testing.T, r *store.Run) *Result {
+func analyze(t *testing.T, r *store.Run) *result.Result {
 	t.Helper()
 	result, err := Analyze(r)
 	if err != nil {

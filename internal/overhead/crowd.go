@@ -6,69 +6,21 @@ import (
 	"slices"
 
 	"tare/internal/bench"
+	"tare/internal/result"
 	"tare/internal/stats"
 )
 
-// CrowdRow is what the ramps of one platform found: how memory, start-up, CPU
-// time and the cost of observing grow with the number of idle instances.
-type CrowdRow struct {
-	Platform string `json:"platform"`
-	Label    string `json:"label,omitempty"`
-	// Memory has an entry per meter that could be read, in the order of bench.CrowdMeters.
-	Memory []Slope `json:"memory"`
-	// Start is the time to the end of the first command, by the launch's place in the order; "ms".
-	Start *Slope `json:"start,omitempty"`
-	// CPU is of the idle crowd with what serves it; "cores".
-	CPU *Slope `json:"cpu,omitempty"`
-	// Observer is what sampling it once a second cost Tare; "cores".
-	Observer *Slope `json:"observer,omitempty"`
-	// Ramps are the finished ones in block order.
-	Ramps []CrowdRamp `json:"ramps"`
-}
-
-// Slope is how a quantity grows with each instance: a line of least squares in
-// each block, and the mean of the blocks' slopes with its interval. The steps of one
-// ramp are no independent repeats; the blocks are.
-type Slope struct {
-	Of   string `json:"of"` // a meter of memory, or "start", "cpu", "observer"
-	Unit string `json:"unit"`
-	// PerInstance is the mean slope; Low and High bound its 95 % interval, both 0 where Why says that there is none.
-	PerInstance float64 `json:"per_instance"`
-	Low         float64 `json:"low"`
-	High        float64 `json:"high"`
-	// At0 is the mean intercept: what is there without any instance, such as a daemon.
-	At0 float64 `json:"at_0"`
-	// Slopes are the blocks'.
-	Slopes []Point `json:"slopes"`
-	Why    string  `json:"why,omitempty"`
-}
-
-// HasInterval says whether Low and High bound the slope.
-func (s *Slope) HasInterval() bool { return s.Why == "" }
-
-// At is the mean line's value at so many instances.
-func (s *Slope) At(n int) float64 { return s.At0 + s.PerInstance*float64(n) }
-
-// CrowdRamp is one ramp: a launch of the scene.
-type CrowdRamp struct {
-	Block int         `json:"block"`
-	Trial string      `json:"trial"`
-	Crowd bench.Crowd `json:"crowd"`
-	// Starts are the launches' times to the end of the first command, in their order, milliseconds.
-	Starts []float64 `json:"starts_ms"`
-}
-
 // growth gives the places and values of one quantity in one ramp.
-type growth func(r *CrowdRamp) (x, y []float64)
+type growth func(r *result.CrowdRamp) (x, y []float64)
 
 // crowd works out a scene's ramps; nil if none has finished.
-func (s *study) crowd(sc *bench.Scene) *CrowdRow {
-	row := &CrowdRow{Platform: sc.Platform.String(), Label: s.labels[sc.Platform.String()], Memory: []Slope{}}
+func (s *study) crowd(sc *bench.Scene) *result.CrowdRow {
+	row := &result.CrowdRow{Platform: sc.Platform.String(), Label: s.labels[sc.Platform.String()], Memory: []result.Slope{}}
 	for _, o := range s.done(sc.ID) {
 		if o.Crowd == nil {
 			continue
 		}
-		r := CrowdRamp{Block: o.Block, Trial: o.Trial, Crowd: *o.Crowd}
+		r := result.CrowdRamp{Block: o.Block, Trial: o.Trial, Crowd: *o.Crowd}
 		for _, a := range o.Actors {
 			for _, v := range a.Values {
 				if v.Metric == "first_command" {
@@ -82,7 +34,7 @@ func (s *study) crowd(sc *bench.Scene) *CrowdRow {
 		return nil
 	}
 	for _, name := range bench.CrowdMeters {
-		memory := row.slope(name, "MiB", func(r *CrowdRamp) (x, y []float64) {
+		memory := slopeOf(row, name, "MiB", func(r *result.CrowdRamp) (x, y []float64) {
 			return atSteps(r, func(s *bench.CrowdStep) (float64, bool) {
 				v, ok := s.Memory[name]
 				return v / float64(bench.MiB), ok
@@ -92,16 +44,16 @@ func (s *study) crowd(sc *bench.Scene) *CrowdRow {
 			row.Memory = append(row.Memory, *memory)
 		}
 	}
-	row.Start = row.slope("start", "ms", func(r *CrowdRamp) (x, y []float64) {
+	row.Start = slopeOf(row, "start", "ms", func(r *result.CrowdRamp) (x, y []float64) {
 		for i, ms := range r.Starts {
 			x, y = append(x, float64(i+1)), append(y, ms)
 		}
 		return x, y
 	})
-	row.CPU = row.slope("cpu", "cores", func(r *CrowdRamp) (x, y []float64) {
+	row.CPU = slopeOf(row, "cpu", "cores", func(r *result.CrowdRamp) (x, y []float64) {
 		return atSteps(r, func(s *bench.CrowdStep) (float64, bool) { return known(s.CPU) })
 	})
-	row.Observer = row.slope("observer", "cores", func(r *CrowdRamp) (x, y []float64) {
+	row.Observer = slopeOf(row, "observer", "cores", func(r *result.CrowdRamp) (x, y []float64) {
 		return atSteps(r, func(s *bench.CrowdStep) (float64, bool) { return known(s.Observer) })
 	})
 	return row
@@ -115,7 +67,7 @@ func known(v *float64) (float64, bool) {
 }
 
 // atSteps are a ramp's sizes with the quantity there, as far as it is known.
-func atSteps(r *CrowdRamp, of func(*bench.CrowdStep) (float64, bool)) (x, y []float64) {
+func atSteps(r *result.CrowdRamp, of func(*bench.CrowdStep) (float64, bool)) (x, y []float64) {
 	for i := range r.Crowd.Steps {
 		if v, ok := of(&r.Crowd.Steps[i]); ok {
 			x, y = append(x, float64(r.Crowd.Steps[i].Instances)), append(y, v)
@@ -124,9 +76,9 @@ func atSteps(r *CrowdRamp, of func(*bench.CrowdStep) (float64, bool)) (x, y []fl
 	return x, y
 }
 
-// slope is that of a quantity over all ramps; nil if no ramp has a line of it.
-func (row *CrowdRow) slope(of, unit string, g growth) *Slope {
-	out := &Slope{Of: of, Unit: unit}
+// slopeOf is that of a quantity over all ramps; nil if no ramp has a line of it.
+func slopeOf(row *result.CrowdRow, of, unit string, g growth) *result.Slope {
+	out := &result.Slope{Of: of, Unit: unit}
 	var at0 []float64
 	for i := range row.Ramps {
 		r := &row.Ramps[i]
@@ -134,13 +86,13 @@ func (row *CrowdRow) slope(of, unit string, g growth) *Slope {
 		if err != nil {
 			continue
 		}
-		out.Slopes = append(out.Slopes, Point{r.Block, r.Trial, l.Slope})
+		out.Slopes = append(out.Slopes, result.Point{Block: r.Block, Trial: r.Trial, Value: l.Slope})
 		at0 = append(at0, l.Intercept)
 	}
 	if len(out.Slopes) == 0 {
 		return nil
 	}
-	slopes := values(out.Slopes)
+	slopes := result.Values(out.Slopes)
 	out.PerInstance, out.At0 = stats.Mean(slopes), stats.Mean(at0)
 	i, err := stats.MeanInterval(slopes, confidence)
 	switch {
@@ -175,8 +127,8 @@ func crowdLoad(c *bench.Crowd) *float64 {
 }
 
 // crowdPlace says in one entry where the instances of a ramp may run.
-func crowdPlace(sc *bench.Scene) Placement {
-	p := Placement{Scene: sc.ID, Actor: fmt.Sprintf("up to %d instances", sc.Ramp.To), Role: bench.Subject}
+func crowdPlace(sc *bench.Scene) result.Placement {
+	p := result.Placement{Scene: sc.ID, Actor: fmt.Sprintf("up to %d instances", sc.Ramp.To), Role: bench.Subject}
 	for _, a := range sc.Actors {
 		p.CPUSet = append(p.CPUSet, a.CPUSet...)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/host"
+	"tare/internal/result"
 	"tare/internal/store"
 )
 
@@ -25,7 +26,7 @@ func rampAt(each float64, limit bench.Limit) *bench.Crowd {
 }
 
 // crowds stores a run of ramps: for each platform what one instance takes in each block; NaN is a failed one.
-func crowds(t *testing.T, each map[string][]float64) *Result {
+func crowds(t *testing.T, each map[string][]float64) *result.Result {
 	t.Helper()
 	p := &bench.Plan{Experiment: "e", Blocks: 3, Baseline: "native", Margin: 0.03, Metrics: map[string][]bench.Metric{"crowd": bench.RampMetrics}}
 	for _, name := range []string{"native", "docker"} {

@@ -8,12 +8,13 @@ import (
 	"tare/internal/audit"
 	"tare/internal/bench"
 	"tare/internal/figure"
+	"tare/internal/result"
 	"tare/internal/stats"
 )
 
 // effect compares a row with the baseline's points, paired by block.
-func (s *study) effect(row *Row, caseName string, compared bool, base []Point, fair *audit.Audit) *Effect {
-	e := &Effect{Verdict: Refused, Ratios: []Point{}, Caution: s.caution(row.Platform)}
+func (s *study) effect(row *result.Row, caseName string, compared bool, base []result.Point, fair *audit.Audit) *result.Effect {
+	e := &result.Effect{Verdict: result.Refused, Ratios: []result.Point{}, Caution: s.caution(row.Platform)}
 	trials := map[int]string{}
 	value, baseline := map[int]float64{}, map[int]float64{}
 	for _, p := range row.Points {
@@ -25,7 +26,7 @@ func (s *study) effect(row *Row, caseName string, compared bool, base []Point, f
 	level, planned := s.level(caseName, row.Platform)
 	ratios, interval, v, err := compare(value, baseline, level, s.plan.Margin)
 	for _, r := range ratios {
-		e.Ratios = append(e.Ratios, Point{r.Block, trials[r.Block], r.Value})
+		e.Ratios = append(e.Ratios, result.Point{Block: r.Block, Trial: trials[r.Block], Value: r.Value})
 	}
 	e.N = len(ratios)
 	x := numbers(ratios)
@@ -36,19 +37,19 @@ func (s *study) effect(row *Row, caseName string, compared bool, base []Point, f
 		e.Why = fmt.Sprintf("%s in which both finished; an interval needs at least %d", blocks(e.N), stats.MinPairs)
 		// Below the fewest for an interval the estimate is shown without one.
 		if mid, err := stats.GeoMean(x); err == nil {
-			e.set(mid, row.Metric.Better)
+			estimate(e, mid, row.Metric.Better)
 		}
 	case err != nil:
 		e.Why = err.Error()
 	default:
-		e.set(interval.Mid, row.Metric.Better)
+		estimate(e, interval.Mid, row.Metric.Better)
 		e.Low, e.High, e.Confidence = interval.Low, interval.High, level
 		e.Verdict = v
 		e.Why = doubt(e, planned)
-		e.test(x, s.plan.Margin)
+		test(e, x, s.plan.Margin)
 	}
-	e.judge(fair, s.options.AllowUnfair)
-	e.Words = words(e, row.Metric, s.plan.Margin)
+	judge(e, fair, s.options.AllowUnfair)
+	e.Words = e.Say(row.Metric, s.plan.Margin)
 	return e
 }
 
@@ -59,8 +60,8 @@ func blocks(n int) string {
 	return "only " + figure.Count(n, "block")
 }
 
-// set fills the estimate. Overhead is equation 1 of tesfatsion2018 signed.
-func (e *Effect) set(ratio float64, better bench.Direction) {
+// estimate fills the estimate. Overhead is equation 1 of tesfatsion2018 signed.
+func estimate(e *result.Effect, ratio float64, better bench.Direction) {
 	e.Ratio = ratio
 	e.Overhead = ratio - 1
 	e.Cost = e.Overhead
@@ -73,18 +74,18 @@ func (e *Effect) set(ratio float64, better bench.Direction) {
 // bounds included, also where it does not hold 1: such a difference may be
 // sure, but it is too small to matter. Otherwise it differs if the interval
 // does not hold 1, and else the data do not decide.
-func verdict(i stats.Interval, margin float64) Verdict {
+func verdict(i stats.Interval, margin float64) result.Verdict {
 	switch {
 	case i.Low >= 1-margin && i.High <= 1+margin:
-		return Equivalent
+		return result.Equivalent
 	case i.Low > 1 || i.High < 1:
-		return Differs
+		return result.Differs
 	}
-	return Inconclusive
+	return result.Inconclusive
 }
 
 // doubt is what weakens a verdict that was given.
-func doubt(e *Effect, planned int) string {
+func doubt(e *result.Effect, planned int) string {
 	var out []string
 	if e.Low == e.High {
 		out = append(out, "every block gave the same ratio, so the interval has no width: the program may report too few digits")
@@ -92,7 +93,7 @@ func doubt(e *Effect, planned int) string {
 	if e.N < planned {
 		out = append(out, fmt.Sprintf("%d of %d blocks have both", e.N, planned))
 	}
-	if e.Verdict == Inconclusive {
+	if e.Verdict == result.Inconclusive {
 		out = append(out, "more blocks or a quieter host may decide")
 	}
 	return strings.Join(out, "; ")

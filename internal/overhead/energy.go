@@ -8,14 +8,13 @@ import (
 
 	"tare/internal/audit"
 	"tare/internal/bench"
-	"tare/internal/figure"
-	"tare/internal/stats"
+	"tare/internal/result"
 )
 
 // energies fills a case's energy rows: the meters in their order, of each the platforms.
-func (s *study) energies(c *Case, scenes []*bench.Scene, base *bench.Scene, audits map[*bench.Scene]*audit.Audit, p *powers) {
+func (s *study) energies(c *result.Case, scenes []*bench.Scene, base *bench.Scene, audits map[*bench.Scene]*audit.Audit, p *powers) {
 	for _, src := range s.run.Header().Power {
-		var native *Energy
+		var native *result.Energy
 		if base != nil {
 			e := s.energy(c, base, src, p)
 			native = &e
@@ -33,9 +32,9 @@ func (s *study) energies(c *Case, scenes []*bench.Scene, base *bench.Scene, audi
 }
 
 // energy gathers the launches of a scene by one meter.
-func (s *study) energy(c *Case, sc *bench.Scene, src bench.PowerSource, p *powers) Energy {
+func (s *study) energy(c *result.Case, sc *bench.Scene, src bench.PowerSource, p *powers) result.Energy {
 	name := sc.Platform.String()
-	e := Energy{Meter: src.Name, Platform: name, Label: s.labels[name], Modelled: src.Modelled, Points: []Point{}}
+	e := result.Energy{Meter: src.Name, Platform: name, Label: s.labels[name], Modelled: src.Modelled, Points: []result.Point{}}
 	metric, unit := workOf(c, s.plan.Metrics[c.Name])
 	var net, netJoules, perUnit, netPerUnit []float64
 	lacks := map[string]int{}
@@ -48,7 +47,7 @@ func (s *study) energy(c *Case, sc *bench.Scene, src bench.PowerSource, p *power
 			lacks[d.why]++
 			continue
 		}
-		e.Points = append(e.Points, Point{o.Block, o.Trial, d.watts})
+		e.Points = append(e.Points, result.Point{Block: o.Block, Trial: o.Trial, Value: d.watts})
 		e.Watts += d.watts
 		e.Joules += d.watts * d.seconds
 		e.Bound = max(e.Bound, d.bound)
@@ -92,7 +91,7 @@ func (s *study) energy(c *Case, sc *bench.Scene, src bench.PowerSource, p *power
 
 // workOf is the metric that counts work in a case and the name of one piece of
 // it; no name where nothing is counted.
-func workOf(c *Case, metrics []bench.Metric) (metric, unit string) {
+func workOf(c *result.Case, metrics []bench.Metric) (metric, unit string) {
 	if c.Kind == bench.Startup {
 		return "", "launch"
 	}
@@ -141,47 +140,4 @@ func sorted(m map[string]int) []string {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-// powerAnswer is a case in which nothing but power was measured in one sentence,
-// by the first meter.
-func powerAnswer(c *Case) string {
-	var said []string
-	for _, e := range c.Energy {
-		if e.Meter != c.Energy[0].Meter {
-			continue
-		}
-		text := e.Platform + ": power not known"
-		if e.N > 0 {
-			text = fmt.Sprintf("%s: %s", e.Platform, figure.Quantity(e.Watts, "W"))
-		}
-		if e.Modelled {
-			text += " [modelled]"
-		} else if e.Effect != nil {
-			text += ", " + e.Effect.Words
-		}
-		said = append(said, text)
-	}
-	return "Power: " + strings.Join(said, "; ") + "."
-}
-
-// PowerRows are the powers of the case's single launches, as rows for exports
-// that have a line for each launch; the metric names the meter, and says if it
-// is a model.
-func (c *Case) PowerRows() []Row {
-	var rows []Row
-	for i := range c.Energy {
-		e := &c.Energy[i]
-		if e.N == 0 {
-			continue
-		}
-		m := powerMetric
-		m.Name = "power by " + e.Meter
-		if e.Modelled {
-			m.Name = "modelled " + m.Name
-		}
-		rows = append(rows, Row{Metric: m, Platform: e.Platform, Label: e.Label, Baseline: e.Baseline, Points: e.Points,
-			Median: stats.Median(values(e.Points)), N: e.N, Effect: e.Effect})
-	}
-	return rows
 }

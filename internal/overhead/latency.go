@@ -7,57 +7,8 @@ import (
 
 	"tare/internal/audit"
 	"tare/internal/bench"
+	"tare/internal/result"
 )
-
-// Latency is how long the requests of one platform took, all launches of a
-// case together. The percentiles are of the merged histogram; whether they
-// differ between platforms is decided by launches, as everything is.
-type Latency struct {
-	Histogram string `json:"histogram"` // "latency", or "read_latency" and "write_latency"
-	Platform  string `json:"platform"`
-	Label     string `json:"label,omitempty"`
-	Baseline  bool   `json:"baseline,omitempty"`
-	Launches  int    `json:"launches"` // merged
-	Requests  int64  `json:"requests"`
-	// Grid says whose bins these are and how wide.
-	Grid        string       `json:"grid,omitempty"`
-	Percentiles []Percentile `json:"percentiles,omitempty"`
-	// Max bounds the longest request, nanoseconds.
-	Max   *Bounds      `json:"max,omitempty"`
-	Curve []CurvePoint `json:"curve,omitempty"`
-	// Why explains what is missing.
-	Why string `json:"why,omitempty"`
-}
-
-// Bounds hold a value that is known as finely as its bin, nanoseconds.
-type Bounds struct {
-	Low  int64 `json:"low_ns"`
-	High int64 `json:"high_ns"`
-}
-
-// Percentile is the time within which a share of the requests was done.
-type Percentile struct {
-	Name  string  `json:"name"` // "p99.9"
-	Share float64 `json:"share"`
-	// Bounds are nil if too few requests lie beyond; Why says so.
-	Bounds *Bounds `json:"bounds,omitempty"`
-	Beyond int64   `json:"beyond"`
-	Why    string  `json:"why,omitempty"`
-	// Points are the launches' own percentiles, the middles of their bins in
-	// nanoseconds; none unless every launch has enough requests beyond.
-	Points []Point `json:"points,omitempty"`
-	// Effect compares the launches' own percentiles with the baseline's, paired
-	// by block; nil for the baseline itself. It is not corrected for the number
-	// of percentiles.
-	Effect *Effect `json:"effect,omitempty"`
-}
-
-// CurvePoint is a percentile for a picture.
-type CurvePoint struct {
-	Share float64 `json:"share"`
-	Low   int64   `json:"low_ns"`
-	High  int64   `json:"high_ns"`
-}
 
 // minBeyond is how many requests must lie beyond a percentile: below, it is
 // where a handful of requests happened to fall. The standard deviation of their
@@ -80,7 +31,7 @@ type launchHistogram struct {
 }
 
 // latencies works out a case's, in the order of its histograms, of each the platforms.
-func (s *study) latencies(c *Case, scenes []*bench.Scene, base *bench.Scene, audits map[*bench.Scene]*audit.Audit) {
+func (s *study) latencies(c *result.Case, scenes []*bench.Scene, base *bench.Scene, audits map[*bench.Scene]*audit.Audit) {
 	for _, name := range s.histograms(scenes) {
 		var native []launchHistogram
 		if base != nil {
@@ -88,8 +39,8 @@ func (s *study) latencies(c *Case, scenes []*bench.Scene, base *bench.Scene, aud
 		}
 		for _, sc := range scenes {
 			launches, why := s.launchHistograms(sc, name)
-			l := Latency{Histogram: name, Platform: sc.Platform.String(), Label: s.labels[sc.Platform.String()], Baseline: sc == base, Why: why}
-			l.fill(launches)
+			l := result.Latency{Histogram: name, Platform: sc.Platform.String(), Label: s.labels[sc.Platform.String()], Baseline: sc == base, Why: why}
+			fill(&l, launches)
 			for i := range l.Percentiles {
 				p := &l.Percentiles[i]
 				if points, short := ownPercentiles(launches, p.Share); short == 0 {
@@ -140,7 +91,7 @@ func (s *study) launchHistograms(sc *bench.Scene, name string) (out []launchHist
 }
 
 // fill merges the launches and reads the percentiles off the result.
-func (l *Latency) fill(launches []launchHistogram) {
+func fill(l *result.Latency, launches []launchHistogram) {
 	if len(launches) == 0 {
 		return
 	}
@@ -156,22 +107,22 @@ func (l *Latency) fill(launches []launchHistogram) {
 	l.Launches, l.Requests, l.Grid = len(launches), h.Count(), h.Grid
 	for _, p := range percentiles {
 		q := h.Quantile(p.share)
-		out := Percentile{Name: p.name, Share: p.share, Beyond: q.Beyond}
+		out := result.Percentile{Name: p.name, Share: p.share, Beyond: q.Beyond}
 		if q.Beyond < minBeyond {
 			out.Why = fmt.Sprintf("%d of %d requests lie beyond; at least %d are needed", q.Beyond, l.Requests, minBeyond)
 		} else {
-			out.Bounds = &Bounds{q.Low, q.High}
+			out.Bounds = &result.Bounds{Low: q.Low, High: q.High}
 		}
 		l.Percentiles = append(l.Percentiles, out)
 	}
 	longest := h.Quantile(1)
-	l.Max = &Bounds{longest.Low, longest.High}
+	l.Max = &result.Bounds{Low: longest.Low, High: longest.High}
 	for k := 1; ; k++ {
 		share := 1 - math.Pow(10, -float64(k)/curveStep)
 		q := h.Quantile(share)
 		if q.Beyond < minBeyond {
 			return
 		}
-		l.Curve = append(l.Curve, CurvePoint{share, q.Low, q.High})
+		l.Curve = append(l.Curve, result.CurvePoint{Share: share, Low: q.Low, High: q.High})
 	}
 }

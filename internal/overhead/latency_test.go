@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tare/internal/bench"
+	"tare/internal/result"
 )
 
 // bins of 10 ns up to 100000 ns, as many requests in each as named.
@@ -26,7 +27,7 @@ func histogram(name string, counts map[int64]int64) bench.Histogram {
 var p99 = bench.Metric{Name: "latency_p99", Unit: "us", Better: bench.LowerIsBetter, Combine: bench.Merge, Histogram: "latency", Quantile: 0.99}
 
 // tailed is a run of which launch gives a histogram for each platform and block.
-func tailed(t *testing.T, blocks int, launch func(platform string, block int) []bench.Histogram) *Result {
+func tailed(t *testing.T, blocks int, launch func(platform string, block int) []bench.Histogram) *result.Result {
 	t.Helper()
 	some := make([]float64, blocks)
 	for i := range some {
@@ -55,13 +56,13 @@ func TestPercentilesAreOfAllRequestsTogether(t *testing.T) {
 	if l[0].Launches != 5 || l[0].Requests != 401_000 {
 		t.Errorf("%d requests of %d launches", l[0].Requests, l[0].Launches)
 	}
-	want := map[string]Bounds{"p50": {1001, 1010}, "p90": {1001, 1010}, "p99": {2000, 2010}, "p99.9": {50_000, 50_007}}
+	want := map[string]result.Bounds{"p50": {Low: 1001, High: 1010}, "p90": {Low: 1001, High: 1010}, "p99": {Low: 2000, High: 2010}, "p99.9": {Low: 50_000, High: 50_007}}
 	for _, p := range l[0].Percentiles {
 		if p.Bounds == nil || *p.Bounds != want[p.Name] {
 			t.Errorf("%s is %+v, want %+v", p.Name, p.Bounds, want[p.Name])
 		}
 	}
-	if *l[0].Max != (Bounds{50_007, 50_007}) {
+	if *l[0].Max != (result.Bounds{Low: 50_007, High: 50_007}) {
 		t.Errorf("max %+v", l[0].Max)
 	}
 }
@@ -84,7 +85,7 @@ func TestAPercentileNeedsRequestsBeyondIt(t *testing.T) {
 			t.Errorf("why: %s", p.Why)
 		}
 		// No single launch has ten beyond it, so there is no ratio either way.
-		if p.Effect == nil || p.Effect.Verdict != Refused || !strings.Contains(p.Effect.Why, "10 of 10 launches have fewer than 10") {
+		if p.Effect == nil || p.Effect.Verdict != result.Refused || !strings.Contains(p.Effect.Why, "10 of 10 launches have fewer than 10") {
 			t.Errorf("effect %+v", p.Effect)
 		}
 		if row := r.Cases[0].Rows[1]; strings.Contains(strings.Join(row.Warnings, "\n"), "beyond their latency_p99") {
@@ -112,7 +113,7 @@ func TestTailRatiosAreByLaunch(t *testing.T) {
 	})
 	for _, p := range r.Cases[0].Latency[1].Percentiles {
 		e := p.Effect
-		if e == nil || e.N != 6 || e.Verdict != Differs || math.Abs(e.Ratio-1.105) > 0.002 || e.Low < 1.09 || e.High > 1.12 {
+		if e == nil || e.N != 6 || e.Verdict != result.Differs || math.Abs(e.Ratio-1.105) > 0.002 || e.Low < 1.09 || e.High > 1.12 {
 			t.Errorf("%s: %+v, want about 1.105 of 6 launches", p.Name, e)
 		}
 	}
@@ -127,7 +128,7 @@ func TestBinsThatAreWiderThanTheInterval(t *testing.T) {
 		return []bench.Histogram{histogram("latency", map[int64]int64{100: 20_000, 110: 20_000, 120: int64(100 * block)})}
 	})
 	c := r.Cases[0]
-	for _, e := range []*Effect{c.Latency[1].Percentiles[0].Effect, c.Rows[1].Effect} {
+	for _, e := range []*result.Effect{c.Latency[1].Percentiles[0].Effect, c.Rows[1].Effect} {
 		if e == nil || !strings.Contains(e.Why, "narrower than the bins of the histogram (8") {
 			t.Errorf("%+v", e)
 		}

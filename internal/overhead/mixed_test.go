@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tare/internal/bench"
+	"tare/internal/result"
 )
 
 // A report says how many trials are not of the host that the run began on, and
@@ -28,7 +29,7 @@ func TestMixedTrialsAreSaid(t *testing.T) {
 		}
 	}
 	r := analyze(t, c.write(t))
-	if want := (&Mixed{Trials: 4, Differs: []string{kernel, program}}); !reflect.DeepEqual(r.Mixed, want) {
+	if want := (&result.Mixed{Trials: 4, Differs: []string{kernel, program}}); !reflect.DeepEqual(r.Mixed, want) {
 		t.Errorf("%+v, want %+v", r.Mixed, want)
 	}
 	i := slices.IndexFunc(r.Warnings, says)

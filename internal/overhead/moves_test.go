@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tare/internal/bench"
+	"tare/internal/result"
 )
 
 // A container moves its own memory without page cache, a machine all its monitor holds of it.
@@ -60,7 +61,7 @@ func TestFiguresOfOneKindOfMove(t *testing.T) {
 	if len(c.Rows) != 1 || c.Rows[0].Platform != "runc" || c.Rows[0].Median != 155 || c.Resource != "migration" {
 		t.Fatalf("%+v", c.Rows)
 	}
-	if e := c.Rows[0].Effect; e.Verdict != Refused || !strings.Contains(e.Why, "moves in another way") {
+	if e := c.Rows[0].Effect; e.Verdict != result.Refused || !strings.Contains(e.Why, "moves in another way") {
 		t.Errorf("%+v", e)
 	}
 }

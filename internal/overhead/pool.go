@@ -4,43 +4,20 @@ import (
 	"slices"
 
 	"tare/internal/bench"
+	"tare/internal/result"
 	"tare/internal/stats"
 )
 
-// PoolRow is how a platform's instances fared in a scene's pool of memory, by
-// the medians of its launches. Sizes in bytes.
-type PoolRow struct {
-	Platform string  `json:"platform"`
-	Label    string  `json:"label,omitempty"`
-	Ratio    float64 `json:"ratio"` // memory of the instances by that of the pool
-	Launches int     `json:"launches"`
-	// Used is the most of the pool, from the first launch on, Swapped the most in
-	// swap space; both nil where no launch lasted long enough for a reading.
-	Used    *float64 `json:"used,omitempty"`
-	Swapped *float64 `json:"swapped,omitempty"`
-	// Killed are the launches in which the kernel killed something for want of memory.
-	Killed  int         `json:"killed,omitempty"`
-	Balloon *BalloonRow `json:"balloon,omitempty"`
-}
-
-// BalloonRow is how all instances of a launch together gave memory back.
-type BalloonRow struct {
-	Target float64 `json:"target"`     // what they were asked to make do with
-	Actual float64 `json:"actual"`     // what they had when it had settled
-	MS     float64 `json:"ms"`         // of the slowest, until then
-	Given  float64 `json:"given_back"` // by how much their monitors' memory fell
-}
-
 // pools are the rows of a case whose instances share a pool of memory.
-func (s *study) pools(scenes []*bench.Scene) []PoolRow {
-	var rows []PoolRow
+func (s *study) pools(scenes []*bench.Scene) []result.PoolRow {
+	var rows []result.PoolRow
 	for _, sc := range scenes {
 		if sc.MemoryPool == 0 {
 			continue
 		}
-		row := PoolRow{Platform: sc.Platform.String(), Label: s.labels[sc.Platform.String()], Ratio: sc.MemoryRatio()}
+		row := result.PoolRow{Platform: sc.Platform.String(), Label: s.labels[sc.Platform.String()], Ratio: sc.MemoryRatio()}
 		var used, swapped []float64
-		var balloons []BalloonRow
+		var balloons []result.BalloonRow
 		for _, t := range s.scenes[sc.ID] {
 			o := s.last[t.ID]
 			if o == nil || o.Pool == nil {
@@ -65,16 +42,16 @@ func (s *study) pools(scenes []*bench.Scene) []PoolRow {
 			row.Used, row.Swapped = &u, &s
 		}
 		if len(balloons) > 0 {
-			median := func(of func(BalloonRow) float64) float64 {
+			median := func(of func(result.BalloonRow) float64) float64 {
 				var all []float64
 				for _, b := range balloons {
 					all = append(all, of(b))
 				}
 				return stats.Median(all)
 			}
-			row.Balloon = &BalloonRow{
-				Target: median(func(b BalloonRow) float64 { return b.Target }), Actual: median(func(b BalloonRow) float64 { return b.Actual }),
-				MS: median(func(b BalloonRow) float64 { return b.MS }), Given: median(func(b BalloonRow) float64 { return b.Given }),
+			row.Balloon = &result.BalloonRow{
+				Target: median(func(b result.BalloonRow) float64 { return b.Target }), Actual: median(func(b result.BalloonRow) float64 { return b.Actual }),
+				MS: median(func(b result.BalloonRow) float64 { return b.MS }), Given: median(func(b result.BalloonRow) float64 { return b.Given }),
 			}
 		}
 		rows = append(rows, row)
@@ -83,7 +60,7 @@ func (s *study) pools(scenes []*bench.Scene) []PoolRow {
 }
 
 // balloonsOf adds a launch's balloons up.
-func balloonsOf(o *bench.Outcome) (sum BalloonRow, any bool) {
+func balloonsOf(o *bench.Outcome) (sum result.BalloonRow, any bool) {
 	any = slices.ContainsFunc(o.Actors, func(a bench.ActorOutcome) bool { return a.Balloon != nil })
 	for _, a := range o.Actors {
 		if b := a.Balloon; b != nil {

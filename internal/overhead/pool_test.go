@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/bench"
+	"tare/internal/result"
 )
 
 func TestPoolsAreMediansOfLaunches(t *testing.T) {
@@ -27,8 +28,8 @@ func TestPoolsAreMediansOfLaunches(t *testing.T) {
 		s.last[id] = o
 	}
 	s.scenes[unread.ID], s.last["failed"] = []bench.Trial{{ID: "failed"}}, &bench.Outcome{Pool: &bench.Pool{}}
-	want := []PoolRow{{Platform: "kvm", Label: "emulated", Ratio: 1.5, Launches: 4, Used: new(395.0), Swapped: new(20.0), Killed: 1,
-		Balloon: &BalloonRow{Target: 400, Actual: 410, MS: 50, Given: 5}},
+	want := []result.PoolRow{{Platform: "kvm", Label: "emulated", Ratio: 1.5, Launches: 4, Used: new(395.0), Swapped: new(20.0), Killed: 1,
+		Balloon: &result.BalloonRow{Target: 400, Actual: 410, MS: 50, Given: 5}},
 		{Platform: "lxc", Ratio: 1.5, Launches: 1}}
 	if d := cmp.Diff(want, s.pools([]*bench.Scene{sc, other, unread})); d != "" {
 		t.Error(d)

@@ -9,12 +9,13 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/result"
 )
 
 // power says of every meter what it told of the run as a whole.
 func (s *study) power(p *powers, observed *observed) {
 	for _, src := range s.run.Header().Power {
-		w := Power{Meter: src.Name, Of: src.Of, Part: src.Part, Modelled: src.Modelled, StepW: src.StepW, StepJ: src.StepJ, Update: src.Update}
+		w := result.Power{Meter: src.Name, Of: src.Of, Part: src.Part, Modelled: src.Modelled, StepW: src.StepW, StepJ: src.StepJ, Update: src.Update}
 		var rest []float64
 		for block := 1; block <= s.plan.Blocks; block++ {
 			if r, ok := p.rests[src.Name][block]; ok {
@@ -41,7 +42,7 @@ func (s *study) power(p *powers, observed *observed) {
 		if w.Rest != nil {
 			w.Shares = s.powerShares(src.Name)
 			w.Curves = s.powerCurves(src.Name, *w.Rest, p)
-			w.Curves = slices.DeleteFunc(w.Curves, func(c PowerCurve) bool {
+			w.Curves = slices.DeleteFunc(w.Curves, func(c result.PowerCurve) bool {
 				spread := c.Points[len(c.Points)-1].Cores - c.Points[0].Cores
 				if spread < leastSpread {
 					w.Notes = append(w.Notes, fmt.Sprintf("the loads of %s on %s differ by %.2f busy cores only: no curve is drawn", c.Name, c.Platform, spread))
@@ -61,7 +62,7 @@ const leastSpread = 0.25
 const leastExplained = 0.8
 
 // powerFit is the least-squares line through power over the host's busy cores.
-func (s *study) powerFit(meter string, p *powers, observed *observed) *PowerFit {
+func (s *study) powerFit(meter string, p *powers, observed *observed) *result.PowerFit {
 	var x, y []float64
 	for _, t := range s.plan.Trials {
 		d, ok := p.drawn[t.ID][meter]
@@ -87,7 +88,7 @@ func (s *study) powerFit(meter string, p *powers, observed *observed) *PowerFit 
 	return fitLine(x, y)
 }
 
-func fitLine(x, y []float64) *PowerFit {
+func fitLine(x, y []float64) *result.PowerFit {
 	n := float64(len(x))
 	if len(x) < 6 || slices.Max(x)-slices.Min(x) < leastSpread {
 		return nil
@@ -102,7 +103,7 @@ func fitLine(x, y []float64) *PowerFit {
 	if sxy <= 0 || sxy*sxy < leastExplained*sxx*syy {
 		return nil
 	}
-	f := &PowerFit{Core: sxy / sxx, Points: len(x)}
+	f := &result.PowerFit{Core: sxy / sxx, Points: len(x)}
 	f.Rest = my - f.Core*mx
 	var ss float64
 	for i := range x {
@@ -114,10 +115,10 @@ func fitLine(x, y []float64) *PowerFit {
 }
 
 // powerShares finds, for each resource, the case of the baseline that adds the most.
-func (s *study) powerShares(meter string) []PowerShare {
-	var shares []PowerShare
+func (s *study) powerShares(meter string) []result.PowerShare {
+	var shares []result.PowerShare
 	for _, resource := range []string{"cpu", "memory", "disk", "network"} {
-		var most *PowerShare
+		var most *result.PowerShare
 		for _, c := range s.result.Cases {
 			if c.Resource != resource {
 				continue
@@ -127,7 +128,7 @@ func (s *study) powerShares(meter string) []PowerShare {
 					continue
 				}
 				if most == nil || *e.NetWatts > most.Net {
-					most = &PowerShare{resource, c.Name, *e.NetWatts, e.NetBound, *e.NetWatts / e.Watts}
+					most = &result.PowerShare{Resource: resource, Case: c.Name, Net: *e.NetWatts, Bound: e.NetBound, Share: *e.NetWatts / e.Watts}
 				}
 			}
 		}
@@ -140,8 +141,8 @@ func (s *study) powerShares(meter string) []PowerShare {
 
 // powerCurves are made of the cases of one scene that differ in their factors'
 // levels, from three loads on.
-func (s *study) powerCurves(meter string, rest float64, p *powers) []PowerCurve {
-	var curves []PowerCurve
+func (s *study) powerCurves(meter string, rest float64, p *powers) []result.PowerCurve {
+	var curves []result.PowerCurve
 	at := map[[2]string]int{}
 	for _, c := range s.result.Cases {
 		if c.Kind == bench.Startup || len(c.Factors) == 0 {
@@ -156,30 +157,30 @@ func (s *study) powerCurves(meter string, rest float64, p *powers) []PowerCurve 
 			key := [2]string{name, e.Platform}
 			if _, ok := at[key]; !ok {
 				at[key] = len(curves)
-				curves = append(curves, PowerCurve{Name: name, Platform: e.Platform})
+				curves = append(curves, result.PowerCurve{Name: name, Platform: e.Platform})
 			}
 			k := &curves[at[key]]
-			k.Points = append(k.Points, PowerPoint{Case: c.Name, Cores: u.BusyCPU, Watts: e.Watts})
+			k.Points = append(k.Points, result.PowerPoint{Case: c.Name, Cores: u.BusyCPU, Watts: e.Watts})
 		}
 	}
 	var idle []float64
 	for _, busy := range p.busy {
 		idle = append(idle, busy)
 	}
-	atRest := PowerPoint{Watts: rest}
+	atRest := result.PowerPoint{Watts: rest}
 	if m := meanOf(idle); m != nil {
 		atRest.Cores = *m
 	}
-	curves = slices.DeleteFunc(curves, func(c PowerCurve) bool { return len(c.Points) < 3 })
+	curves = slices.DeleteFunc(curves, func(c result.PowerCurve) bool { return len(c.Points) < 3 })
 	for i := range curves {
-		curves[i].Points = append([]PowerPoint{atRest}, curves[i].Points...)
-		curves[i].scale(rest)
+		curves[i].Points = append([]result.PowerPoint{atRest}, curves[i].Points...)
+		scale(&curves[i], rest)
 	}
 	return curves
 }
 
-func usageFor(c *Case, platform string) *Usage {
-	i := slices.IndexFunc(c.Usage, func(u Usage) bool { return u.Platform == platform })
+func usageFor(c *result.Case, platform string) *result.Usage {
+	i := slices.IndexFunc(c.Usage, func(u result.Usage) bool { return u.Platform == platform })
 	if i < 0 {
 		return nil
 	}
@@ -187,8 +188,8 @@ func usageFor(c *Case, platform string) *Usage {
 }
 
 // scale sets every point against the highest, and finds the area below them.
-func (c *PowerCurve) scale(rest float64) {
-	slices.SortStableFunc(c.Points, func(a, b PowerPoint) int { return cmp.Compare(a.Cores, b.Cores) })
+func scale(c *result.PowerCurve, rest float64) {
+	slices.SortStableFunc(c.Points, func(a, b result.PowerPoint) int { return cmp.Compare(a.Cores, b.Cores) })
 	peak, most := 0.0, 0.0
 	for _, p := range c.Points {
 		peak, most = max(peak, p.Watts), max(most, p.Cores)
@@ -213,6 +214,3 @@ func (c *PowerCurve) scale(rest float64) {
 	}
 	c.Proportionality = 2 - 2*area
 }
-
-// ModelName is how a host without a meter would be told of the line.
-func (f PowerFit) ModelName() string { return fmt.Sprintf("model:idle=%.4g,core=%.3g", f.Rest, f.Core) }

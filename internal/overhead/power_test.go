@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tare/internal/bench"
+	"tare/internal/result"
 	"tare/internal/store"
 )
 
@@ -119,7 +120,7 @@ func powerOf(source bench.PowerSource, watts map[string]float64, rest float64) f
 	}
 }
 
-func powerRun(t *testing.T, source bench.PowerSource, watts map[string]float64, rest float64) *Result {
+func powerRun(t *testing.T, source bench.PowerSource, watts map[string]float64, rest float64) *result.Result {
 	t.Helper()
 	names := []string{"native", "kvm"}
 	return analyze(t, crafted{metric: throughput, platform: names, blocks: 3, header: store.Header{Power: []bench.PowerSource{source}},
@@ -134,7 +135,7 @@ func TestThePapersIdleDifferenceIsBelowItsMeter(t *testing.T) {
 	pdu := bench.PowerSource{Name: "pdu", StepW: 2.3, Update: 0.5, Every: 0.5}
 	r := powerRun(t, pdu, map[string]float64{"native": 130, "kvm": 130 * 1.0146}, 130)
 	e := r.Cases[0].Energy[1]
-	if e.Effect.Verdict != Inconclusive || !strings.Contains(e.Effect.Why, "1.9 W is below what the meter tells apart, 2.3 W") {
+	if e.Effect.Verdict != result.Inconclusive || !strings.Contains(e.Effect.Why, "1.9 W is below what the meter tells apart, 2.3 W") {
 		t.Errorf("%s: %s", e.Effect.Verdict, e.Effect.Why)
 	}
 	if math.Abs(e.Effect.Overhead-0.0146) > 1e-9 || e.Effect.Low > 1 || e.Effect.High < 1.03 {
@@ -142,7 +143,7 @@ func TestThePapersIdleDifferenceIsBelowItsMeter(t *testing.T) {
 	}
 	// The same difference by a meter of a tenth of the step is a finding, within the margin.
 	pdu.StepW = 0.23
-	if e := powerRun(t, pdu, map[string]float64{"native": 130, "kvm": 130 * 1.0146}, 130).Cases[0].Energy[1]; e.Effect.Verdict != Equivalent || e.Effect.Low <= 1 {
+	if e := powerRun(t, pdu, map[string]float64{"native": 130, "kvm": 130 * 1.0146}, 130).Cases[0].Energy[1]; e.Effect.Verdict != result.Equivalent || e.Effect.Low <= 1 {
 		t.Errorf("by a finer meter: %s, from %.4f", e.Effect.Verdict, e.Effect.Low)
 	}
 }
@@ -151,7 +152,7 @@ func TestEquation2AndEnergyAboveRest(t *testing.T) {
 	pdu := bench.PowerSource{Name: "pdu", StepW: 1, Update: 0.5, Every: 0.5}
 	r := powerRun(t, pdu, map[string]float64{"native": 160, "kvm": 176}, 100)
 	native, kvm := r.Cases[0].Energy[0], r.Cases[0].Energy[1]
-	if kvm.Effect.Verdict != Differs || math.Abs(kvm.Effect.Overhead-0.1) > 1e-9 || !strings.HasPrefix(kvm.Effect.Words, "power 10.0 % higher") {
+	if kvm.Effect.Verdict != result.Differs || math.Abs(kvm.Effect.Overhead-0.1) > 1e-9 || !strings.HasPrefix(kvm.Effect.Words, "power 10.0 % higher") {
 		t.Errorf("%s, %+v", kvm.Effect.Verdict, kvm.Effect)
 	}
 	if !native.Baseline || native.Effect != nil || native.Watts != 160 || native.Joules != 1600 || *native.NetWatts != 60 || *native.NetJoules != 600 {
@@ -175,7 +176,7 @@ func TestEquation2AndEnergyAboveRest(t *testing.T) {
 func TestAModelIsInNoVerdict(t *testing.T) {
 	r := powerRun(t, bench.PowerSource{Name: "model:", Modelled: true, Every: 0.5}, map[string]float64{"native": 160, "kvm": 240}, 100)
 	e := r.Cases[0].Energy[1]
-	if e.Effect.Verdict != Refused || e.Effect.HasRatio() || !e.Modelled || !strings.Contains(e.Effect.Words, "modelled") {
+	if e.Effect.Verdict != result.Refused || e.Effect.HasRatio() || !e.Modelled || !strings.Contains(e.Effect.Words, "modelled") {
 		t.Errorf("%+v", e.Effect)
 	}
 	if r.Power[0].Fit != nil || !r.Power[0].Modelled {
@@ -190,7 +191,7 @@ func TestASilentMeter(t *testing.T) {
 	if kvm.N != 0 || kvm.Watts != 0 || len(kvm.Notes) != 1 || !strings.Contains(kvm.Notes[0], "3 of 3 launches is not known: the meter told nothing") {
 		t.Errorf("kvm %+v", kvm)
 	}
-	if kvm.Effect.Verdict != Refused || kvm.Effect.HasRatio() {
+	if kvm.Effect.Verdict != result.Refused || kvm.Effect.HasRatio() {
 		t.Errorf("kvm %+v", kvm.Effect)
 	}
 	if b, err := json.Marshal(kvm); err != nil || strings.Contains(string(b), "_w\"") || strings.Contains(string(b), "_j\"") {
@@ -284,12 +285,12 @@ func TestProportionality(t *testing.T) {
 		"always the same": {func(float64) float64 { return 100 }, 0},
 		"half at rest":    {func(l float64) float64 { return 50 + 50*l }, 0.5},
 	} {
-		k := PowerCurve{}
+		k := result.PowerCurve{}
 		for i := range 11 {
 			l := float64(i) / 10
-			k.Points = append(k.Points, PowerPoint{Case: fmt.Sprint(l), Cores: 2 * l, Watts: c.watts(l)})
+			k.Points = append(k.Points, result.PowerPoint{Case: fmt.Sprint(l), Cores: 2 * l, Watts: c.watts(l)})
 		}
-		k.scale(c.watts(0))
+		scale(&k, c.watts(0))
 		if math.Abs(k.Proportionality-c.want) > 1e-9 {
 			t.Errorf("%s: %g, want %g", name, k.Proportionality, c.want)
 		}
@@ -314,13 +315,13 @@ func TestPowerRows(t *testing.T) {
 // The energy of a start-up is that of its window, from the start command to the
 // end of the first command, and a launch is the unit of work.
 func TestEnergyOfAStartUp(t *testing.T) {
-	c := &Case{Kind: bench.Startup}
+	c := &result.Case{Kind: bench.Startup}
 	if metric, unit := workOf(c, bench.StartupMetrics); metric != "" || unit != "launch" {
 		t.Errorf("%q, %q", metric, unit)
 	}
 	for unit, want := range map[string]string{"events/s": "event", "MB/s": "MB", "IOPS": "operation", "Mbit/s": "Mbit", "transactions/s": "transaction", "ms": ""} {
 		metrics := []bench.Metric{{Name: "other", Unit: "x/s"}, {Name: "main", Unit: unit, Headline: true}}
-		if _, got := workOf(&Case{Kind: bench.One}, metrics); got != want {
+		if _, got := workOf(&result.Case{Kind: bench.One}, metrics); got != want {
 			t.Errorf("%s counts %q, want %q", unit, got, want)
 		}
 	}

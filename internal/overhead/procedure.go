@@ -2,13 +2,14 @@ package overhead
 
 import (
 	"tare/internal/bench"
+	"tare/internal/result"
 	"tare/internal/stats"
 )
 
 // procedure is how long each phase took per platform, over finished launches
 // that had a workload; of start-up and migration scenes where there are no others.
-func (s *study) procedure() []ProcedureRow {
-	var rows []ProcedureRow
+func (s *study) procedure() []result.ProcedureRow {
+	var rows []result.ProcedureRow
 	for _, p := range s.result.Platforms {
 		work, start := map[string][]float64{}, map[string][]float64{}
 		for i := range s.plan.Scenes {
@@ -29,7 +30,7 @@ func (s *study) procedure() []ProcedureRow {
 		if len(work) == 0 {
 			work = start
 		}
-		row := ProcedureRow{Platform: p.Name, Phases: map[string]float64{}, N: len(work[""])}
+		row := result.ProcedureRow{Platform: p.Name, Phases: map[string]float64{}, N: len(work[""])}
 		if row.N == 0 {
 			continue
 		}

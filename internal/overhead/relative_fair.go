@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/audit"
 	"tare/internal/bench"
+	"tare/internal/result"
 )
 
 // surroundings are the checks of the fairness audit that hold between two
@@ -23,7 +24,7 @@ var surroundings = map[string]string{
 // changed audits a scene against the one that it is set against: what holds no
 // longer between the two although nobody asked for it; nil if one has no launch.
 func (s *study) changed(sc, alone *bench.Scene, observed *observed) *audit.Audit {
-	a := s.audit(sc, alone, resourceOf(&Case{Kind: sc.Kind, Workload: workloadOf(sc)}), observed)
+	a := s.audit(sc, alone, resourceOf(&result.Case{Kind: sc.Kind, Workload: workloadOf(sc)}), observed)
 	if a == nil {
 		return nil
 	}

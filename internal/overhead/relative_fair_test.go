@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/result"
 )
 
 // What changed between the two scenes although nobody asked for it takes the
@@ -22,13 +23,13 @@ func TestRelativeUnfair(t *testing.T) {
 		o.Actors[0].Facts = map[string]string{"thp": thp}
 	})
 	native, lxc := r.Relative.Rows[0].Cells[0], r.Relative.Rows[1].Cells[0]
-	if native.Effect.Verdict != Differs || native.Words != "50 %" {
+	if native.Effect.Verdict != result.Differs || native.Words != "50 %" {
 		t.Errorf("%+v", native)
 	}
-	if lxc.Effect.Verdict != Unfair || lxc.Kept != 0 || lxc.High != 0 || lxc.Words != "unfair: huge pages" {
+	if lxc.Effect.Verdict != result.Unfair || lxc.Kept != 0 || lxc.High != 0 || lxc.Words != "unfair: huge pages" {
 		t.Errorf("%+v, %+v", lxc, lxc.Effect)
 	}
-	if a := lxc.Against; a.Verdict != Unfair || a.Words != "no comparison with native: one of the two is unfair" {
+	if a := lxc.Against; a.Verdict != result.Unfair || a.Words != "no comparison with native: one of the two is unfair" {
 		t.Errorf("%+v", a)
 	}
 }
@@ -78,7 +79,7 @@ func TestRelativeCaveats(t *testing.T) {
 	r := besides(t, throughput, map[string][3]float64{"alone/lxc": {100, 100, 100}, "beside/lxc": {80, 80, 80}}, func(o *bench.Outcome) {
 		o.Actors[0].Version, o.Actors[0].Caveats, o.Actors[0].Unenforced = "1", []string{"limits ignored: not root"}, []string{"memory"}
 	})
-	i := slices.IndexFunc(r.Relative.Rows, func(row MatrixRow) bool { return row.Platform == "lxc" })
+	i := slices.IndexFunc(r.Relative.Rows, func(row result.MatrixRow) bool { return row.Platform == "lxc" })
 	row := r.Relative.Rows[i]
 	if row.Label != "limits ignored" || !slices.Equal(row.Caveats, []string{"limits ignored: not root", "not enforced: memory"}) {
 		t.Errorf("%+v", row)

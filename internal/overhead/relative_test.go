@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/host"
+	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/store"
 )
@@ -15,7 +16,7 @@ import (
 // besides is a run of an experiment that sets "beside" and "bomb" against
 // "alone" on two platforms. A value of NaN did not finish beside its neighbour,
 // one of -1 failed for another reason, and 0 has no outcome.
-func besides(t *testing.T, m bench.Metric, values map[string][3]float64, edit func(*bench.Outcome)) *Result {
+func besides(t *testing.T, m bench.Metric, values map[string][3]float64, edit func(*bench.Outcome)) *result.Result {
 	t.Helper()
 	p := &bench.Plan{Experiment: "e", Seed: 1, Blocks: 3, Baseline: "native", Margin: 0.03,
 		Metrics: map[string][]bench.Metric{"alone": {m}, "beside": {m}, "bomb": {m}}}
@@ -102,7 +103,7 @@ func TestRelativeToAlone(t *testing.T) {
 	}
 	// Platforms are compared by what they keep: 0.25, 0.245, 0.2525 by 0.5, 0.51, 0.49.
 	ratio := math.Pow(0.25*0.245*0.2525/(0.5*0.51*0.49), 1.0/3)
-	if a := lxc.Cells[0].Against; a.Verdict != Differs {
+	if a := lxc.Cells[0].Against; a.Verdict != result.Differs {
 		t.Errorf("%+v", a)
 	} else {
 		approx(t, "against native", a.Ratio, ratio)
@@ -112,7 +113,7 @@ func TestRelativeToAlone(t *testing.T) {
 	}
 	// Some did not finish: that is said, with how many, and no failure of the run.
 	c = lxc.Cells[1]
-	if c.DNF != 2 || c.N != 1 || c.Failed != 0 || c.Words != "50 %, DNF 2 of 3" || c.High != 0 || c.Effect.Verdict != Refused {
+	if c.DNF != 2 || c.N != 1 || c.Failed != 0 || c.Words != "50 %, DNF 2 of 3" || c.High != 0 || c.Effect.Verdict != result.Refused {
 		t.Errorf("%+v", c)
 	}
 	if r.Trials.DNF != 2 || r.Trials.Failed != 0 || r.Trials.Missing != 0 || !r.Complete || len(r.Failures) != 0 || len(r.Unfinished) != 2 {

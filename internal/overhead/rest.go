@@ -7,13 +7,14 @@ import (
 	"math"
 
 	"tare/internal/bench"
+	"tare/internal/result"
 )
 
 // powers are the windows' power by trial and meter, and the power at rest by
 // meter and block.
 type powers struct {
 	drawn map[string]map[string]meanPower
-	rests map[string]map[int]RestPower
+	rests map[string]map[int]result.RestPower
 	// Cores of the host that were busy in the stretches of rest, by trial: in
 	// those that are a rest, and in those that are none.
 	busy, restless map[string]float64
@@ -69,7 +70,7 @@ func (s *study) rest(p *powers) {
 		found[key] = pair
 	}
 	for _, src := range sources {
-		p.rests[src.Name] = map[int]RestPower{}
+		p.rests[src.Name] = map[int]result.RestPower{}
 		for block := 1; block <= s.plan.Blocks; block++ {
 			pair := found[fmt.Sprint(block)]
 			if r, ok := restOf(block, pair[0][src.Name], pair[1][src.Name]); ok {
@@ -87,8 +88,8 @@ func boolToInt(b bool) int {
 }
 
 // restOf joins what was drawn before and after a block's trials, as far as known.
-func restOf(block int, before, after meanPower) (RestPower, bool) {
-	r := RestPower{Block: block}
+func restOf(block int, before, after meanPower) (result.RestPower, bool) {
+	r := result.RestPower{Block: block}
 	n := 0.0
 	for _, side := range []struct {
 		meanPower

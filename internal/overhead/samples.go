@@ -5,6 +5,7 @@ import (
 	"io/fs"
 
 	"tare/internal/bench"
+	"tare/internal/result"
 	"tare/internal/stats"
 )
 
@@ -27,7 +28,7 @@ type watched struct {
 // samples reads the samples of every finished trial once.
 func (s *study) samples() *observed {
 	o := &observed{shares: map[string][]*share{}, trials: map[string]*share{}, counts: map[string]int{}, levels: map[bench.Level]*watched{},
-		powers: &powers{drawn: map[string]map[string]meanPower{}, rests: map[string]map[int]RestPower{}, busy: map[string]float64{}, restless: map[string]float64{}}}
+		powers: &powers{drawn: map[string]map[string]meanPower{}, rests: map[string]map[int]result.RestPower{}, busy: map[string]float64{}, restless: map[string]float64{}}}
 	read := map[string]map[source]*track{} // by trial
 	for _, t := range s.plan.Trials {
 		out := s.last[t.ID]
@@ -101,15 +102,15 @@ func (o *observed) watch(x *bench.Sample, spans map[bench.Level][2]int64) {
 	spans[x.Level] = span
 }
 
-func (o *observed) observer() Observer {
-	out := Observer{Levels: []ObserverLevel{}}
+func (o *observed) observer() result.Observer {
+	out := result.Observer{Levels: []result.ObserverLevel{}}
 	for _, level := range []bench.Level{bench.Guest, bench.Inner, bench.Outer, bench.Layer, bench.Host, bench.Power} {
 		w := o.levels[level]
 		if w == nil {
 			continue
 		}
 		late, took := milliseconds(w.late), milliseconds(w.took)
-		l := ObserverLevel{Level: level, Samples: len(late), LateP50: stats.Quantile(late, 0.5),
+		l := result.ObserverLevel{Level: level, Samples: len(late), LateP50: stats.Quantile(late, 0.5),
 			LateP99: stats.Quantile(late, 0.99), TookP99: stats.Quantile(took, 0.99)}
 		if w.seconds > 0 {
 			l.CPU = w.spent / w.seconds

@@ -6,58 +6,8 @@ import (
 
 	"tare/internal/audit"
 	"tare/internal/bench"
+	"tare/internal/result"
 	"tare/internal/stats"
-)
-
-// Scheduling is how often one domain was put on a CPU, how long it stayed and
-// how long it waited for one, as the host's scheduler counts it (tso2014 figures
-// 2, 3 and 4). A domain is an instance: all tasks in its control groups.
-type Scheduling struct {
-	Platform string `json:"platform"` // the subject's
-	Label    string `json:"label,omitempty"`
-	Baseline bool   `json:"baseline,omitempty"`
-	// Domain is the actor's name or, of several idle ones or more than a few of another role, the role.
-	Domain string     `json:"domain"`
-	Role   bench.Role `json:"role"`
-	// On is the domain's own platform, and Domains how many the figures are the mean of.
-	On      string `json:"on"`
-	Domains int    `json:"domains"`
-	// N is the number of launches in which executions were counted.
-	N          int        `json:"n"`
-	Quantities []Quantity `json:"quantities"`
-	Notes      []string   `json:"notes,omitempty"`
-	// Why there are no figures at all.
-	Why string `json:"why,omitempty"`
-}
-
-// Quantity is one figure of a domain.
-type Quantity struct {
-	Metric bench.Metric `json:"metric"`
-	Points []Point      `json:"points"`
-	Median float64      `json:"median"`
-	// Effect compares with the same domain of the baseline platform; nil for that itself.
-	Effect *Effect `json:"effect,omitempty"`
-	// Alone compares a subject with that of the scene this one is set against, on
-	// the same platform; nil where there is none.
-	Alone *Effect `json:"alone,omitempty"`
-}
-
-// Of returns the quantity by its metric's name, or nil.
-func (d *Scheduling) Of(metric string) *Quantity {
-	for i := range d.Quantities {
-		if d.Quantities[i].Metric.Name == metric {
-			return &d.Quantities[i]
-		}
-	}
-	return nil
-}
-
-// The names of the quantities. Those of virtual CPUs are the same with [VCPU] before them.
-const (
-	Executions   = "executions"
-	PerExecution = "cpu_per_execution"
-	Waited       = "cpu_wait"
-	VCPU         = "vcpu_"
 )
 
 // paces are the quantities in their order, with the columns they are made of.
@@ -67,12 +17,12 @@ var paces = []struct {
 	count, divisor string // the rate of count or, with a divisor, their ratio
 	scale          float64
 }{
-	{bench.Metric{Name: Executions, Unit: "1/s", Combine: bench.Mean, Doc: "times a task of the domain was put on a CPU, per second"}, bench.ColSchedExecutions, "", 1},
-	{bench.Metric{Name: PerExecution, Unit: "us", Combine: bench.Mean, Doc: "CPU time of the domain by its executions"}, bench.ColSchedRun, bench.ColSchedExecutions, 1e6},
-	{bench.Metric{Name: Waited, Unit: "ms/s", Better: bench.LowerIsBetter, Combine: bench.Mean, Doc: "time that tasks of the domain were ready to run and had no CPU, all together, per second"}, bench.ColSchedWait, "", 1e3},
-	{bench.Metric{Name: VCPU + Executions, Unit: "1/s", Combine: bench.Mean, Doc: "the same of the threads that are the domain's virtual CPUs"}, bench.ColSchedVCPUExecutions, "", 1},
-	{bench.Metric{Name: VCPU + PerExecution, Unit: "us", Combine: bench.Mean, Doc: "the same of the threads that are the domain's virtual CPUs"}, bench.ColSchedVCPURun, bench.ColSchedVCPUExecutions, 1e6},
-	{bench.Metric{Name: VCPU + Waited, Unit: "ms/s", Better: bench.LowerIsBetter, Combine: bench.Mean, Doc: "the same of the threads that are the domain's virtual CPUs"}, bench.ColSchedVCPUWait, "", 1e3},
+	{bench.Metric{Name: result.Executions, Unit: "1/s", Combine: bench.Mean, Doc: "times a task of the domain was put on a CPU, per second"}, bench.ColSchedExecutions, "", 1},
+	{bench.Metric{Name: result.PerExecution, Unit: "us", Combine: bench.Mean, Doc: "CPU time of the domain by its executions"}, bench.ColSchedRun, bench.ColSchedExecutions, 1e6},
+	{bench.Metric{Name: result.Waited, Unit: "ms/s", Better: bench.LowerIsBetter, Combine: bench.Mean, Doc: "time that tasks of the domain were ready to run and had no CPU, all together, per second"}, bench.ColSchedWait, "", 1e3},
+	{bench.Metric{Name: result.VCPU + result.Executions, Unit: "1/s", Combine: bench.Mean, Doc: "the same of the threads that are the domain's virtual CPUs"}, bench.ColSchedVCPUExecutions, "", 1},
+	{bench.Metric{Name: result.VCPU + result.PerExecution, Unit: "us", Combine: bench.Mean, Doc: "the same of the threads that are the domain's virtual CPUs"}, bench.ColSchedVCPURun, bench.ColSchedVCPUExecutions, 1e6},
+	{bench.Metric{Name: result.VCPU + result.Waited, Unit: "ms/s", Better: bench.LowerIsBetter, Combine: bench.Mean, Doc: "the same of the threads that are the domain's virtual CPUs"}, bench.ColSchedVCPUWait, "", 1e3},
 }
 
 // apartAtMost is how many domains of one role have a row each. Idle ones, of
@@ -106,11 +56,11 @@ func domainsOf(sc *bench.Scene) []domains {
 }
 
 // schedulings fills a case's rows: the platforms in their order, of each the domains.
-func (s *study) schedulings(c *Case, scenes []*bench.Scene, base *bench.Scene, audits map[*bench.Scene]*audit.Audit, o *observed) {
+func (s *study) schedulings(c *result.Case, scenes []*bench.Scene, base *bench.Scene, audits map[*bench.Scene]*audit.Audit, o *observed) {
 	if !c.Kind.Sampled() || c.Kind == bench.Ramped || c.Kind == bench.Resting {
 		return
 	}
-	native := map[string]*Scheduling{}
+	native := map[string]*result.Scheduling{}
 	if base != nil {
 		for _, d := range domainsOf(base) {
 			row := s.scheduling(base, d, o)
@@ -127,7 +77,7 @@ func (s *study) schedulings(c *Case, scenes []*bench.Scene, base *bench.Scene, a
 			for i := range row.Quantities {
 				q := &row.Quantities[i]
 				if b := native[d.name]; sc != base && b != nil && b.Of(q.Metric.Name) != nil {
-					like := Row{Metric: q.Metric, Platform: row.Platform, Points: q.Points}
+					like := result.Row{Metric: q.Metric, Platform: row.Platform, Points: q.Points}
 					q.Effect = s.effect(&like, c.Name, true, b.Of(q.Metric.Name).Points, audits[sc])
 					q.Effect.Audit = nil // it is with the rows
 				}
@@ -139,7 +89,7 @@ func (s *study) schedulings(c *Case, scenes []*bench.Scene, base *bench.Scene, a
 }
 
 // besideAlone compares a subject's quantity with that of the scene its own is set against.
-func (s *study) besideAlone(sc *bench.Scene, d domains, q *Quantity, o *observed) *Effect {
+func (s *study) besideAlone(sc *bench.Scene, d domains, q *result.Quantity, o *observed) *result.Effect {
 	if sc.Relative == nil || d.actors[0].Role != bench.Subject {
 		return nil
 	}
@@ -156,18 +106,18 @@ func (s *study) besideAlone(sc *bench.Scene, d domains, q *Quantity, o *observed
 	level, _ := s.level(sc.Case, platform)
 	e := relativeEffect(q.Points, base.Points, q.Metric.Better, level, s.plan.Margin)
 	e.Caution = s.caution(platform)
-	e.judge(s.changed(sc, alone, o), s.options.AllowUnfair)
-	e.Words = words(e, q.Metric, s.plan.Margin)
+	judge(e, s.changed(sc, alone, o), s.options.AllowUnfair)
+	e.Words = e.Say(q.Metric, s.plan.Margin)
 	e.Audit = nil
 	return e
 }
 
 // scheduling gathers the launches of one row.
-func (s *study) scheduling(sc *bench.Scene, d domains, o *observed) Scheduling {
+func (s *study) scheduling(sc *bench.Scene, d domains, o *observed) result.Scheduling {
 	platform := sc.Platform.String()
-	row := Scheduling{Platform: platform, Label: s.labels[platform], Domain: d.name, Role: d.actors[0].Role,
-		On: d.actors[0].Platform.String(), Domains: len(d.actors), Quantities: []Quantity{}}
-	quantities := make([]Quantity, len(paces))
+	row := result.Scheduling{Platform: platform, Label: s.labels[platform], Domain: d.name, Role: d.actors[0].Role,
+		On: d.actors[0].Platform.String(), Domains: len(d.actors), Quantities: []result.Quantity{}}
+	quantities := make([]result.Quantity, len(paces))
 	lower, lacking, unended := false, map[string]int{}, false
 	for _, out := range s.done(sc.ID) {
 		sh := o.trials[out.Trial]
@@ -194,13 +144,13 @@ func (s *study) scheduling(sc *bench.Scene, d domains, o *observed) Scheduling {
 		lower, unended = lower || p.lower, unended || p.values[0] == 0 && p.values[1] > 0
 		for i := range paces {
 			if v, ok := p.of(i); ok {
-				quantities[i].Points = append(quantities[i].Points, Point{out.Block, out.Trial, v})
+				quantities[i].Points = append(quantities[i].Points, result.Point{Block: out.Block, Trial: out.Trial, Value: v})
 			}
 		}
 	}
 	for i, q := range quantities {
 		if len(q.Points) > 0 {
-			q.Metric, q.Median = paces[i].metric, stats.Median(values(q.Points))
+			q.Metric, q.Median = paces[i].metric, stats.Median(result.Values(q.Points))
 			row.Quantities = append(row.Quantities, q)
 		}
 	}
@@ -293,19 +243,4 @@ func (p *pace) of(i int) (float64, bool) {
 		return 0, false
 	}
 	return q.scale * at(q.count) / at(q.divisor), true
-}
-
-// SchedulingRows are the figures of the case's single launches, as rows for
-// exports that have a line for each launch; the metric names the domain.
-func (c *Case) SchedulingRows() []Row {
-	var rows []Row
-	for _, d := range c.Scheduling {
-		for _, q := range d.Quantities {
-			m := q.Metric
-			m.Name += " of " + d.Domain
-			rows = append(rows, Row{Metric: m, Platform: d.Platform, Label: d.Label, Baseline: d.Baseline,
-				Points: q.Points, Median: q.Median, N: len(q.Points), Effect: q.Effect})
-		}
-	}
-	return rows
 }

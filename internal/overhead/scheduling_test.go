@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/host"
+	"tare/internal/result"
 	"tare/internal/store"
 )
 
@@ -41,12 +42,12 @@ func TestExecutionsAgainstTheBaseline(t *testing.T) {
 	if len(rows) != 2 || !rows[0].Baseline || rows[0].Platform != "native" || rows[1].Domain != "subject" || rows[1].N != 3 {
 		t.Fatalf("%+v", rows)
 	}
-	if rows[0].Of(VCPU+Executions) != nil || rows[0].Of(Executions).Effect != nil || len(rows[0].Notes) != 0 {
+	if rows[0].Of(result.VCPU+result.Executions) != nil || rows[0].Of(result.Executions).Effect != nil || len(rows[0].Notes) != 0 {
 		t.Errorf("the baseline's: %+v", rows[0])
 	}
 	for name, want := range map[string][2]float64{
-		Executions: {4000, 4}, PerExecution: {50, 0.5}, Waited: {30, 3},
-		VCPU + Executions: {1000, 0}, VCPU + PerExecution: {150, 0}, VCPU + Waited: {10, 0},
+		result.Executions: {4000, 4}, result.PerExecution: {50, 0.5}, result.Waited: {30, 3},
+		result.VCPU + result.Executions: {1000, 0}, result.VCPU + result.PerExecution: {150, 0}, result.VCPU + result.Waited: {10, 0},
 	} {
 		q := rows[1].Of(name)
 		if q == nil || math.Abs(q.Median-want[0]) > 1e-9 || len(q.Points) != 3 {
@@ -56,7 +57,7 @@ func TestExecutionsAgainstTheBaseline(t *testing.T) {
 		switch {
 		case want[1] == 0 && q.Effect != nil:
 			t.Errorf("%s is set against a baseline that has none: %+v", name, q.Effect)
-		case want[1] != 0 && (math.Abs(q.Effect.Ratio-want[1]) > 1e-9 || q.Effect.Verdict != Differs || q.Effect.N != 3):
+		case want[1] != 0 && (math.Abs(q.Effect.Ratio-want[1]) > 1e-9 || q.Effect.Verdict != result.Differs || q.Effect.N != 3):
 			t.Errorf("%s: %+v, want a ratio of %v", name, q.Effect, want[1])
 		}
 	}
@@ -93,7 +94,7 @@ func TestExecutionsThatAreNotKnown(t *testing.T) {
 			if !strings.Contains(rows[0].Why, c.why) || (rows[0].Why == "") != (c.why == "") || !strings.Contains(strings.Join(rows[0].Notes, "; "), c.note) {
 				t.Errorf("%+v, want %q and a note %q", rows[0], c.why, c.note)
 			}
-			if rows[0].Why == "" && rows[0].Of(Executions).Median == 0 && rows[0].Of(PerExecution) != nil {
+			if rows[0].Why == "" && rows[0].Of(result.Executions).Median == 0 && rows[0].Of(result.PerExecution) != nil {
 				t.Error("there is a time for each of no executions")
 			}
 		})
@@ -156,14 +157,14 @@ func TestDomainsOfAScene(t *testing.T) {
 		t.Fatalf("%d rows, want a subject's, a neighbour's and the idle ones': %+v", len(rows), rows)
 	}
 	s, n, i := rows[0], rows[1], rows[2]
-	if q := s.Of(Executions); s.Domain != "subject" || q.Alone == nil || math.Abs(q.Alone.Ratio-0.5) > 1e-9 || q.Alone.Verdict != Differs {
+	if q := s.Of(result.Executions); s.Domain != "subject" || q.Alone == nil || math.Abs(q.Alone.Ratio-0.5) > 1e-9 || q.Alone.Verdict != result.Differs {
 		t.Errorf("the subject's: %+v", s)
 	}
-	if n.Domain != "neighbour" || n.On != "docker" || n.Label != "emulated (tcg)" || n.Of(Executions).Alone != nil || n.Of(Executions).Median != 300 {
+	if n.Domain != "neighbour" || n.On != "docker" || n.Label != "emulated (tcg)" || n.Of(result.Executions).Alone != nil || n.Of(result.Executions).Median != 300 {
 		t.Errorf("the neighbour's: %+v", n)
 	}
 	// The five idle are the fifth to the ninth actor: 7000 executions in ten seconds on the mean.
-	if i.Domain != "idle" || i.Domains != 5 || i.Of(Executions).Median != 700 || math.Abs(i.Of(PerExecution).Median-5/35000.0*1e6) > 1e-9 {
+	if i.Domain != "idle" || i.Domains != 5 || i.Of(result.Executions).Median != 700 || math.Abs(i.Of(result.PerExecution).Median-5/35000.0*1e6) > 1e-9 {
 		t.Errorf("the idle ones': %+v", i)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/result"
 	"tare/internal/store"
 )
 
@@ -36,7 +37,7 @@ func (s *study) representative(o *observed) string {
 
 // SeriesOf returns the samples of one finished trial as rates and levels. All
 // lines have the host's clock: equal T is the same instant.
-func SeriesOf(r *store.Run, trial string) (*Series, error) {
+func SeriesOf(r *store.Run, trial string) (*result.Series, error) {
 	var out *bench.Outcome
 	for o, err := range r.Outcomes() {
 		if err != nil {
@@ -50,8 +51,8 @@ func SeriesOf(r *store.Run, trial string) (*Series, error) {
 		return nil, fmt.Errorf("series of trial %s: it has no finished outcome", trial)
 	}
 	sc := r.Plan().Scene(out.Scene)
-	d := &drawing{lines: map[string]*Line{}, last: map[string]reading{}, own: map[string]bool{}}
-	series := &Series{Trial: trial, Case: sc.Case, Platform: sc.Platform.String()}
+	d := &drawing{lines: map[string]*result.Line{}, last: map[string]reading{}, own: map[string]bool{}}
+	series := &result.Series{Trial: trial, Case: sc.Case, Platform: sc.Platform.String()}
 	for _, a := range out.Actors {
 		d.own[a.Actor] = a.Scope != nil && countsItself(a.Scope)
 		if a.Role == bench.Subject {
@@ -84,7 +85,7 @@ type reading struct {
 type drawing struct {
 	n      int
 	origin int64
-	lines  map[string]*Line
+	lines  map[string]*result.Line
 	order  []string
 	last   map[string]reading
 	own    map[string]bool // actors with a kernel of their own
@@ -159,7 +160,7 @@ func (d *drawing) point(s *bench.Sample, quantity, name, unit string, t, y float
 	key := quantity + "\x00" + name
 	l := d.lines[key]
 	if l == nil {
-		l = &Line{Level: s.Level, Quantity: quantity, Name: name, Unit: unit}
+		l = &result.Line{Level: s.Level, Quantity: quantity, Name: name, Unit: unit}
 		d.lines[key] = l
 		d.order = append(d.order, key)
 	}

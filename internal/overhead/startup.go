@@ -4,38 +4,13 @@ import (
 	"slices"
 
 	"tare/internal/bench"
+	"tare/internal/result"
 	"tare/internal/stats"
 )
 
-// StartUp is how the launches of one platform went: medians in milliseconds.
-type StartUp struct {
-	Platform string        `json:"platform"`
-	Label    string        `json:"label,omitempty"`
-	Phases   []LaunchPhase `json:"phases"` // those the platform has, in their order
-	// Total is the median of whole launches, to the end of the first command. The
-	// medians of the phases need not sum to it.
-	Total float64 `json:"total_ms"`
-	// Own is the median of Tare's own share of a launch, an upper bound, and
-	// OwnWorst the largest; OwnParts are the medians of what it is made of, by name.
-	Own      float64            `json:"own_ms"`
-	OwnWorst float64            `json:"own_worst_ms"`
-	OwnParts map[string]float64 `json:"own_parts_ms"`
-	N        int                `json:"n"` // launches
-}
-
-// LaunchPhase is one phase of a platform's launches.
-type LaunchPhase struct {
-	Name   string      `json:"name"`
-	Median float64     `json:"median_ms"`
-	Whose  bench.Whose `json:"whose"`
-	Source string      `json:"source"`
-	// Known is the largest bound of what its ends are known to, in milliseconds.
-	Known float64 `json:"known_ms"`
-}
-
 // startUps has a row for each scene whose launches were traced.
-func (s *study) startUps(scenes []*bench.Scene) []StartUp {
-	var rows []StartUp
+func (s *study) startUps(scenes []*bench.Scene) []result.StartUp {
+	var rows []result.StartUp
 	for _, sc := range scenes {
 		var traced []*bench.StartUp
 		for _, o := range s.done(sc.ID) {
@@ -53,8 +28,8 @@ func (s *study) startUps(scenes []*bench.Scene) []StartUp {
 	return rows
 }
 
-func startUpOf(platform, label string, traced []*bench.StartUp) StartUp {
-	row := StartUp{Platform: platform, Label: label, N: len(traced), OwnParts: map[string]float64{}}
+func startUpOf(platform, label string, traced []*bench.StartUp) result.StartUp {
+	row := result.StartUp{Platform: platform, Label: label, N: len(traced), OwnParts: map[string]float64{}}
 	median := func(of func(*bench.StartUp) int64) float64 {
 		var ms []float64
 		for _, u := range traced {
@@ -63,7 +38,7 @@ func startUpOf(platform, label string, traced []*bench.StartUp) StartUp {
 		return stats.Median(ms)
 	}
 	for _, name := range bench.LaunchPhases {
-		p := LaunchPhase{Name: name}
+		p := result.LaunchPhase{Name: name}
 		found := false
 		for _, u := range traced {
 			for _, span := range u.Phases {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/stop"
 	"tare/internal/store"
@@ -14,7 +15,7 @@ import (
 // StopsOf replays a run's stopping rule for every case, in the plan's order,
 // from the outcomes stored so far and nothing else: the run under way, the one
 // resumed and the report come to the same decisions. Without a rule there are none.
-func StopsOf(r *store.Run) ([]Stop, error) {
+func StopsOf(r *store.Run) ([]result.Stop, error) {
 	if r.Plan().Until == nil {
 		return nil, nil
 	}
@@ -29,14 +30,14 @@ func StopsOf(r *store.Run) ([]Stop, error) {
 }
 
 // NotNeeded reports whether the trial lies beyond the end of its scene.
-func NotNeeded(p *bench.Plan, stops []Stop, t bench.Trial) bool {
+func NotNeeded(p *bench.Plan, stops []result.Stop, t bench.Trial) bool {
 	end, ended := EndOf(p, stops, p.Scene(t.Scene))
 	return ended && t.Block > end
 }
 
 // EndOf returns the blocks at which the rule ended a scene, if it did. The
 // baseline ends with the last platform that is compared with it.
-func EndOf(p *bench.Plan, stops []Stop, scene *bench.Scene) (blocks int, ended bool) {
+func EndOf(p *bench.Plan, stops []result.Stop, scene *bench.Scene) (blocks int, ended bool) {
 	for _, s := range stops {
 		if s.Case != scene.Case {
 			continue
@@ -50,11 +51,11 @@ func EndOf(p *bench.Plan, stops []Stop, scene *bench.Scene) (blocks int, ended b
 }
 
 // replay asks the rule about every case; last holds the last outcome of each trial.
-func replay(p *bench.Plan, last map[string]*bench.Outcome) []Stop {
+func replay(p *bench.Plan, last map[string]*bench.Outcome) []result.Stop {
 	if p.Until == nil {
 		return nil
 	}
-	var stops []Stop
+	var stops []result.Stop
 	seen := map[string]bool{}
 	for i := range p.Scenes {
 		if name := p.Scenes[i].Case; !seen[name] {
@@ -204,8 +205,8 @@ func (h *history) ready(platforms []string) int {
 // ready. A platform that was run beyond a look was not ended there, whatever
 // the rule says of it now. Where there is none but the baseline, that goes on
 // to the max.
-func (h *history) stop(u *bench.Until) Stop {
-	s := Stop{Looks: []Look{}, Platforms: map[string]int{}, Narrow: true}
+func (h *history) stop(u *bench.Until) result.Stop {
+	s := result.Stop{Looks: []result.Look{}, Platforms: map[string]int{}, Narrow: true}
 	var before []string // in words, of the platforms that ended before the last look
 	open := slices.Clone(h.platforms)
 	for k, blocks := range u.Looks {
@@ -217,7 +218,7 @@ func (h *history) stop(u *bench.Until) Stop {
 			return s
 		}
 		d := stop.Decide(*u, h.ratios(open, blocks), blocks)
-		s.Looks = append(s.Looks, Look{Blocks: blocks, Confidence: d.Confidence, Widths: d.Widths})
+		s.Looks = append(s.Looks, result.Look{Blocks: blocks, Confidence: d.Confidence, Widths: d.Widths})
 		var on []string
 		for _, platform := range open {
 			narrow := !slices.ContainsFunc(h.names[platform], func(name string) bool { return !d.Within(*u, name) })

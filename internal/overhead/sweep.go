@@ -10,56 +10,17 @@ import (
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/result"
 	"tare/internal/stats"
 )
 
 // fewestLevels of a factor make a curve worth drawing.
 const fewestLevels = 3
 
-// Sweep is one metric of the cases that differ in one number only, such as the load.
-type Sweep struct {
-	Name   string       `json:"name"`  // of the scene, with the levels of its other factors
-	Title  string       `json:"title"` // the same for people
-	Factor string       `json:"factor"`
-	Axis   string       `json:"axis"` // what X counts, with its unit
-	Metric bench.Metric `json:"metric"`
-	Lines  []SweepLine  `json:"lines"`
-}
-
-// SweepLine is a platform's curve, its points by ascending X.
-type SweepLine struct {
-	Platform string       `json:"platform"`
-	Label    string       `json:"label,omitempty"`
-	Baseline bool         `json:"baseline,omitempty"`
-	Points   []SweepPoint `json:"points"`
-	// DNF are the levels at which no launch finished and some did not, as a finding.
-	DNF  []string `json:"dnf,omitempty"`
-	Knee *Knee    `json:"knee,omitempty"`
-	// NoKnee says why there is none.
-	NoKnee string `json:"no_knee,omitempty"`
-}
-
-// SweepPoint is a scene's launches: median, least and most.
-type SweepPoint struct {
-	X      float64 `json:"x"`
-	Level  string  `json:"level"` // as people read it
-	Median float64 `json:"median"`
-	Low    float64 `json:"low"`
-	High   float64 `json:"high"`
-	N      int     `json:"n"`
-}
-
-// Knee is where the curve bends, with its interval, in units of X.
-type Knee struct {
-	At   float64 `json:"at"`
-	Low  float64 `json:"low"`
-	High float64 `json:"high"`
-}
-
 // sweeps are drawn of every factor with numbers for levels, of the headline
 // metric and the first latency.
-func sweeps(cases []Case, plan *bench.Plan) []Sweep {
-	var all []Sweep
+func sweeps(cases []result.Case, plan *bench.Plan) []result.Sweep {
+	var all []result.Sweep
 	at := map[string]int{}
 	for i := range cases {
 		c := &cases[i]
@@ -79,34 +40,34 @@ func sweeps(cases []Case, plan *bench.Plan) []Sweep {
 				if !seen {
 					k = len(all)
 					at[key] = k
-					all = append(all, Sweep{Name: others(c, factor), Title: withoutLevel(c, factor), Factor: factor, Axis: axis})
+					all = append(all, result.Sweep{Name: others(c, factor), Title: withoutLevel(c, factor), Factor: factor, Axis: axis})
 				}
-				all[k].add(c, name, x, level)
+				addRows(&all[k], c, name, x, level)
 			}
 		}
 	}
-	all = slices.DeleteFunc(all, func(s Sweep) bool {
-		return !slices.ContainsFunc(s.Lines, func(l SweepLine) bool { return len(l.Points) >= fewestLevels })
+	all = slices.DeleteFunc(all, func(s result.Sweep) bool {
+		return !slices.ContainsFunc(s.Lines, func(l result.SweepLine) bool { return len(l.Points) >= fewestLevels })
 	})
 	for i := range all {
-		all[i].finish(cases, plan)
+		finish(&all[i], cases, plan)
 	}
 	return all
 }
 
-// add puts the case's rows of the metric on their lines.
-func (s *Sweep) add(c *Case, metric string, x float64, level string) {
+// addRows puts the case's rows of the metric on their lines.
+func addRows(s *result.Sweep, c *result.Case, metric string, x float64, level string) {
 	for _, row := range c.Rows {
 		if row.Metric.Name != metric {
 			continue
 		}
 		s.Metric = row.Metric
-		k := slices.IndexFunc(s.Lines, func(l SweepLine) bool { return l.Platform == row.Platform })
+		k := slices.IndexFunc(s.Lines, func(l result.SweepLine) bool { return l.Platform == row.Platform })
 		if k < 0 {
 			k = len(s.Lines)
-			s.Lines = append(s.Lines, SweepLine{Platform: row.Platform, Label: row.Label, Baseline: row.Baseline})
+			s.Lines = append(s.Lines, result.SweepLine{Platform: row.Platform, Label: row.Label, Baseline: row.Baseline})
 		}
-		p := SweepPoint{X: x, Level: level, Median: row.Median, N: row.N}
+		p := result.SweepPoint{X: x, Level: level, Median: row.Median, N: row.N}
 		for i, v := range row.Points {
 			if i == 0 || v.Value < p.Low {
 				p.Low = v.Value
@@ -125,10 +86,10 @@ func (s *Sweep) add(c *Case, metric string, x float64, level string) {
 }
 
 // finish orders the points and looks for knees.
-func (s *Sweep) finish(cases []Case, plan *bench.Plan) {
+func finish(s *result.Sweep, cases []result.Case, plan *bench.Plan) {
 	for i := range s.Lines {
 		l := &s.Lines[i]
-		slices.SortFunc(l.Points, func(a, b SweepPoint) int {
+		slices.SortFunc(l.Points, func(a, b result.SweepPoint) int {
 			switch {
 			case a.X < b.X:
 				return -1
@@ -140,7 +101,7 @@ func (s *Sweep) finish(cases []Case, plan *bench.Plan) {
 		if s.Axis == s.Factor {
 			continue // a knee is asked for where more instances want than there is
 		}
-		x, y := s.byBlock(l, cases, plan)
+		x, y := lineByBlock(s, l, cases, plan)
 		k, err := stats.FindKnee(x, y, confidence)
 		switch {
 		case errors.Is(err, stats.ErrFew):
@@ -150,13 +111,13 @@ func (s *Sweep) finish(cases []Case, plan *bench.Plan) {
 		case !k.Bends:
 			l.NoKnee = "no bend beyond chance"
 		default:
-			l.Knee = &Knee{At: k.At, Low: k.Low, High: k.High}
+			l.Knee = &result.Knee{At: k.At, Low: k.Low, High: k.High}
 		}
 	}
 }
 
-// byBlock are the values of a line, a row per block in which every level finished.
-func (s *Sweep) byBlock(l *SweepLine, cases []Case, plan *bench.Plan) (x []float64, y [][]float64) {
+// lineByBlock are the values of a line, a row per block in which every level finished.
+func lineByBlock(s *result.Sweep, l *result.SweepLine, cases []result.Case, plan *bench.Plan) (x []float64, y [][]float64) {
 	values := map[int]map[float64]float64{}
 	for i := range cases {
 		c := &cases[i]
@@ -201,7 +162,7 @@ func (s *Sweep) byBlock(l *SweepLine, cases []Case, plan *bench.Plan) (x []float
 
 // drawn are the metrics of a case that are drawn: its headline and, where that
 // is none itself, the first latency.
-func drawn(c *Case) []string {
+func drawn(c *result.Case) []string {
 	var names []string
 	latency := ""
 	for _, row := range c.Rows {
@@ -221,7 +182,7 @@ func drawn(c *Case) []string {
 // overcommitment is how many virtual CPUs there are for each real one of a
 // scene's pool, or how much memory of instances for each byte of it, where the
 // factor changes that; of is "" where it does not.
-func overcommitment(plan *bench.Plan, c *Case, factor string) (ratio float64, of string) {
+func overcommitment(plan *bench.Plan, c *result.Case, factor string) (ratio float64, of string) {
 	i := slices.IndexFunc(plan.Scenes, func(sc bench.Scene) bool { return sc.Case == c.Name })
 	if i < 0 {
 		return 0, ""
@@ -238,7 +199,7 @@ func overcommitment(plan *bench.Plan, c *Case, factor string) (ratio float64, of
 }
 
 // others names a case without the factor's level.
-func others(c *Case, factor string) string {
+func others(c *result.Case, factor string) string {
 	scene, _, _ := strings.Cut(c.Name, "[")
 	for _, f := range slices.Sorted(maps.Keys(c.Factors)) {
 		if f != factor {
@@ -248,7 +209,7 @@ func others(c *Case, factor string) string {
 	return scene
 }
 
-func withoutLevel(c *Case, factor string) string {
+func withoutLevel(c *result.Case, factor string) string {
 	return strings.Replace(c.Title, ", "+factor+" "+c.Factors[factor], "", 1)
 }
 

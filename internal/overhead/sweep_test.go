@@ -8,15 +8,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/bench"
+	"tare/internal/result"
 )
 
 // loaded is a case of the factor's level with a value per platform and block.
-func loaded(scene, factor, level string, metric bench.Metric, values map[string][]float64) Case {
-	c := Case{Name: fmt.Sprintf("%s[%s=%s]", scene, factor, level), Title: "Work, " + factor + " " + level, Factors: map[string]string{factor: level}}
+func loaded(scene, factor, level string, metric bench.Metric, values map[string][]float64) result.Case {
+	c := result.Case{Name: fmt.Sprintf("%s[%s=%s]", scene, factor, level), Title: "Work, " + factor + " " + level, Factors: map[string]string{factor: level}}
 	for _, platform := range []string{"native", "docker"} {
-		row := Row{Metric: metric, Platform: platform, Baseline: platform == "native", N: len(values[platform])}
+		row := result.Row{Metric: metric, Platform: platform, Baseline: platform == "native", N: len(values[platform])}
 		for b, v := range values[platform] {
-			row.Points = append(row.Points, Point{Block: b + 1, Value: v})
+			row.Points = append(row.Points, result.Point{Block: b + 1, Value: v})
 			row.Median = v
 		}
 		c.Rows = append(c.Rows, row)
@@ -25,7 +26,7 @@ func loaded(scene, factor, level string, metric bench.Metric, values map[string]
 }
 
 func TestSweepsOrderTheirLevels(t *testing.T) {
-	var cases []Case
+	var cases []result.Case
 	for i, level := range []string{"16KiB", "512B", "4KiB"} {
 		cases = append(cases, loaded("net", "message-size", level, throughput, map[string][]float64{"native": {float64(i), float64(i) + 2}, "docker": {1}}))
 	}
@@ -38,7 +39,7 @@ func TestSweepsOrderTheirLevels(t *testing.T) {
 	if s.Name != "net" || s.Title != "Work" || s.Axis != "message-size" || s.Metric.Name != "throughput" || len(s.Lines) != 2 || !s.Lines[0].Baseline {
 		t.Errorf("%+v", s)
 	}
-	want := []SweepPoint{{512, "512B", 3, 1, 3, 2}, {4096, "4KiB", 4, 2, 4, 2}, {16384, "16KiB", 2, 0, 2, 2}}
+	want := []result.SweepPoint{{X: 512, Level: "512B", Median: 3, Low: 1, High: 3, N: 2}, {X: 4096, Level: "4KiB", Median: 4, Low: 2, High: 4, N: 2}, {X: 16384, Level: "16KiB", Median: 2, Low: 0, High: 2, N: 2}}
 	if d := cmp.Diff(want, s.Lines[0].Points); d != "" {
 		t.Error(d)
 	}
@@ -48,7 +49,7 @@ func TestSweepsOrderTheirLevels(t *testing.T) {
 // throughput bends where there is one for each real CPU.
 func TestSweepFindsTheKnee(t *testing.T) {
 	plan := &bench.Plan{}
-	var cases []Case
+	var cases []result.Case
 	for _, n := range []int{1, 2, 3, 4, 6} {
 		level := fmt.Sprint(n)
 		ratio := float64(n) / 2
@@ -78,7 +79,7 @@ func TestSweepFindsTheKnee(t *testing.T) {
 // and blocks are read in its order.
 func TestSweepOverMemory(t *testing.T) {
 	plan := &bench.Plan{}
-	var cases []Case
+	var cases []result.Case
 	for _, level := range []string{"1280MiB", "640MiB", "512MiB", "427MiB", "320MiB"} {
 		pool, err := bench.ParseBytes(level)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tare/internal/bench"
+	"tare/internal/result"
 )
 
 // unattributedNote is the share of the host's busy time from which on what could
@@ -17,7 +18,7 @@ type field struct {
 	value *float64
 }
 
-func (u *Usage) fields() []field {
+func fields(u *result.Usage) []field {
 	return []field{
 		{fGuestCPU, &u.GuestCPU}, {fLayerCPU, &u.LayerCPU}, {fRestCPU, &u.RestCPU}, {fStealCPU, &u.StealCPU},
 		{fBusyCPU, &u.BusyCPU}, {fUnattributed, &u.Unattributed}, {fSoftIRQ, &u.SoftIRQ},
@@ -31,10 +32,10 @@ func (u *Usage) fields() []field {
 }
 
 // usage averages the launches of a scene.
-func (o *observed) usage(sc *bench.Scene, label string) Usage {
-	u := Usage{Platform: sc.Platform.String(), Label: label, N: len(o.shares[sc.ID])}
+func (o *observed) usage(sc *bench.Scene, label string) result.Usage {
+	u := result.Usage{Platform: sc.Platform.String(), Label: label, N: len(o.shares[sc.ID])}
 	shares := o.shares[sc.ID]
-	for _, f := range u.fields() {
+	for _, f := range fields(&u) {
 		field, into, n := f.name, f.value, 0
 		for _, s := range shares {
 			if v, ok := s.is[field]; ok {
@@ -54,8 +55,8 @@ func (o *observed) usage(sc *bench.Scene, label string) Usage {
 	// What a monitor has beyond the guest's memory, such as translated code, is not moved.
 	u.Given = memoryOfSubjects(sc)
 	u.Moves = min(u.Moves, u.Given)
-	u.split(shares)
-	u.attribute()
+	split(&u, shares)
+	attribute(&u)
 	for _, s := range shares {
 		for _, n := range s.notes {
 			if !slices.Contains(u.Notes, n) {
@@ -63,13 +64,13 @@ func (o *observed) usage(sc *bench.Scene, label string) Usage {
 			}
 		}
 	}
-	u.CPUOverhead = u.overhead(fGuestCPU, u.GuestCPU, fLayerCPU, u.LayerCPU)
-	u.MemOverhead = u.overhead(fGuestMem, u.GuestMem, fLayerMem, u.LayerMem)
+	u.CPUOverhead = overhead(&u, fGuestCPU, u.GuestCPU, fLayerCPU, u.LayerCPU)
+	u.MemOverhead = overhead(&u, fGuestMem, u.GuestMem, fLayerMem, u.LayerMem)
 	return u
 }
 
 // attribute sets what is unattributed against the whole.
-func (u *Usage) attribute() {
+func attribute(u *result.Usage) {
 	if !u.Has(fUnattributed) || !u.Has(fBusyCPU) || u.BusyCPU <= 0 {
 		return
 	}
@@ -111,7 +112,7 @@ func mean(shares []*share, field string, parts func(*share) map[string]float64) 
 }
 
 // split averages the parts of the layer and of the rest, and the other actors.
-func (u *Usage) split(shares []*share) {
+func split(u *result.Usage, shares []*share) {
 	u.Parts = mean(shares, fLayerCPU, func(s *share) map[string]float64 { return s.parts })
 	u.RestParts = mean(shares, fRestCPU, func(s *share) map[string]float64 { return s.rest })
 	u.IdleDaemons = mean(shares, fLayerCPU, func(s *share) map[string]float64 { return s.daemons })
@@ -132,7 +133,7 @@ func (u *Usage) split(shares []*share) {
 
 // overhead is equation 3 of tesfatsion2018 with the sign kept: whole is guest
 // and layer together, so (whole - guest) / guest is layer / guest.
-func (u *Usage) overhead(guestField string, guest float64, layerField string, layer float64) *float64 {
+func overhead(u *result.Usage, guestField string, guest float64, layerField string, layer float64) *float64 {
 	if !u.Has(guestField) || !u.Has(layerField) || guest <= 0 {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tare/internal/bench"
+	"tare/internal/result"
 	"tare/internal/store/storetest"
 )
 
@@ -248,7 +249,7 @@ func TestWhatWasNotMeasuredIsAbsent(t *testing.T) {
 		samples := ok()
 		c.spoil(samples)
 		s := shareOf([]bench.ActorOutcome{subject("subject", c.scope)}, samples...)
-		for _, f := range new(Usage).fields() {
+		for _, f := range fields(new(result.Usage)) {
 			if _, known := s.is[f.name]; known == slices.Contains(c.gone, f.name) {
 				t.Errorf("%s: %s known: %v; notes %q", name, f.name, known, s.notes)
 			}
@@ -263,7 +264,7 @@ func TestWhatWasNotMeasuredIsAbsent(t *testing.T) {
 // by itself, whatever the rest of the host does.
 func TestWhatIsMissingIsUnattributed(t *testing.T) {
 	scope := &bench.Scope{Helpers: process("shim")}
-	usage := func(host []bench.Sample) Usage {
+	usage := func(host []bench.Sample) result.Usage {
 		s := shareOf([]bench.ActorOutcome{subject("subject", scope)}, host, cgroupAt("subject", 0.8),
 			helpersAt("subject", 1e6, map[string]float64{"shim": 0.05}), agentAt("subject", 0.8))
 		sc := &bench.Scene{ID: "s", Platform: bench.PlatformRef{Name: "p"}}
@@ -337,8 +338,8 @@ func TestBusyTimeOfAMachineIsCoarse(t *testing.T) {
 // hypervisor and 2.5 % in Dom0. The paper says 46 %, which is extra over
 // total; its equation 3 gives 87 %.
 func TestEquation3OnTheNumbersOfTable4(t *testing.T) {
-	u := Usage{GuestCPU: 0.042, LayerCPU: 0.0116 + 0.025}
-	got := u.overhead(fGuestCPU, u.GuestCPU, fLayerCPU, u.LayerCPU)
+	u := result.Usage{GuestCPU: 0.042, LayerCPU: 0.0116 + 0.025}
+	got := overhead(&u, fGuestCPU, u.GuestCPU, fLayerCPU, u.LayerCPU)
 	if math.Round(100**got) != 87 {
 		t.Errorf("%g", *got)
 	}
@@ -346,7 +347,7 @@ func TestEquation3OnTheNumbersOfTable4(t *testing.T) {
 		t.Errorf("extra over total: %g", wrong)
 	}
 	u.Absent = []string{fLayerCPU}
-	if u.overhead(fGuestCPU, u.GuestCPU, fLayerCPU, u.LayerCPU) != nil {
+	if overhead(&u, fGuestCPU, u.GuestCPU, fLayerCPU, u.LayerCPU) != nil {
 		t.Error("an overhead was made of what is absent")
 	}
 }

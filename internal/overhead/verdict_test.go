@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"tare/internal/result"
 	"tare/internal/stats"
 )
 
@@ -20,7 +21,7 @@ func TestVerdictsOfSimulatedExperiments(t *testing.T) {
 		for _, sd := range []float64{0.005, 0.01, 0.03} {
 			for _, n := range []int{3, 5, 10} {
 				rng := rand.New(rand.NewPCG(7, uint64(n)))
-				count := map[Verdict]int{}
+				count := map[result.Verdict]int{}
 				for range *simulations {
 					x := make([]float64, n)
 					for i := range x {
@@ -32,13 +33,13 @@ func TestVerdictsOfSimulatedExperiments(t *testing.T) {
 					}
 					count[verdict(interval, 0.03)]++
 				}
-				share := func(v Verdict) float64 { return 100 * float64(count[v]) / float64(*simulations) }
-				t.Logf("| %.2f | %.1f %% | %2d | %3.0f %% | %3.0f %% | %3.0f %% |", truth, 100*sd, n, share(Differs), share(Equivalent), share(Inconclusive))
-				if truth == 1 && share(Differs) > 9 {
-					t.Errorf("noise %g, %d blocks: identical platforms were said to differ in %.0f %% of experiments", sd, n, share(Differs))
+				share := func(v result.Verdict) float64 { return 100 * float64(count[v]) / float64(*simulations) }
+				t.Logf("| %.2f | %.1f %% | %2d | %3.0f %% | %3.0f %% | %3.0f %% |", truth, 100*sd, n, share(result.Differs), share(result.Equivalent), share(result.Inconclusive))
+				if truth == 1 && share(result.Differs) > 9 {
+					t.Errorf("noise %g, %d blocks: identical platforms were said to differ in %.0f %% of experiments", sd, n, share(result.Differs))
 				}
-				if truth == 0.93 && share(Equivalent) > 0.5 {
-					t.Errorf("noise %g, %d blocks: platforms 7 %% apart were said to be equivalent in %.1f %%", sd, n, share(Equivalent))
+				if truth == 0.93 && share(result.Equivalent) > 0.5 {
+					t.Errorf("noise %g, %d blocks: platforms 7 %% apart were said to be equivalent in %.1f %%", sd, n, share(result.Equivalent))
 				}
 			}
 		}

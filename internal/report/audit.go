@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tare/internal/audit"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // auditView is the fairness of one platform's comparison in a case.
@@ -20,7 +20,7 @@ type auditView struct {
 }
 
 // auditsOf gathers the audits of a case, one per platform: they are the same for every metric.
-func auditsOf(rows []overhead.Row) []auditView {
+func auditsOf(rows []result.Row) []auditView {
 	var views []auditView
 	for _, row := range rows {
 		name := labelled(row.Platform, row.Label)
@@ -60,7 +60,7 @@ func rank(s audit.State) int {
 
 // auditText writes what differs between each platform and the baseline; what
 // was said of an earlier case is not said again.
-func auditText(out io.Writer, rows []overhead.Row, before map[string]bool) {
+func auditText(out io.Writer, rows []result.Row, before map[string]bool) {
 	for _, v := range auditsOf(rows) {
 		paragraph(out, "  fairness of ", "    ", v.Name+": "+v.Counts)
 		again := 0
@@ -81,7 +81,7 @@ func auditText(out io.Writer, rows []overhead.Row, before map[string]bool) {
 }
 
 // unfair is why a comparison is invalid, for a note.
-func unfair(e *overhead.Effect) string {
+func unfair(e *result.Effect) string {
 	if e.Unfair == "" {
 		return ""
 	}

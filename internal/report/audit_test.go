@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"tare/internal/audit"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // spoiled is a result in which Docker's first comparison was found unfair.
-func spoiled(t *testing.T) *overhead.Result {
+func spoiled(t *testing.T) *result.Result {
 	t.Helper()
 	r := synthetic(t)
 	for i := range r.Cases[0].Rows {
@@ -18,7 +18,7 @@ func spoiled(t *testing.T) *overhead.Result {
 		if row.Platform == "docker" {
 			a := *row.Effect.Audit
 			a.Checks = append([]audit.Check{{Name: "memory limit", State: audit.Invalid, Subject: "512 MiB", Baseline: "1 GiB", Why: "not alike"}}, a.Checks...)
-			row.Effect = &overhead.Effect{Verdict: overhead.Unfair, Ratios: []overhead.Point{}, Audit: &a,
+			row.Effect = &result.Effect{Verdict: result.Unfair, Ratios: []result.Point{}, Audit: &a,
 				Unfair: "memory limit (512 MiB against 1 GiB): not alike", Words: "no comparison: memory limit"}
 		}
 	}

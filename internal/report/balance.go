@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"tare/internal/figure"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // balanceLimit is the gap between parts and whole from which on it is counted as one.
@@ -20,7 +20,7 @@ type balanceView struct {
 	Beyond                                 bool
 }
 
-func balancesOf(r *overhead.Result) []balanceView {
+func balancesOf(r *result.Result) []balanceView {
 	var views []balanceView
 	for _, b := range r.Balances() {
 		v := balanceView{Case: b.Title, Name: labelled(b.Platform, b.Label), Guest: "–", Layer: "–", Others: "–", Rest: "–", Sum: "–", Whole: "–", Gap: "not measured"}
@@ -37,9 +37,9 @@ func balancesOf(r *overhead.Result) []balanceView {
 }
 
 // balanceAnswer says in a sentence whether the parts sum to the whole, "" if nothing was read.
-func balanceAnswer(r *overhead.Result) string {
+func balanceAnswer(r *result.Result) string {
 	rows, measured, within := r.Balances(), 0, 0
-	var worst *overhead.Balance
+	var worst *result.Balance
 	for i := range rows {
 		b := &rows[i]
 		if b.Gap == nil {
@@ -68,7 +68,7 @@ func balanceAnswer(r *overhead.Result) string {
 }
 
 // balanceText writes the sentence and, if all is set, the table.
-func balanceText(out io.Writer, r *overhead.Result, all bool) {
+func balanceText(out io.Writer, r *result.Result, all bool) {
 	answer := balanceAnswer(r)
 	if answer == "" {
 		return

@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 func TestBalanceSaysWhereThePartsDoNotSum(t *testing.T) {
 	gap := func(v float64) *float64 { return &v }
-	r := &overhead.Result{Cases: []overhead.Case{{Name: "disk", Title: "Disk", Usage: []overhead.Usage{
+	r := &result.Result{Cases: []result.Case{{Name: "disk", Title: "Disk", Usage: []result.Usage{
 		{Platform: "native", GuestCPU: 0.3, RestCPU: 0.19, BusyCPU: 0.5, Unattributed: 0.01, UnattributedShare: gap(0.02)},
 		{Platform: "docker", GuestCPU: 0.3, LayerCPU: 0.1, RestCPU: 0.13, BusyCPU: 0.5, Unattributed: -0.03, UnattributedShare: gap(-0.06)},
 		{Platform: "lxc", Absent: []string{"unattributed_cpu"}},
@@ -30,7 +30,7 @@ func TestBalanceSaysWhereThePartsDoNotSum(t *testing.T) {
 	if got := balanceAnswer(r); !strings.Contains(got, "not measured") {
 		t.Errorf("without any sum: %q", got)
 	}
-	if got := balanceAnswer(&overhead.Result{}); got != "" {
+	if got := balanceAnswer(&result.Result{}); got != "" {
 		t.Errorf("without usage: %q", got)
 	}
 }

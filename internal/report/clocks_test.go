@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // A platform none of whose clocks can be trusted has no bound: zero would look like the best of all.
 func TestClocksAtFaultHaveNoBound(t *testing.T) {
-	r := &overhead.Result{Complete: true, Clocks: []overhead.ClockRow{
+	r := &result.Result{Complete: true, Clocks: []result.ClockRow{
 		{Platform: "docker", Uncertainty: 0.0254, Drift: 1.26, Launches: 3, Refused: 7, Faults: 2},
 		{Platform: "kvm", Launches: 2, Faults: 2},
 	}}

@@ -10,7 +10,7 @@ import (
 	"tare/internal/audit"
 	"tare/internal/compare"
 	"tare/internal/figure"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // Comparison writes two runs as tables for a terminal: the headline metrics
@@ -67,7 +67,7 @@ func changeCells(c *compare.Comparison, r *compare.Row) []string {
 	mb, nb := side(r.B)
 	ch := &r.Change
 	mid, bounds, p, holm := "", "", "", ""
-	if ch.Verdict != overhead.Refused && ch.Verdict != overhead.Unfair {
+	if ch.Verdict != result.Refused && ch.Verdict != result.Unfair {
 		mid, bounds = figure.Fixed(ch.Ratio, 3), figure.Fixed(ch.Low, 3)+" to "+figure.Fixed(ch.High, 3)
 	}
 	if ch.P != nil {
@@ -77,7 +77,7 @@ func changeCells(c *compare.Comparison, r *compare.Row) []string {
 		holm = figure.Number(*ch.Holm)
 	}
 	words := ch.Words
-	if ch.Verdict == overhead.Unfair { // why stands below the tables, once for all rows
+	if ch.Verdict == result.Unfair { // why stands below the tables, once for all rows
 		words = "no statement: the runs must not be compared"
 	}
 	return []string{"  " + labelled(r.Platform, r.Label), ma, na, mb, nb, mid, bounds, p, holm, words}

@@ -9,7 +9,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/figure"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // crowdMeters are the heads of the columns of memory and what each counts.
@@ -60,7 +60,7 @@ type crowdFigure struct {
 }
 
 // crowdOf is nil for a case without ramps.
-func crowdOf(c overhead.Case) *crowdView {
+func crowdOf(c result.Case) *crowdView {
 	if len(c.Crowd) == 0 {
 		return nil
 	}
@@ -87,7 +87,7 @@ func crowdOf(c overhead.Case) *crowdView {
 	return v
 }
 
-func growthOf(row *overhead.CrowdRow) crowdGrowth {
+func growthOf(row *result.CrowdRow) crowdGrowth {
 	g := crowdGrowth{Name: labelled(row.Platform, row.Label), First: "–", Ended: endedBy(row),
 		Start: crowdCell{"start, ms per instance", "–", ""}, CPU: crowdCell{"idle CPU, % of a core per instance", "–", ""},
 		Observer: crowdCell{"observing, % of a core", "–", ""}}
@@ -122,15 +122,15 @@ func growthOf(row *overhead.CrowdRow) crowdGrowth {
 	return g
 }
 
-func memoryOf(row *overhead.CrowdRow, meter string) *overhead.Slope {
-	if i := slices.IndexFunc(row.Memory, func(s overhead.Slope) bool { return s.Of == meter }); i >= 0 {
+func memoryOf(row *result.CrowdRow, meter string) *result.Slope {
+	if i := slices.IndexFunc(row.Memory, func(s result.Slope) bool { return s.Of == meter }); i >= 0 {
 		return &row.Memory[i]
 	}
 	return nil
 }
 
 // slopeCell writes a slope scaled, or why there is no interval.
-func slopeCell(name string, s *overhead.Slope, scale float64) crowdCell {
+func slopeCell(name string, s *result.Slope, scale float64) crowdCell {
 	c := crowdCell{Name: name, Value: figure.Number(scale * s.PerInstance)}
 	if s.HasInterval() {
 		c.Interval = fmt.Sprintf("%s to %s", figure.Number(scale*s.Low), figure.Number(scale*s.High))
@@ -139,7 +139,7 @@ func slopeCell(name string, s *overhead.Slope, scale float64) crowdCell {
 }
 
 // endedBy says what ended the ramps, each limit once.
-func endedBy(row *overhead.CrowdRow) string {
+func endedBy(row *result.CrowdRow) string {
 	var limits []string
 	for _, r := range row.Ramps {
 		if l := string(r.Crowd.Limit); !slices.Contains(limits, l) {
@@ -158,7 +158,7 @@ func endedBy(row *overhead.CrowdRow) string {
 }
 
 // crowdNotes say what ended a ramp before its count.
-func crowdNotes(rows []overhead.CrowdRow) []note {
+func crowdNotes(rows []result.CrowdRow) []note {
 	var notes []note
 	for i := range rows {
 		for _, r := range rows[i].Ramps {
@@ -171,7 +171,7 @@ func crowdNotes(rows []overhead.CrowdRow) []note {
 	return notes
 }
 
-func crowdText(out io.Writer, c overhead.Case, all bool) {
+func crowdText(out io.Writer, c result.Case, all bool) {
 	v := crowdOf(c)
 	if v == nil {
 		return

@@ -8,7 +8,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/figure"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // crowdLine is one platform in a figure: its points, one for each block and
@@ -25,7 +25,7 @@ type crowdPoint struct {
 }
 
 // crowdFigures are memory by PSS and by the host, and start-up, over the size of the crowd.
-func crowdFigures(rows []overhead.CrowdRow) []crowdFigure {
+func crowdFigures(rows []result.CrowdRow) []crowdFigure {
 	memory := func(meter string) []crowdLine {
 		var lines []crowdLine
 		for i := range rows {

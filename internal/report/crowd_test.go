@@ -7,16 +7,16 @@ import (
 	"testing"
 
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // crowded is a case of two platforms, with a ramp each that memory ended, and two of a third.
-func crowded() overhead.Case {
-	slope := func(of string, mid float64) overhead.Slope {
-		return overhead.Slope{Of: of, Unit: "MiB", PerInstance: mid, Low: mid - 0.5, High: mid + 0.5, At0: 90}
+func crowded() result.Case {
+	slope := func(of string, mid float64) result.Slope {
+		return result.Slope{Of: of, Unit: "MiB", PerInstance: mid, Low: mid - 0.5, High: mid + 0.5, At0: 90}
 	}
-	ramp := func(block int, limit bench.Limit, n int, pss float64) overhead.CrowdRamp {
-		r := overhead.CrowdRamp{Block: block, Crowd: bench.Crowd{Limit: limit, Why: "80 % of the host's memory were in use", Instances: n}}
+	ramp := func(block int, limit bench.Limit, n int, pss float64) result.CrowdRamp {
+		r := result.CrowdRamp{Block: block, Crowd: bench.Crowd{Limit: limit, Why: "80 % of the host's memory were in use", Instances: n}}
 		for _, k := range []int{n / 2, n} {
 			r.Crowd.Steps = append(r.Crowd.Steps, bench.CrowdStep{Instances: k, Merged: 3 << 20,
 				Memory: map[string]float64{bench.CrowdPSS: pss * float64(k) * float64(bench.MiB), bench.CrowdUsed: float64(k-6) * float64(bench.MiB)}})
@@ -29,11 +29,11 @@ func crowded() overhead.Case {
 	start, cpu, observer := slope("start", 1.25), slope("cpu", 0.00002), slope("observer", 0.00001)
 	observer.At0 = 0.001
 	cpu.Low, cpu.High = 0.00001, 0.00003
-	few := overhead.Slope{Of: bench.CrowdPSS, PerInstance: 0.77, Why: "only 1 block with a slope"}
-	return overhead.Case{Name: "crowd", Title: "A crowd", Kind: bench.Ramped, Crowd: []overhead.CrowdRow{
-		{Platform: "docker", Memory: []overhead.Slope{slope(bench.CrowdPSS, 9.25), slope(bench.CrowdUsed, 6.5)}, Start: &start, CPU: &cpu, Observer: &observer,
-			Ramps: []overhead.CrowdRamp{ramp(1, bench.LimitCount, 10, 9), ramp(2, bench.LimitMemory, 8, 10)}},
-		{Platform: "native", Memory: []overhead.Slope{few}, Ramps: []overhead.CrowdRamp{ramp(1, bench.LimitCount, 10, 0.8)}},
+	few := result.Slope{Of: bench.CrowdPSS, PerInstance: 0.77, Why: "only 1 block with a slope"}
+	return result.Case{Name: "crowd", Title: "A crowd", Kind: bench.Ramped, Crowd: []result.CrowdRow{
+		{Platform: "docker", Memory: []result.Slope{slope(bench.CrowdPSS, 9.25), slope(bench.CrowdUsed, 6.5)}, Start: &start, CPU: &cpu, Observer: &observer,
+			Ramps: []result.CrowdRamp{ramp(1, bench.LimitCount, 10, 9), ramp(2, bench.LimitMemory, 8, 10)}},
+		{Platform: "native", Memory: []result.Slope{few}, Ramps: []result.CrowdRamp{ramp(1, bench.LimitCount, 10, 0.8)}},
 	}}
 }
 
@@ -62,14 +62,14 @@ func TestCrowdInText(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if crowdText(&b, overhead.Case{}, true); b.Len() > 0 {
+	if crowdText(&b, result.Case{}, true); b.Len() > 0 {
 		t.Errorf("a case without ramps says %q", b.String())
 	}
 }
 
 func TestCrowdInHTML(t *testing.T) {
 	var b bytes.Buffer
-	if err := HTML(&b, &overhead.Result{Title: "t", Cases: []overhead.Case{crowded()}}); err != nil {
+	if err := HTML(&b, &result.Result{Title: "t", Cases: []result.Case{crowded()}}); err != nil {
 		t.Fatal(err)
 	}
 	page := b.String()
@@ -80,7 +80,7 @@ func TestCrowdInHTML(t *testing.T) {
 			t.Errorf("no %q", want)
 		}
 	}
-	v := crowdOf(func() overhead.Case { return crowded() }())
+	v := crowdOf(func() result.Case { return crowded() }())
 	dots := regexp.MustCompile(`<circle class="dot`)
 	for i, want := range []int{6, 6, 28} { // two sizes of three ramps, those of the host below zero included; launches
 		if n := len(dots.FindAllString(string(v.Figures[i].Plot), -1)); n != want {

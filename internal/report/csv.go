@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 var csvHeader = []string{
@@ -22,7 +22,7 @@ const relativeColumns = 7
 // CSV writes a line for every launch and metric, with the row's effect repeated
 // on each, and one of the kind "relative" for every cell of the table of scenes
 // set against others. What does not apply is empty.
-func CSV(w io.Writer, r *overhead.Result) error {
+func CSV(w io.Writer, r *result.Result) error {
 	out := csv.NewWriter(w)
 	if err := out.Write(csvHeader); err != nil {
 		return err
@@ -59,7 +59,7 @@ func CSV(w io.Writer, r *overhead.Result) error {
 
 // relativeCSV writes the cells of the table of scenes set against others; the
 // median is that of the scene they are set against.
-func relativeCSV(out *csv.Writer, r *overhead.Result, f func(float64) string) error {
+func relativeCSV(out *csv.Writer, r *result.Result, f func(float64) string) error {
 	if r.Relative == nil {
 		return nil
 	}
@@ -98,7 +98,7 @@ func relativeCSV(out *csv.Writer, r *overhead.Result, f func(float64) string) er
 }
 
 // testColumns are the tests of an effect, empty where one could not be made.
-func testColumns(e *overhead.Effect, f func(float64) string) []string {
+func testColumns(e *result.Effect, f func(float64) string) []string {
 	out := make([]string, 6)
 	if e.Confidence > 0 {
 		out[0] = f(e.Confidence)

@@ -5,7 +5,7 @@ import (
 	"html/template"
 
 	"tare/internal/figure"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // The picture beside a row: ratios to the baseline on a logarithmic axis that
@@ -27,7 +27,7 @@ type metricView struct {
 
 // rowView is one platform's row.
 type rowView struct {
-	overhead.Row
+	result.Row
 	Name    string
 	Value   string
 	Plot    template.HTML
@@ -41,7 +41,7 @@ type rowView struct {
 // metricsOf groups the rows of a case by metric, in their order. The axis is
 // made for what was measured for real; an emulated platform that lies beyond
 // it is drawn at its edge with an arrow.
-func metricsOf(c overhead.Case, margin float64) []metricView {
+func metricsOf(c result.Case, margin float64) []metricView {
 	var views []metricView
 	for i := 0; i < len(c.Rows); {
 		j := i
@@ -67,7 +67,7 @@ func metricsOf(c overhead.Case, margin float64) []metricView {
 }
 
 // ratiosOf is everything a row's picture must hold.
-func ratiosOf(row overhead.Row) []float64 {
+func ratiosOf(row result.Row) []float64 {
 	var rs []float64
 	if row.Baseline && row.Median > 0 {
 		for _, p := range row.Points {
@@ -85,7 +85,7 @@ func ratiosOf(row overhead.Row) []float64 {
 	return rs
 }
 
-func viewRow(row overhead.Row, s logScale, margin float64) rowView {
+func viewRow(row result.Row, s logScale, margin float64) rowView {
 	v := rowView{Row: row, Name: labelled(row.Platform, row.Label), Value: value(row), Word: effectWords(row), Verdict: "none"}
 	v.Plot = plotRow(row, s, margin)
 	e := row.Effect
@@ -100,9 +100,9 @@ func viewRow(row overhead.Row, s logScale, margin float64) rowView {
 	v.Tests = testsOf(e)
 	switch {
 	case e.Caution != "":
-	case e.Verdict == overhead.Equivalent:
+	case e.Verdict == result.Equivalent:
 		v.Verdict = "same"
-	case e.Verdict != overhead.Differs:
+	case e.Verdict != result.Differs:
 		v.Verdict = "open"
 	case e.Cost > 0:
 		v.Verdict = "worse"
@@ -114,7 +114,7 @@ func viewRow(row overhead.Row, s logScale, margin float64) rowView {
 
 // plotRow draws every block's ratio as a point, the interval as a bar and the
 // estimate as a mark, over the margin of equivalence.
-func plotRow(row overhead.Row, s logScale, margin float64) template.HTML {
+func plotRow(row result.Row, s logScale, margin float64) template.HTML {
 	d := newDrawing(plotWidth, plotHeight, "plot", "ratios to the baseline of "+row.Platform+", "+row.Metric.Name)
 	mid := plotHeight / 2
 	d.rect("band", s.at(1-margin), 0, s.at(1+margin)-s.at(1-margin), plotHeight, "")
@@ -133,7 +133,7 @@ func plotRow(row overhead.Row, s logScale, margin float64) template.HTML {
 		d.rect("interval", s.at(e.Low), mid-3, s.at(e.High)-s.at(e.Low), 6, what)
 		d.rect("estimate", s.at(e.Ratio)-1.5, mid-7, 3, 14, what)
 	}
-	points, scale := []overhead.Point(nil), 1.0
+	points, scale := []result.Point(nil), 1.0
 	switch {
 	case row.Baseline && row.Median > 0:
 		points, scale = row.Points, 1/row.Median

@@ -13,7 +13,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/compare"
-	"tare/internal/overhead"
+	"tare/internal/result"
 	"tare/internal/stats"
 )
 
@@ -85,10 +85,10 @@ func TestGoBenchIsReadByBenchstat(t *testing.T) {
 
 // A unit that is better the other way round elsewhere has a name of its own.
 func TestGoBenchUnitsHaveOneDirection(t *testing.T) {
-	row := func(better bench.Direction) []overhead.Row {
-		return []overhead.Row{{Metric: bench.Metric{Name: "rate", Unit: "x", Better: better}}}
+	row := func(better bench.Direction) []result.Row {
+		return []result.Row{{Metric: bench.Metric{Name: "rate", Unit: "x", Better: better}}}
 	}
-	r := &overhead.Result{Cases: []overhead.Case{{Name: "a", Rows: row(bench.HigherIsBetter)}, {Name: "b", Rows: row(bench.LowerIsBetter)}}}
+	r := &result.Result{Cases: []result.Case{{Name: "a", Rows: row(bench.HigherIsBetter)}, {Name: "b", Rows: row(bench.LowerIsBetter)}}}
 	var b bytes.Buffer
 	if err := GoBench(&b, r); err != nil {
 		t.Fatal(err)
@@ -126,10 +126,10 @@ func parseJUnit(t *testing.T, text []byte) junitSuite {
 func TestJUnitHasACaseForEveryEffect(t *testing.T) {
 	r := synthetic(t)
 	r.Relative = nil
-	var unfair *overhead.Row
+	var unfair *result.Row
 	for i := range r.Cases[0].Rows {
 		if row := &r.Cases[0].Rows[i]; row.Effect != nil && row.Failed == 0 {
-			row.Effect.Verdict, row.Effect.Unfair = overhead.Unfair, "image <differs> & more\x1b[31m"
+			row.Effect.Verdict, row.Effect.Unfair = result.Unfair, "image <differs> & more\x1b[31m"
 			unfair = row
 			break
 		}
@@ -157,8 +157,8 @@ func TestJUnitHasACaseForEveryEffect(t *testing.T) {
 			if k.Class != "tare."+c.Name || !strings.HasPrefix(k.Name, row.Platform) || !strings.HasSuffix(k.Name, row.Metric.Name) || !strings.Contains(k.Out, "against native") {
 				t.Errorf("%s on %s: %+v", c.Name, row.Platform, k)
 			}
-			fails := row.Failed > 0 || e.Verdict == overhead.Unfair
-			open := !fails && (e.Verdict == overhead.Inconclusive || e.Verdict == overhead.Refused)
+			fails := row.Failed > 0 || e.Verdict == result.Unfair
+			open := !fails && (e.Verdict == result.Inconclusive || e.Verdict == result.Refused)
 			if (k.Failure != nil) != fails || (k.Skipped != nil) != open {
 				t.Errorf("%s on %s, %s with %d failed: failure %v, skipped %v", c.Name, row.Platform, e.Verdict, row.Failed, k.Failure, k.Skipped)
 			}
@@ -197,17 +197,17 @@ func TestJUnitFailsWhereTheBaselineFailed(t *testing.T) {
 // Cells of the table count in the place of their cases, whose failed launches are still told.
 func TestJUnitHasTheCellsOfTheTable(t *testing.T) {
 	rate := bench.Metric{Name: "rate", Headline: true}
-	cell := func(scene string, v overhead.Verdict) *overhead.MatrixCell {
-		return &overhead.MatrixCell{Case: scene, Words: "90 %", Effect: &overhead.Effect{Verdict: v, Why: "too few"}}
+	cell := func(scene string, v result.Verdict) *result.MatrixCell {
+		return &result.MatrixCell{Case: scene, Words: "90 %", Effect: &result.Effect{Verdict: v, Why: "too few"}}
 	}
-	dnf, unfair := cell("bomb", overhead.Refused), cell("greedy", overhead.Unfair)
+	dnf, unfair := cell("bomb", result.Refused), cell("greedy", result.Unfair)
 	dnf.DNF, unfair.Effect.Unfair = 1, "image differs"
-	r := &overhead.Result{
-		Relative: &overhead.Matrix{Columns: []string{"idle", "quiet", "bomb", "greedy", "none"}, Rows: []overhead.MatrixRow{
-			{Row: "CPU", Case: "alone", Platform: "docker", Metric: rate, Cells: []*overhead.MatrixCell{cell("idle", overhead.Differs), cell("quiet", overhead.Refused), dnf, unfair, nil}}}},
-		Cases: []overhead.Case{
-			{Name: "idle", Rows: []overhead.Row{{Metric: rate, Platform: "docker", Effect: &overhead.Effect{Verdict: overhead.Unfair}}}},
-			{Name: "alone", Rows: []overhead.Row{{Metric: rate, Platform: "docker", Failed: 1, Effect: &overhead.Effect{Verdict: overhead.Differs}}}},
+	r := &result.Result{
+		Relative: &result.Matrix{Columns: []string{"idle", "quiet", "bomb", "greedy", "none"}, Rows: []result.MatrixRow{
+			{Row: "CPU", Case: "alone", Platform: "docker", Metric: rate, Cells: []*result.MatrixCell{cell("idle", result.Differs), cell("quiet", result.Refused), dnf, unfair, nil}}}},
+		Cases: []result.Case{
+			{Name: "idle", Rows: []result.Row{{Metric: rate, Platform: "docker", Effect: &result.Effect{Verdict: result.Unfair}}}},
+			{Name: "alone", Rows: []result.Row{{Metric: rate, Platform: "docker", Failed: 1, Effect: &result.Effect{Verdict: result.Differs}}}},
 		},
 	}
 	var b bytes.Buffer

@@ -4,14 +4,14 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // A platform that was given up is named once, with all trials that were not run.
 func TestFailuresOfOneReasonTogether(t *testing.T) {
 	const given = "not launched: uml failed twice in the same way"
 	var out strings.Builder
-	failuresText(&out, "did not finish", []overhead.Failure{
+	failuresText(&out, "did not finish", []result.Failure{
 		{Trial: "b01-t01", Scene: "cpu/uml", Phase: "launch", Error: "panicked"},
 		{Trial: "b02-t04", Scene: "cpu/uml", Phase: "launch", Error: given, Hint: "start a new run"},
 		{Trial: "b02-t05", Scene: "net/docker", Phase: "measure", Error: "no route"},

@@ -5,11 +5,11 @@ import (
 	"strings"
 
 	"tare/internal/figure"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // fairnessOf says of each metric how alike its alike subjects fared, with their intervals.
-func fairnessOf(rows []overhead.Row) []string {
+func fairnessOf(rows []result.Row) []string {
 	var metrics []string
 	said := map[string][]string{}
 	for _, row := range rows {
@@ -30,7 +30,7 @@ func fairnessOf(rows []overhead.Row) []string {
 }
 
 // fairnessWords are "4.2 % apart (0.0 to 9.1), Jain 0.998 (0.990 to 1.000)".
-func fairnessWords(f *overhead.Fairness) string {
+func fairnessWords(f *result.Fairness) string {
 	apart, jain := fmt.Sprintf("%.1f %% apart", 100*f.Apart.Mean), "Jain "+figure.Fixed(f.Jain.Mean, 3)
 	if f.Why == "" {
 		apart += fmt.Sprintf(" (%.1f to %.1f)", 100*f.Apart.Low, 100*f.Apart.High)

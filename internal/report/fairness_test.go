@@ -6,16 +6,16 @@ import (
 	"testing"
 
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // What is said of the fairness between alike subjects has its interval, or
 // none, and stands in the text, on the page and with a cell.
 func TestFairnessBetweenTheAlike(t *testing.T) {
 	rate := bench.Metric{Name: "throughput", Unit: "events/s", Better: bench.HigherIsBetter, Headline: true}
-	fair := &overhead.Fairness{Jain: overhead.Share{Mean: 0.998, Low: 0.99, High: 1}, Apart: overhead.Share{Mean: 0.042, Low: 0, High: 0.091}, N: 3}
-	few := &overhead.Fairness{Jain: overhead.Share{Mean: 0.8}, Apart: overhead.Share{Mean: 2.0 / 3}, N: 1, Why: "1 block"}
-	rows := []overhead.Row{
+	fair := &result.Fairness{Jain: result.Share{Mean: 0.998, Low: 0.99, High: 1}, Apart: result.Share{Mean: 0.042, Low: 0, High: 0.091}, N: 3}
+	few := &result.Fairness{Jain: result.Share{Mean: 0.8}, Apart: result.Share{Mean: 2.0 / 3}, N: 1, Why: "1 block"}
+	rows := []result.Row{
 		{Metric: rate, Platform: "native", Baseline: true, Fairness: fair},
 		{Metric: rate, Platform: "qemu-tcg", Label: "emulated (tcg)", Fairness: few},
 		{Metric: bench.Metric{Name: "latency"}, Platform: "native"},
@@ -25,7 +25,7 @@ func TestFairnessBetweenTheAlike(t *testing.T) {
 	if got := fairnessOf(rows); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	r := &overhead.Result{Title: "equals", Margin: 0.03, Cases: []overhead.Case{{Name: "two", Title: "Two alike", Rows: rows}}}
+	r := &result.Result{Title: "equals", Margin: 0.03, Cases: []result.Case{{Name: "two", Title: "Two alike", Rows: rows}}}
 	var text, page strings.Builder
 	if err := Text(&text, r, false); err != nil {
 		t.Fatal(err)
@@ -38,8 +38,8 @@ func TestFairnessBetweenTheAlike(t *testing.T) {
 			t.Errorf("not in the %s:\n%s", name, out)
 		}
 	}
-	cell := &overhead.MatrixCell{Effect: &overhead.Effect{}, Fairness: few}
-	if got := cellNotes(overhead.MatrixRow{Row: "CPU", Platform: "lxc", Metric: rate}, "two alike", cell); got != "CPU, lxc, two alike: the alike subjects among themselves: 66.7 % apart, Jain 0.800" {
+	cell := &result.MatrixCell{Effect: &result.Effect{}, Fairness: few}
+	if got := cellNotes(result.MatrixRow{Row: "CPU", Platform: "lxc", Metric: rate}, "two alike", cell); got != "CPU, lxc, two alike: the alike subjects among themselves: 66.7 % apart, Jain 0.800" {
 		t.Error(got)
 	}
 }

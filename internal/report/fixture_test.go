@@ -5,6 +5,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/overhead"
+	"tare/internal/result"
 	"tare/internal/store/storetest"
 )
 
@@ -15,7 +16,7 @@ const longReason = `kvm: a trial boot failed: QEMU ended with signal: aborted; i
 
 // synthetic is the result of a run in which nothing was measured: five
 // platforms, failures, skipped platforms and an end that is missing.
-func synthetic(t *testing.T) *overhead.Result {
+func synthetic(t *testing.T) *result.Result {
 	t.Helper()
 	run := storetest.Synthetic(t, t.TempDir(), storetest.Options{
 		Platforms: []bench.PlatformRef{{Name: "native"}, {Name: "docker"},

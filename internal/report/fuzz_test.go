@@ -13,6 +13,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/overhead"
+	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/store/storetest"
 )
@@ -82,18 +83,18 @@ func pageOf(t *testing.T, dir string) string {
 		return ""
 	}
 	defer r.Close()
-	result, err := overhead.Analyze(r)
+	found, err := overhead.Analyze(r)
 	if err != nil {
 		return ""
 	}
 	var page bytes.Buffer
-	if err := HTML(&page, result); err != nil {
+	if err := HTML(&page, found); err != nil {
 		t.Fatalf("a result without a page: %v", err)
 	}
-	for _, render := range []func(io.Writer, *overhead.Result) error{
-		func(w io.Writer, r *overhead.Result) error { return Text(w, r, true) }, JSON, CSV, GoBench, JUnit,
+	for _, render := range []func(io.Writer, *result.Result) error{
+		func(w io.Writer, r *result.Result) error { return Text(w, r, true) }, JSON, CSV, GoBench, JUnit,
 	} {
-		if err := render(io.Discard, result); err != nil {
+		if err := render(io.Discard, found); err != nil {
 			t.Fatalf("a result without a report: %v", err)
 		}
 	}

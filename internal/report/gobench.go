@@ -11,14 +11,14 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/figure"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // GoBench writes every finished launch as a line of the Go benchmark format
 // (https://go.dev/design/14313-benchmark-format), so that benchstat can do
 // statistics of its own. Configuration is what must be the same for two lines
 // to be compared; what may differ is in comments.
-func GoBench(w io.Writer, r *overhead.Result) error {
+func GoBench(w io.Writer, r *result.Result) error {
 	out := bufio.NewWriter(Plain(w))
 	fmt.Fprintf(out, "# run %s of %s, begun %s\n", word(r.Run), word(r.Experiment), word(r.Started))
 	fmt.Fprintf(out, "image: %s\n", oneLine(r.Image))
@@ -45,7 +45,7 @@ type unitKey struct{ scene, metric string }
 
 // unitsOf declares the units. A metric that is better the other way round in
 // another case wears the case's name.
-func unitsOf(out io.Writer, r *overhead.Result) map[unitKey]string {
+func unitsOf(out io.Writer, r *result.Result) map[unitKey]string {
 	units := map[unitKey]string{}
 	better := map[string]bench.Direction{}
 	for _, c := range r.Cases {
@@ -80,7 +80,7 @@ func unitOf(m bench.Metric) string {
 }
 
 // launches writes a platform's launches of a case in block order, all metrics of one in its line.
-func launches(out io.Writer, c *overhead.Case, platform string, units map[unitKey]string) {
+func launches(out io.Writer, c *result.Case, platform string, units map[unitKey]string) {
 	values := map[string]string{} // by trial
 	var trials []string
 	failed := 0

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
+	"tare/internal/result"
 
-	"tare/internal/overhead"
+	"github.com/google/go-cmp/cmp"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -92,7 +92,7 @@ func TestOutlineOfThePage(t *testing.T) {
 	golden(t, "outline.txt", b.String())
 }
 
-func renderHTML(t *testing.T, r *overhead.Result) string {
+func renderHTML(t *testing.T, r *result.Result) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := HTML(&b, r); err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // The heat map's measures.
@@ -25,7 +25,7 @@ const (
 
 // heatMap draws the table as tesfatsion2018 figure 10 shows it: a row for each
 // subject and platform, a column for each scene that is set against it.
-func heatMap(m *overhead.Matrix) template.HTML {
+func heatMap(m *result.Matrix) template.HTML {
 	rows := relativeRows(m, false)
 	head := heatHead
 	for _, c := range m.Columns {
@@ -90,7 +90,7 @@ func broken(parts []string, between string) []string {
 	return lines
 }
 
-func drawCell(d *drawing, x, y float64, r overhead.MatrixRow, column string, c *overhead.MatrixCell) {
+func drawCell(d *drawing, x, y float64, r result.MatrixRow, column string, c *result.MatrixCell) {
 	class, title := "cell none", ""
 	if c != nil {
 		class = "cell " + heat(c)
@@ -140,7 +140,7 @@ func folded(words string) (first, rest string) {
 
 // heat is the class of a cell's colour, by how much is lost. What did not
 // finish at least once is as bad as can be.
-func heat(c *overhead.MatrixCell) string {
+func heat(c *result.MatrixCell) string {
 	switch {
 	case c.DNF > 0:
 		return "dnf"

@@ -11,7 +11,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/figure"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 var (
@@ -23,12 +23,12 @@ var (
 
 // page is what the template shows.
 type page struct {
-	*overhead.Result
+	*result.Result
 	Style   template.CSS
 	Cases   []caseView
 	Sweeps  []sweepView
 	Panels  []panelView
-	Facts   []overhead.Fact
+	Facts   []result.Fact
 	Caveats []string
 	Phases  []phaseRow
 	Inside  []clockView
@@ -50,7 +50,7 @@ type page struct {
 type againView struct{ Platform, Command string }
 
 type caseView struct {
-	overhead.Case
+	result.Case
 	ID       string
 	Stop     string // why it ended
 	Notes    []note
@@ -79,7 +79,7 @@ type phaseRow struct {
 
 // clockView is how well a platform's clocks are known.
 type clockView struct {
-	overhead.ClockRow
+	result.ClockRow
 	Known, Drifted string
 }
 
@@ -92,7 +92,7 @@ type placeView struct {
 var phaseNames = []string{"setup", "launch", "prepare", "warmup", "measure", "collect", "close"}
 
 // HTML writes the result as one page that needs nothing else.
-func HTML(w io.Writer, r *overhead.Result) error {
+func HTML(w io.Writer, r *result.Result) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"count": figure.Count, "percent": figure.Percent, "labelled": labelled, "number": figure.Number, "long": long, "breakable": breakable, "claim": claimWords, "together": bench.Together, "conditions": conditionsOf, "accompanied": accompanied, "othersNote": func() string { return othersNote },
 		"times100": func(f float64) float64 { return 100 * f },
@@ -182,7 +182,7 @@ func breakable(name string) template.HTML {
 func long(s string) bool { return len(s) > 100 }
 
 // placesOf gathers actors that ran on the same CPUs in the same role.
-func placesOf(layout []overhead.Placement) []placeView {
+func placesOf(layout []result.Placement) []placeView {
 	var views []placeView
 	index := map[string]int{}
 	for _, l := range layout {

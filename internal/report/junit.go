@@ -8,7 +8,7 @@ import (
 
 	"tare/internal/compare"
 	"tare/internal/figure"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // The elements of JUnit's XML as continuous integration servers read it.
@@ -43,7 +43,7 @@ type junitMessage struct {
 // scenes set against others, which counts in the place of its case's effect, and
 // for what failed without either. It fails if a launch did not finish or the comparison is unfair, and
 // is skipped, with the reason, if the data do not decide. That two platforms differ is no failure.
-func JUnit(w io.Writer, r *overhead.Result) error {
+func JUnit(w io.Writer, r *result.Result) error {
 	s := junitSuite{Name: "tare " + r.Experiment, Time: figure.Fixed(r.Seconds, 3), Timestamp: r.Started}
 	within := r.Relative.Cases()
 	for _, c := range r.Cases {
@@ -70,22 +70,22 @@ func JUnit(w io.Writer, r *overhead.Result) error {
 
 // cellCase is of what is left in a cell. That the subject did not finish beside
 // its neighbour is a finding; launches that failed are their case's failure.
-func cellCase(row *overhead.MatrixRow, column string, c *overhead.MatrixCell) junitCase {
+func cellCase(row *result.MatrixRow, column string, c *result.MatrixCell) junitCase {
 	text := printable(cellText(c))
 	k := junitCase{
 		Class: "tare." + c.Case, Name: labelled(row.Platform, row.Label) + " left_of_" + row.Metric.Name,
 		Out: printable(fmt.Sprintf("%s, %s against %s: ", row.Row, column, row.Case)) + text,
 	}
 	switch v := c.Effect.Verdict; {
-	case v == overhead.Unfair:
+	case v == result.Unfair:
 		k.Failure = &junitMessage{Message: printable(c.Effect.Unfair), Type: "unfair"}
-	case c.DNF == 0 && (v == overhead.Inconclusive || v == overhead.Refused):
+	case c.DNF == 0 && (v == result.Inconclusive || v == result.Refused):
 		k.Skipped = &junitMessage{Message: text, Text: printable(c.Effect.Why)}
 	}
 	return k
 }
 
-func effectCase(r *overhead.Result, c *overhead.Case, row *overhead.Row) junitCase {
+func effectCase(r *result.Result, c *result.Case, row *result.Row) junitCase {
 	e := row.Effect
 	k := junitCase{
 		Class: "tare." + c.Name, Name: labelled(row.Platform, row.Label) + " " + row.Metric.Name,
@@ -94,21 +94,21 @@ func effectCase(r *overhead.Result, c *overhead.Case, row *overhead.Row) junitCa
 	switch {
 	case row.Failed > 0:
 		k.Failure = launchesFailed(r, c, row)
-	case e.Verdict == overhead.Unfair:
+	case e.Verdict == result.Unfair:
 		k.Failure = &junitMessage{Message: printable(e.Unfair), Type: "unfair"}
-	case e.Verdict == overhead.Inconclusive, e.Verdict == overhead.Refused:
+	case e.Verdict == result.Inconclusive, e.Verdict == result.Refused:
 		k.Skipped = &junitMessage{Message: printable(e.Words)}
 	}
 	return k
 }
 
-func launchesFailed(r *overhead.Result, c *overhead.Case, row *overhead.Row) *junitMessage {
+func launchesFailed(r *result.Result, c *result.Case, row *result.Row) *junitMessage {
 	message := fmt.Sprintf("%d of %d launches failed", row.Failed, row.Failed+row.Missing+row.N)
 	return &junitMessage{Message: message, Type: "launch", Text: failuresOf(r, c.Name+"/"+row.Platform)}
 }
 
 // failuresOf are a scene's failures, a line each.
-func failuresOf(r *overhead.Result, scene string) string {
+func failuresOf(r *result.Result, scene string) string {
 	var b strings.Builder
 	for _, f := range r.Failures {
 		if f.Scene == scene {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tare/internal/figure"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // latencyView is one histogram of a case: a table and a curve per platform.
@@ -31,8 +31,8 @@ type latencyRow struct {
 type latencyCell struct{ Value, Below string }
 
 // byHistogram groups a case's latencies, in their order.
-func byHistogram(c overhead.Case) [][]overhead.Latency {
-	var groups [][]overhead.Latency
+func byHistogram(c result.Case) [][]result.Latency {
+	var groups [][]result.Latency
 	for i, l := range c.Latency {
 		if i == 0 || l.Histogram != c.Latency[i-1].Histogram {
 			groups = append(groups, nil)
@@ -42,7 +42,7 @@ func byHistogram(c overhead.Case) [][]overhead.Latency {
 	return groups
 }
 
-func latenciesOf(c overhead.Case) []latencyView {
+func latenciesOf(c result.Case) []latencyView {
 	var views []latencyView
 	for _, group := range byHistogram(c) {
 		v := latencyView{Title: latencyTitle(group[0].Histogram), Grid: gridOf(group), Names: percentileNames(group), Notes: latencyNotes(group)}
@@ -72,7 +72,7 @@ func latenciesOf(c overhead.Case) []latencyView {
 
 func latencyTitle(histogram string) string { return strings.ReplaceAll(histogram, "_", " ") }
 
-func gridOf(group []overhead.Latency) string {
+func gridOf(group []result.Latency) string {
 	for _, l := range group {
 		if l.Grid != "" {
 			return l.Grid
@@ -81,7 +81,7 @@ func gridOf(group []overhead.Latency) string {
 	return ""
 }
 
-func percentileNames(group []overhead.Latency) []string {
+func percentileNames(group []result.Latency) []string {
 	for _, l := range group {
 		var names []string
 		for _, p := range l.Percentiles {
@@ -94,7 +94,7 @@ func percentileNames(group []overhead.Latency) []string {
 	return nil
 }
 
-func latencyCounts(l overhead.Latency) string {
+func latencyCounts(l result.Latency) string {
 	if l.Launches == 0 {
 		return ""
 	}
@@ -102,7 +102,7 @@ func latencyCounts(l overhead.Latency) string {
 }
 
 // duration writes the bounds of a time in the unit that suits the upper one.
-func duration(b *overhead.Bounds) string {
+func duration(b *result.Bounds) string {
 	if b == nil {
 		return "–"
 	}
@@ -122,7 +122,7 @@ func duration(b *overhead.Bounds) string {
 	return low + "–" + high + " " + unit
 }
 
-func tailRatio(p overhead.Percentile) string {
+func tailRatio(p result.Percentile) string {
 	if e := p.Effect; e != nil && e.HasRatio() {
 		return ratio(e.Ratio) + " (" + interval(e) + ")"
 	}
@@ -130,7 +130,7 @@ func tailRatio(p overhead.Percentile) string {
 }
 
 // latencyCaution is what every ratio of the row must wear.
-func latencyCaution(l overhead.Latency) string {
+func latencyCaution(l result.Latency) string {
 	var out []string
 	for _, p := range l.Percentiles {
 		e := p.Effect
@@ -148,7 +148,7 @@ func latencyCaution(l overhead.Latency) string {
 }
 
 // latencyNotes say what is not given and why, and what a ratio must wear.
-func latencyNotes(group []overhead.Latency) []note {
+func latencyNotes(group []result.Latency) []note {
 	var notes []note
 	for _, l := range group {
 		name := labelled(l.Platform, l.Label)
@@ -157,7 +157,7 @@ func latencyNotes(group []overhead.Latency) []note {
 		}
 		said := map[string][]string{} // percentiles by what is said of them
 		var order []string
-		say := func(p overhead.Percentile, text string) {
+		say := func(p result.Percentile, text string) {
 			if said[text] == nil {
 				order = append(order, text)
 			}

@@ -5,7 +5,7 @@ import (
 	"html/template"
 	"math"
 
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // The picture of percentiles: shares by nines to the right, times upwards, both
@@ -19,7 +19,7 @@ const (
 	margins                 = 1.15 // factor left free above and below
 )
 
-func latencyCurves(group []overhead.Latency) (template.HTML, []legendView) {
+func latencyCurves(group []result.Latency) (template.HTML, []legendView) {
 	low, high, nines := math.Inf(1), 0.0, leastNines
 	for _, l := range group {
 		for _, p := range l.Curve {
@@ -35,7 +35,7 @@ func latencyCurves(group []overhead.Latency) (template.HTML, []legendView) {
 	d := newDrawing(curveWidth, curveHeight, "curve", "time within which a share of the requests was done, by platform")
 	for _, t := range timeTicks(y.low, y.high) {
 		d.line("grid", curveLeft, y.at(t), curveWidth-curveRight, y.at(t))
-		d.text("ylabel", curveLeft-6, y.at(t)+4, duration(&overhead.Bounds{Low: int64(t), High: int64(t)}))
+		d.text("ylabel", curveLeft-6, y.at(t)+4, duration(&result.Bounds{Low: int64(t), High: int64(t)}))
 	}
 	for _, share := range []struct {
 		nines float64
@@ -66,7 +66,7 @@ func latencyCurves(group []overhead.Latency) (template.HTML, []legendView) {
 	return d.html(), legend
 }
 
-func middle(p overhead.CurvePoint) float64 { return float64(p.Low)/2 + float64(p.High)/2 }
+func middle(p result.CurvePoint) float64 { return float64(p.Low)/2 + float64(p.High)/2 }
 
 // ninesOf is 1 of 90 %, 2 of 99 %.
 func ninesOf(share float64) float64 { return -math.Log10(1 - share) }

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 func TestDurations(t *testing.T) {
-	for want, b := range map[string]*overhead.Bounds{
+	for want, b := range map[string]*result.Bounds{
 		"–": nil, "0–900 ns": {Low: 0, High: 900}, "0.99–1.01 us": {Low: 990, High: 1010}, "43.52–44.03 us": {Low: 43520, High: 44032},
 		"2.55 ms": {Low: 2550417, High: 2550417}, "0.99–1.5 s": {Low: 990e6, High: 1500e6}, "7 ns": {Low: 7, High: 7},
 	} {
@@ -23,13 +23,13 @@ func TestDurations(t *testing.T) {
 	}
 }
 
-func curve(platform string, factor float64, shares ...float64) overhead.Latency {
-	l := overhead.Latency{Histogram: "latency", Platform: platform, Launches: 5, Requests: 1e6, Grid: "a grid",
-		Percentiles: []overhead.Percentile{{Name: "p50", Share: 0.5, Bounds: &overhead.Bounds{Low: int64(1000 * factor), High: int64(1010 * factor)}},
+func curve(platform string, factor float64, shares ...float64) result.Latency {
+	l := result.Latency{Histogram: "latency", Platform: platform, Launches: 5, Requests: 1e6, Grid: "a grid",
+		Percentiles: []result.Percentile{{Name: "p50", Share: 0.5, Bounds: &result.Bounds{Low: int64(1000 * factor), High: int64(1010 * factor)}},
 			{Name: "p99.9", Share: 0.999, Beyond: 3, Why: "3 of 3000 requests lie beyond"}},
-		Max: &overhead.Bounds{Low: 9e6, High: 9e6}}
+		Max: &result.Bounds{Low: 9e6, High: 9e6}}
 	for i, s := range shares {
-		l.Curve = append(l.Curve, overhead.CurvePoint{Share: s, Low: int64(factor * 1000 * float64(i+1)), High: int64(factor * 1000 * float64(i+1))})
+		l.Curve = append(l.Curve, result.CurvePoint{Share: s, Low: int64(factor * 1000 * float64(i+1)), High: int64(factor * 1000 * float64(i+1))})
 	}
 	return l
 }
@@ -37,7 +37,7 @@ func curve(platform string, factor float64, shares ...float64) overhead.Latency 
 // A platform no launch of which finished has a dash in every column.
 func TestLatencyOfNothing(t *testing.T) {
 	var b bytes.Buffer
-	latencyText(&b, overhead.Case{Latency: []overhead.Latency{curve("native", 1, 0.9), {Histogram: "latency", Platform: "lxc", Why: "no launch finished"}}}, true)
+	latencyText(&b, result.Case{Latency: []result.Latency{curve("native", 1, 0.9), {Histogram: "latency", Platform: "lxc", Why: "no launch finished"}}}, true)
 	if got := strings.Join(strings.Fields(b.String()), " "); !strings.Contains(got, "P50 P99.9 MAX REQUESTS native 1–1.01 us – 9 ms 1 000 000 lxc – – – – of all") || !strings.Contains(got, "RATIO BY LAUNCH P50 P99.9 native – – lxc – –") {
 		t.Error(b.String())
 	}
@@ -47,7 +47,7 @@ var curvePoints = regexp.MustCompile(`<polyline class="line c(\d) dash0" points=
 
 // A nine is as wide as the next, and equal factors of time are equally high.
 func TestCurveByNines(t *testing.T) {
-	svg, legend := latencyCurves([]overhead.Latency{curve("native", 1, 0.9, 0.99, 0.999), curve("docker", 2, 0.9, 0.99), {Histogram: "latency", Platform: "lxc"}})
+	svg, legend := latencyCurves([]result.Latency{curve("native", 1, 0.9, 0.99, 0.999), curve("docker", 2, 0.9, 0.99), {Histogram: "latency", Platform: "lxc"}})
 	lines := curvePoints.FindAllStringSubmatch(string(svg), -1)
 	if len(lines) != 2 || len(legend) != 2 || legend[1].Name != "docker" {
 		t.Fatalf("%d lines, %d keys: %s", len(lines), len(legend), svg)
@@ -72,12 +72,12 @@ func TestCurveByNines(t *testing.T) {
 func TestLatencyTablesSayWhatTheyAreOf(t *testing.T) {
 	docker := curve("docker", 2, 0.9, 0.99)
 	docker.Label = "emulated (tcg)"
-	docker.Percentiles[0].Effect = &overhead.Effect{Verdict: overhead.Differs, Ratio: 2, Low: 1.9, High: 2.1, Caution: "not like the others"}
-	docker.Percentiles[1].Effect = &overhead.Effect{Verdict: overhead.Unfair, Unfair: "other disks"}
-	c := overhead.Case{Name: "c", Title: "c", Latency: []overhead.Latency{curve("native", 1, 0.9, 0.99), docker}}
+	docker.Percentiles[0].Effect = &result.Effect{Verdict: result.Differs, Ratio: 2, Low: 1.9, High: 2.1, Caution: "not like the others"}
+	docker.Percentiles[1].Effect = &result.Effect{Verdict: result.Unfair, Unfair: "other disks"}
+	c := result.Case{Name: "c", Title: "c", Latency: []result.Latency{curve("native", 1, 0.9, 0.99), docker}}
 	var text bytes.Buffer
 	latencyText(&text, c, true)
-	page := renderHTML(t, &overhead.Result{Cases: []overhead.Case{c}, Margin: 0.03})
+	page := renderHTML(t, &result.Result{Cases: []result.Case{c}, Margin: 0.03})
 	for _, want := range []string{"not like the others", "3 of 3000 requests lie beyond", "2.000 (1.900 to 2.100)", "emulated (tcg)", "a grid", "unfair: other disks", "9 ms"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the text does not say %q:\n%s", want, text.String())
@@ -135,7 +135,7 @@ func TestExportsHoldTheLaunchesOwnPercentiles(t *testing.T) {
 		t.Error("p99.9 has no unit, or several")
 	}
 	// The disk case has a metric of the name, which is enough.
-	if disk := r.Cases[2]; len(disk.Latency) == 0 || slices.ContainsFunc(disk.TailRows(), func(row overhead.Row) bool { return row.Metric.Name == "latency_p99" }) {
+	if disk := r.Cases[2]; len(disk.Latency) == 0 || slices.ContainsFunc(disk.TailRows(), func(row result.Row) bool { return row.Metric.Name == "latency_p99" }) {
 		t.Error("latency_p99 is there twice")
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"tare/internal/figure"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // latencyText writes the table and, with detail, the ratios and the percentiles as marks on a line.
-func latencyText(out io.Writer, c overhead.Case, detail bool) {
+func latencyText(out io.Writer, c result.Case, detail bool) {
 	for _, group := range byHistogram(c) {
 		var t table
 		head := []string{"  " + strings.ToUpper(latencyTitle(group[0].Histogram))}
@@ -47,7 +47,7 @@ func latencyText(out io.Writer, c overhead.Case, detail bool) {
 }
 
 // tailRatios writes the ratios of single launches' percentiles.
-func tailRatios(out io.Writer, group []overhead.Latency) {
+func tailRatios(out io.Writer, group []result.Latency) {
 	var t table
 	head := []string{"  RATIO BY LAUNCH"}
 	for _, name := range percentileNames(group) {
@@ -80,7 +80,7 @@ func filled(cells []string, n int) []string {
 }
 
 // curvesText draws each platform's percentiles on one logarithmic line of time.
-func curvesText(out io.Writer, group []overhead.Latency) {
+func curvesText(out io.Writer, group []result.Latency) {
 	const columns = 72
 	marks := []rune("59nN")
 	low, high, name := math.Inf(1), 0.0, 0
@@ -106,5 +106,5 @@ func curvesText(out io.Writer, group []overhead.Latency) {
 		fmt.Fprintf(out, "  %-*s %s\n", name, printable(labelled(l.Platform, l.Label)), string(line))
 	}
 	fmt.Fprintf(out, "  %-*s 5: p50, 9: p90, n: p99, N: p99.9; from %s to %s, equal factors equal lengths\n", name, "",
-		duration(&overhead.Bounds{Low: int64(low), High: int64(low)}), duration(&overhead.Bounds{Low: int64(high), High: int64(high)}))
+		duration(&result.Bounds{Low: int64(low), High: int64(low)}), duration(&result.Bounds{Low: int64(high), High: int64(high)}))
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"tare/internal/figure"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // note is something to be known of rows of a case, said once for all of them.
@@ -18,7 +18,7 @@ type note struct {
 // notesOf gathers what is said of the rows of a case: why an effect was
 // refused or is in doubt, what its sides do not share, and warnings. Metrics
 // are named where a note does not hold for every metric shown.
-func notesOf(rows []overhead.Row) []note {
+func notesOf(rows []result.Row) []note {
 	type key struct{ platform, text string }
 	var metrics, all []string
 	var keys []key
@@ -68,7 +68,7 @@ func notesOf(rows []overhead.Row) []note {
 }
 
 // said is everything a row wants known beside its numbers.
-func said(row overhead.Row) []string {
+func said(row result.Row) []string {
 	var texts []string
 	if e := row.Effect; e != nil {
 		for _, text := range []string{unfair(e), e.Why, e.Caution} {
@@ -81,16 +81,16 @@ func said(row overhead.Row) []string {
 }
 
 // effectWords says a row's effect without what its notes say.
-func effectWords(row overhead.Row) string {
+func effectWords(row result.Row) string {
 	e := row.Effect
 	switch {
 	case row.Baseline:
 		return "baseline"
 	case e == nil:
 		return "nothing to compare with"
-	case e.Verdict == overhead.Refused:
+	case e.Verdict == result.Refused:
 		return "no statement"
-	case e.Verdict == overhead.Unfair:
+	case e.Verdict == result.Unfair:
 		return "no comparison"
 	}
 	return strings.TrimSuffix(e.Words, " ["+e.Caution+"]")
@@ -105,11 +105,11 @@ func ratio(r float64) string {
 }
 
 // interval writes the bounds of an effect.
-func interval(e *overhead.Effect) string { return ratio(e.Low) + " to " + ratio(e.High) }
+func interval(e *result.Effect) string { return ratio(e.Low) + " to " + ratio(e.High) }
 
 // headline are the rows of the metrics that speak for a case, or of all if none does.
-func headline(c overhead.Case) []overhead.Row {
-	var rows []overhead.Row
+func headline(c result.Case) []result.Row {
+	var rows []result.Row
 	for _, row := range c.Rows {
 		if row.Metric.Headline {
 			rows = append(rows, row)
@@ -123,7 +123,7 @@ func headline(c overhead.Case) []overhead.Row {
 
 // selfTestWords cites the self-test of the run's host in a line: how many claims
 // hold, which do not, when that was found and where it is told.
-func selfTestWords(t *overhead.SelfTest) string {
+func selfTestWords(t *result.SelfTest) string {
 	parts := map[string][]string{} // by what became of their claims
 	first, last := "", ""
 	for _, c := range t.Claims {
@@ -148,7 +148,7 @@ func selfTestWords(t *overhead.SelfTest) string {
 }
 
 // claimWords cites one number of the self-test of the run's host.
-func claimWords(c overhead.SelfTestClaim) string {
+func claimWords(c result.SelfTestClaim) string {
 	held := map[string]string{"yes": "holds", "no": "does NOT hold", "open": "undecided"}[c.Held]
 	return fmt.Sprintf("%s; %s; %s (%s; %.10s, tare %s)", c.Claim, c.Found, held, c.Rests, c.Date, c.Tare)
 }

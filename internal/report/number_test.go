@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
+	"tare/internal/result"
 
-	"tare/internal/overhead"
+	"pgregory.net/rapid"
 )
 
 func TestRatioScaleHoldsItsRatiosInOrder(t *testing.T) {
@@ -61,14 +61,14 @@ func TestAxisOfAnyNumberEnds(t *testing.T) {
 				t.Errorf("logarithmic axis from %v to %v: %d lines", low, v, len(ticks))
 			}
 		}
-		lines := []overhead.Line{{Quantity: "memory", Unit: "bytes", T: []float64{0, 1}, Y: []float64{v, 1}}, {Quantity: "cpu", Unit: "cores", T: []float64{0, v}, Y: []float64{v, v}}}
-		for _, p := range panelsOf(&overhead.Series{Window: [2]float64{0, v}, Lines: lines}) {
+		lines := []result.Line{{Quantity: "memory", Unit: "bytes", T: []float64{0, 1}, Y: []float64{v, 1}}, {Quantity: "cpu", Unit: "cores", T: []float64{0, v}, Y: []float64{v, v}}}
+		for _, p := range panelsOf(&result.Series{Window: [2]float64{0, v}, Lines: lines}) {
 			if len(p.Plot) > 100_000 || strings.Contains(string(p.Plot), "NaN") || strings.Contains(string(p.Plot), "Inf") {
 				t.Errorf("series with %v: %.300s", v, p.Plot)
 			}
 		}
-		points := []overhead.SweepPoint{{Level: "1", X: 1, Low: v, Median: v, High: v}, {Level: "2", X: 2, Low: 1, Median: 2, High: 3}}
-		for _, p := range sweepViews([]overhead.Sweep{{Axis: "x", Lines: []overhead.SweepLine{{Platform: "native", Points: points}}}}) {
+		points := []result.SweepPoint{{Level: "1", X: 1, Low: v, Median: v, High: v}, {Level: "2", X: 2, Low: 1, Median: 2, High: 3}}
+		for _, p := range sweepViews([]result.Sweep{{Axis: "x", Lines: []result.SweepLine{{Platform: "native", Points: points}}}}) {
 			if len(p.Plot) > 100_000 {
 				t.Errorf("sweep with %v: %.300s", v, p.Plot)
 			}

@@ -10,13 +10,13 @@ import (
 	"testing"
 
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 const hostile = "\"'><script>alert(1)</script><img src=x onerror=alert(2)>\x1b[31m"
 
 // hostileResult bears markup and control characters wherever words come from outside.
-func hostileResult(t *testing.T) *overhead.Result {
+func hostileResult(t *testing.T) *result.Result {
 	r := synthetic(t)
 	r.Run, r.Title, r.Question, r.Baseline, r.Method, r.Image = hostile, hostile, hostile, hostile, hostile, hostile
 	for i := range r.Cases {
@@ -46,7 +46,7 @@ func hostileResult(t *testing.T) *overhead.Result {
 	}
 	r.Skipped = []bench.Skip{{Platform: hostile, Reason: hostile, Hint: hostile}, {Platform: hostile, Reason: strings.Repeat(hostile, 9)}}
 	r.Warnings = []string{hostile}
-	r.HostFacts = []overhead.Fact{{Name: hostile, Value: hostile, Caveat: hostile}}
+	r.HostFacts = []result.Fact{{Name: hostile, Value: hostile, Caveat: hostile}}
 	return r
 }
 
@@ -87,7 +87,7 @@ func everyText(v reflect.Value) {
 func TestMarkupFromOutsideStaysText(t *testing.T) {
 	every := withPower(synthetic(t))
 	everyText(reflect.ValueOf(every))
-	for name, r := range map[string]*overhead.Result{"where it is shown": hostileResult(t), "every text": every} {
+	for name, r := range map[string]*result.Result{"where it is shown": hostileResult(t), "every text": every} {
 		page := renderHTML(t, r)
 		for _, bad := range []string{"<script", "<img", "\"'>"} {
 			if i := strings.Index(page, bad); i >= 0 {
@@ -97,8 +97,8 @@ func TestMarkupFromOutsideStaysText(t *testing.T) {
 		if !strings.Contains(page, "&lt;script&gt;alert(1)") {
 			t.Errorf("%s: the text itself is gone", name)
 		}
-		for format, write := range map[string]func(io.Writer, *overhead.Result) error{
-			"text": func(w io.Writer, r *overhead.Result) error { return Text(w, r, true) }, "gobench": GoBench, "junit": JUnit,
+		for format, write := range map[string]func(io.Writer, *result.Result) error{
+			"text": func(w io.Writer, r *result.Result) error { return Text(w, r, true) }, "gobench": GoBench, "junit": JUnit,
 		} {
 			var b bytes.Buffer
 			if err := write(&b, r); err != nil {
@@ -143,7 +143,7 @@ var (
 )
 
 func TestPageStandsAlone(t *testing.T) {
-	for name, r := range map[string]*overhead.Result{"synthetic": synthetic(t), "hostile": hostileResult(t)} {
+	for name, r := range map[string]*result.Result{"synthetic": synthetic(t), "hostile": hostileResult(t)} {
 		page := renderHTML(t, r)
 		seen := map[string]bool{}
 		for _, m := range ids.FindAllStringSubmatch(page, -1) {
@@ -177,11 +177,11 @@ func TestLongReasonsAreFoldedAway(t *testing.T) {
 }
 
 func TestNotesAreSaidOnceWithWhomTheyConcern(t *testing.T) {
-	row := func(metric, platform, why string, warnings ...string) overhead.Row {
-		return overhead.Row{Metric: bench.Metric{Name: metric}, Platform: platform,
-			Effect: &overhead.Effect{Verdict: overhead.Refused, Why: why}, Warnings: warnings}
+	row := func(metric, platform, why string, warnings ...string) result.Row {
+		return result.Row{Metric: bench.Metric{Name: metric}, Platform: platform,
+			Effect: &result.Effect{Verdict: result.Refused, Why: why}, Warnings: warnings}
 	}
-	got := notesOf([]overhead.Row{
+	got := notesOf([]result.Row{
 		row("a", "lxc", "few", "late"), row("a", "docker", "few"), row("b", "lxc", "few", "late"), row("b", "docker", "few", "odd"),
 	})
 	want := []note{{"all platforms", "few"}, {"lxc", "late"}, {"docker (b)", "odd"}}

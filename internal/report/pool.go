@@ -7,7 +7,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/figure"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // poolHeads are the columns of a case's pool of memory, beside the platform.
@@ -19,8 +19,8 @@ const balloonNote = "Before anything is measured a machine's balloon is asked to
 	"given back: by how much less memory of the host their monitors had then. A guest that had not touched the memory gives none of it back."
 
 // ballooned reports whether a platform of the case has balloons.
-func ballooned(c overhead.Case) bool {
-	return slices.ContainsFunc(c.Pools, func(p overhead.PoolRow) bool { return p.Balloon != nil })
+func ballooned(c result.Case) bool {
+	return slices.ContainsFunc(c.Pools, func(p result.PoolRow) bool { return p.Balloon != nil })
 }
 
 // poolView is how a platform fared in a pool of memory.
@@ -29,7 +29,7 @@ type poolView struct {
 	Cells []string
 }
 
-func poolsOf(c overhead.Case) []poolView {
+func poolsOf(c result.Case) []poolView {
 	var views []poolView
 	for _, p := range c.Pools {
 		v := poolView{labelled(p.Platform, p.Label), []string{fmt.Sprintf("%.3g", p.Ratio), "–", "–", "–", "–", "–", "–"}}
@@ -56,7 +56,7 @@ func mebibytes(bytes float64) string {
 }
 
 // poolText writes them.
-func poolText(out io.Writer, c overhead.Case) {
+func poolText(out io.Writer, c result.Case) {
 	views := poolsOf(c)
 	if len(views) == 0 {
 		return
@@ -74,12 +74,12 @@ func poolText(out io.Writer, c overhead.Case) {
 
 // unfinishedWords is what launches did that did not finish, by what the run's
 // cases asked of them.
-func unfinishedWords(r *overhead.Result) string {
-	pool := func(c overhead.Case) bool { return c.MemoryPool > 0 }
+func unfinishedWords(r *result.Result) string {
+	pool := func(c result.Case) bool { return c.MemoryPool > 0 }
 	switch first := slices.IndexFunc(r.Cases, pool); {
 	case first < 0:
 		return "did not finish beside the neighbour"
-	case slices.ContainsFunc(r.Cases, func(c overhead.Case) bool { return !pool(c) }):
+	case slices.ContainsFunc(r.Cases, func(c result.Case) bool { return !pool(c) }):
 		return "did not finish beside the neighbour or in the pool of memory"
 	}
 	return "did not finish in the pool of memory"

@@ -6,15 +6,15 @@ import (
 	"testing"
 
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
-func pooled() overhead.Case {
+func pooled() result.Case {
 	const mib = float64(bench.MiB)
-	return overhead.Case{Title: "Requests", MemoryPool: 512 * bench.MiB, Pools: []overhead.PoolRow{
+	return result.Case{Title: "Requests", MemoryPool: 512 * bench.MiB, Pools: []result.PoolRow{
 		{Platform: "native", Ratio: 1.25, Launches: 3, Used: new(511.6 * mib), Swapped: new(40 * mib), Killed: 2},
 		{Platform: "kvm[balloon=yes]", Ratio: 1.25, Launches: 3, Used: new(500 * mib), Swapped: new(0.0),
-			Balloon: &overhead.BalloonRow{Target: 512 * mib, Actual: 530 * mib, MS: 1250, Given: 101 * mib}},
+			Balloon: &result.BalloonRow{Target: 512 * mib, Actual: 530 * mib, MS: 1250, Given: 101 * mib}},
 		{Platform: "lxc", Ratio: 1.25, Launches: 3},
 	}}
 }
@@ -22,7 +22,7 @@ func pooled() overhead.Case {
 func TestPoolInWords(t *testing.T) {
 	var b bytes.Buffer
 	poolText(&b, pooled())
-	poolText(&b, overhead.Case{})
+	poolText(&b, result.Case{})
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
 	if len(lines) < 5 || !strings.HasPrefix(lines[0], "POOL OF 512 MiB") {
 		t.Fatalf("%q", lines)
@@ -48,13 +48,13 @@ func TestPoolOnThePage(t *testing.T) {
 }
 
 func TestUnfinishedWords(t *testing.T) {
-	beside, pool := overhead.Case{}, pooled()
-	for want, cases := range map[string][]overhead.Case{
+	beside, pool := result.Case{}, pooled()
+	for want, cases := range map[string][]result.Case{
 		"did not finish beside the neighbour":                          {beside},
 		"did not finish in the pool of memory":                         {pool, pool},
 		"did not finish beside the neighbour or in the pool of memory": {pool, beside},
 	} {
-		if got := unfinishedWords(&overhead.Result{Cases: cases}); got != want {
+		if got := unfinishedWords(&result.Result{Cases: cases}); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tare/internal/figure"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // modelledMark stands beside every figure that is worked out, not measured.
@@ -32,11 +32,11 @@ type energyGroup struct {
 	Figure      template.HTML
 }
 
-func energiesOf(c overhead.Case, all []overhead.Power) []energyGroup {
+func energiesOf(c result.Case, all []result.Power) []energyGroup {
 	var groups []energyGroup
 	for _, p := range all {
 		g := energyGroup{Meter: p.Meter, Modelled: p.Modelled}
-		var rows []overhead.Energy
+		var rows []result.Energy
 		for _, e := range c.Energy {
 			if e.Meter != p.Meter {
 				continue
@@ -55,7 +55,7 @@ func energiesOf(c overhead.Case, all []overhead.Power) []energyGroup {
 	return groups
 }
 
-func energyOf(e overhead.Energy) energyView {
+func energyOf(e result.Energy) energyView {
 	v := energyView{Name: labelled(e.Platform, e.Label), Watts: "not known", Net: "–", Joules: "–", NetJoules: "–", PerUnit: "–", NetPerUnit: "–",
 		Words: powerWords(e), Notes: e.Notes}
 	if e.Modelled {
@@ -85,7 +85,7 @@ func energyOf(e overhead.Energy) energyView {
 }
 
 // powerWords is equation 2 in words.
-func powerWords(e overhead.Energy) string {
+func powerWords(e result.Energy) string {
 	switch x := e.Effect; {
 	case e.Baseline:
 		return "baseline"
@@ -93,9 +93,9 @@ func powerWords(e overhead.Energy) string {
 		return "nothing to compare with"
 	case e.Modelled:
 		return "modelled: no statement"
-	case x.Verdict == overhead.Refused:
+	case x.Verdict == result.Refused:
 		return "no statement"
-	case x.Verdict == overhead.Unfair:
+	case x.Verdict == result.Unfair:
 		return "no comparison"
 	default:
 		return strings.TrimSuffix(x.Words, " ["+x.Caution+"]")
@@ -134,7 +134,7 @@ func number3(v float64) string {
 	return figure.Fixed(v, 2)
 }
 
-func energyText(out io.Writer, c overhead.Case, powers []overhead.Power) {
+func energyText(out io.Writer, c result.Case, powers []result.Power) {
 	for _, g := range energiesOf(c, powers) {
 		head := "  POWER BY " + g.Meter
 		if g.Modelled {
@@ -172,7 +172,7 @@ func (v energyView) said() []string {
 }
 
 // powerText writes what the meters told of the run as a whole.
-func powerText(out io.Writer, powers []overhead.Power, all bool) {
+func powerText(out io.Writer, powers []result.Power, all bool) {
 	for _, p := range powersOf(powers) {
 		fmt.Fprintln(out)
 		paragraph(out, "", "  ", "Power by "+p.Meter+": "+p.About)
@@ -229,7 +229,7 @@ type curvePoint struct{ Name, Cores, Watts, OfPeak, OfDynamic string }
 
 type restView struct{ Block, Before, After, Taken string }
 
-func powersOf(all []overhead.Power) []powerView {
+func powersOf(all []result.Power) []powerView {
 	var views []powerView
 	for _, p := range all {
 		v := powerView{Meter: p.Meter, About: aboutPower(p), Notes: p.Notes}
@@ -275,7 +275,7 @@ func known(w *float64) string {
 }
 
 // aboutPower says what a meter measures and how well.
-func aboutPower(p overhead.Power) string {
+func aboutPower(p result.Power) string {
 	s := p.Of
 	if p.Modelled {
 		s = "MODELLED, not measured: " + s + "; its figures are in no verdict"

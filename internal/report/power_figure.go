@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"html/template"
 
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // powerStack draws what each platform of a case drew as a bar: what the machine
 // draws at rest, and what is above that.
-func powerStack(title string, rows []overhead.Energy) template.HTML {
+func powerStack(title string, rows []result.Energy) template.HTML {
 	var bars []stackRow
 	for _, e := range rows {
 		if e.N == 0 {
@@ -33,7 +33,7 @@ func powerStack(title string, rows []overhead.Energy) template.HTML {
 
 // shareStack draws what each resource adds when it is kept busy, as figure 16
 // of tesfatsion2018 has it over time.
-func shareStack(rest float64, shares []overhead.PowerShare) template.HTML {
+func shareStack(rest float64, shares []result.PowerShare) template.HTML {
 	bars := []stackRow{{"at rest", []wattPart{{"rest", "at rest", rest}}}}
 	class := map[string]string{"cpu": "guest", "memory": "others", "disk": "layer", "network": "steal"}
 	for _, s := range shares {
@@ -95,7 +95,7 @@ const (
 
 // powerCurve draws power over the host's busy cores, with the line of a machine
 // whose power is in proportion to load.
-func powerCurve(c overhead.PowerCurve) template.HTML {
+func powerCurve(c result.PowerCurve) template.HTML {
 	cores, watts := 0.0, 0.0
 	for _, p := range c.Points {
 		cores, watts = max(cores, p.Cores), max(watts, p.Watts)

@@ -6,36 +6,36 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // withPower gives the first case of a result what a PDU and a model told of it.
-func withPower(r *overhead.Result) *overhead.Result {
+func withPower(r *result.Result) *result.Result {
 	of := func(v float64) *float64 { return &v }
 	pdu, model := "snmp://pdu/raritan?outlet=3", "model:idle=100,core=55"
-	r.Power = []overhead.Power{
+	r.Power = []result.Power{
 		{Meter: pdu, Of: "outlet 3 of the PDU pdu (Raritan PX2)", StepW: 0.1, Update: 1, Rest: of(100.2),
-			Rests:  []overhead.RestPower{{Block: 1, Before: of(100), After: of(100.4), Watts: 100.2, Bound: 0.25}, {Block: 2, After: of(100.2), Watts: 100.2, Bound: 0.05}},
-			Fit:    &overhead.PowerFit{Rest: 100.1, Core: 55.2, Residual: 0.41, Points: 22},
-			Shares: []overhead.PowerShare{{Resource: "cpu", Case: r.Cases[0].Name, Net: 59.8, Bound: 0.3, Share: 0.374}, {Resource: "disk", Case: "disk", Net: 7.1, Bound: 0.3, Share: 0.066}},
-			Curves: []overhead.PowerCurve{{Name: "load", Platform: "native", Proportionality: 0.41, Points: []overhead.PowerPoint{
+			Rests:  []result.RestPower{{Block: 1, Before: of(100), After: of(100.4), Watts: 100.2, Bound: 0.25}, {Block: 2, After: of(100.2), Watts: 100.2, Bound: 0.05}},
+			Fit:    &result.PowerFit{Rest: 100.1, Core: 55.2, Residual: 0.41, Points: 22},
+			Shares: []result.PowerShare{{Resource: "cpu", Case: r.Cases[0].Name, Net: 59.8, Bound: 0.3, Share: 0.374}, {Resource: "disk", Case: "disk", Net: 7.1, Bound: 0.3, Share: 0.066}},
+			Curves: []result.PowerCurve{{Name: "load", Platform: "native", Proportionality: 0.41, Points: []result.PowerPoint{
 				{Cores: 0.01, Watts: 100.2, OfPeak: 0.63}, {Case: "load[shape.cpu_quota=0.5]", Cores: 0.51, Watts: 135, OfPeak: 0.84, OfDynamic: 0.58}, {Case: "load[shape.cpu_quota=1]", Cores: 1.02, Watts: 160, OfPeak: 1, OfDynamic: 1}}}},
 			Notes: []string{"the machine was not at rest when it should have been: other work kept up to 0.40 cores busy"}},
 		{Meter: model, Of: "a straight line over the CPU time: 100 W at rest and 55 W for each busy core", Modelled: true, StepJ: 0.55, Rest: of(100)},
 	}
 	c := &r.Cases[0]
-	row := func(meter, platform string, watts float64, e *overhead.Effect) overhead.Energy {
-		return overhead.Energy{Meter: meter, Platform: platform, Baseline: e == nil, Modelled: meter == model, N: 5, Points: []overhead.Point{}, Watts: watts, Bound: 0.05, Joules: 10 * watts,
+	row := func(meter, platform string, watts float64, e *result.Effect) result.Energy {
+		return result.Energy{Meter: meter, Platform: platform, Baseline: e == nil, Modelled: meter == model, N: 5, Points: []result.Point{}, Watts: watts, Bound: 0.05, Joules: 10 * watts,
 			NetWatts: of(watts - 100.2), NetJoules: of(10 * (watts - 100.2)), NetBound: 0.3, Unit: "event", PerUnit: of(watts / 1000), NetPerUnit: of((watts - 100.2) / 1000), Effect: e}
 	}
-	refused := func() *overhead.Effect {
-		return &overhead.Effect{Verdict: overhead.Refused, Why: "modelled from CPU time, not measured", Words: "no statement: modelled from CPU time, not measured"}
+	refused := func() *result.Effect {
+		return &result.Effect{Verdict: result.Refused, Why: "modelled from CPU time, not measured", Words: "no statement: modelled from CPU time, not measured"}
 	}
-	silent := overhead.Energy{Meter: pdu, Platform: "lxc", Points: []overhead.Point{}, Notes: []string{"the power of 5 of 5 launches is not known: the meter was silent for a part of the window"},
-		Effect: &overhead.Effect{Verdict: overhead.Refused, Why: "no block in which the power of both is known; an interval needs at least 3", Words: "no statement"}}
-	c.Energy = []overhead.Energy{
+	silent := result.Energy{Meter: pdu, Platform: "lxc", Points: []result.Point{}, Notes: []string{"the power of 5 of 5 launches is not known: the meter was silent for a part of the window"},
+		Effect: &result.Effect{Verdict: result.Refused, Why: "no block in which the power of both is known; an interval needs at least 3", Words: "no statement"}}
+	c.Energy = []result.Energy{
 		row(pdu, "native", 160, nil),
-		row(pdu, "docker", 161.5, &overhead.Effect{Verdict: overhead.Equivalent, Ratio: 1.0094, Low: 1.006, High: 1.013, Words: "no difference within 3 %"}),
+		row(pdu, "docker", 161.5, &result.Effect{Verdict: result.Equivalent, Ratio: 1.0094, Low: 1.006, High: 1.013, Words: "no difference within 3 %"}),
 		silent,
 		row(model, "native", 155, nil), row(model, "docker", 156, refused()),
 	}

@@ -8,14 +8,14 @@ import (
 	"strings"
 
 	"tare/internal/figure"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // relativeTitle stands over the table and the heat map.
 const relativeTitle = "What is left of the performance"
 
 // relativeNote says how to read them.
-func relativeNote(m *overhead.Matrix) string {
+func relativeNote(m *result.Matrix) string {
 	return "Each platform against itself: its performance in a scene by its performance in the scene that this is set against, " +
 		targets(m) + ", in the same block; 100 % is all of it, whatever the metric. DNF: the subject did not finish."
 }
@@ -24,7 +24,7 @@ func relativeNote(m *overhead.Matrix) string {
 const openNote = " A dashed cell without colour is not decided: its interval holds 100 %, or there are too few blocks for one. A blank cell is of no scene."
 
 // targets name what the rows are set against: "alone", or "cpu-alone (CPU), disk-alone (disk)".
-func targets(m *overhead.Matrix) string {
+func targets(m *result.Matrix) string {
 	var cases, all []string
 	for _, r := range m.Rows {
 		text := r.Case + " (" + r.Row + ")"
@@ -45,8 +45,8 @@ func targets(m *overhead.Matrix) string {
 }
 
 // relativeRows are the rows to show: the headline metrics'.
-func relativeRows(m *overhead.Matrix, all bool) []overhead.MatrixRow {
-	var rows []overhead.MatrixRow
+func relativeRows(m *result.Matrix, all bool) []result.MatrixRow {
+	var rows []result.MatrixRow
 	for _, r := range m.Rows {
 		if all || r.Metric.Headline {
 			rows = append(rows, r)
@@ -56,7 +56,7 @@ func relativeRows(m *overhead.Matrix, all bool) []overhead.MatrixRow {
 }
 
 // relativeText writes the table, and below it how platforms differ from the baseline.
-func relativeText(out io.Writer, r *overhead.Result, all bool) {
+func relativeText(out io.Writer, r *result.Result, all bool) {
 	m := r.Relative
 	if m == nil {
 		return
@@ -92,7 +92,7 @@ func relativeText(out io.Writer, r *overhead.Result, all bool) {
 
 // relativeNotes are said below the table: of cells, of what is otherwise than
 // in the scene that one is set against, and of platforms; each once.
-func relativeNotes(rows []overhead.MatrixRow, columns []string) []string {
+func relativeNotes(rows []result.MatrixRow, columns []string) []string {
 	var cells, differs, platforms []string
 	caveats := map[string][]string{} // by platform
 	add := func(to *[]string, text string) {
@@ -122,7 +122,7 @@ func relativeNotes(rows []overhead.MatrixRow, columns []string) []string {
 }
 
 // aloneOf is the median of what the others are set against.
-func aloneOf(row overhead.MatrixRow) string {
+func aloneOf(row result.MatrixRow) string {
 	if row.N == 0 {
 		return "–"
 	}
@@ -130,7 +130,7 @@ func aloneOf(row overhead.MatrixRow) string {
 }
 
 // cellText is a cell in words with its bounds, and whether it is decided.
-func cellText(c *overhead.MatrixCell) string {
+func cellText(c *result.MatrixCell) string {
 	if c == nil {
 		return ""
 	}
@@ -146,13 +146,13 @@ func cellText(c *overhead.MatrixCell) string {
 }
 
 // undecidedCell: there is a figure that nothing should be concluded from.
-func undecidedCell(c *overhead.MatrixCell) bool {
+func undecidedCell(c *result.MatrixCell) bool {
 	v := c.Effect.Verdict
-	return c.Kept > 0 && v != overhead.Differs && v != overhead.Equivalent
+	return c.Kept > 0 && v != result.Differs && v != result.Equivalent
 }
 
 // cellBounds are the interval of what is kept.
-func cellBounds(c *overhead.MatrixCell) string {
+func cellBounds(c *result.MatrixCell) string {
 	if c == nil || c.High == 0 {
 		return ""
 	}
@@ -161,7 +161,7 @@ func cellBounds(c *overhead.MatrixCell) string {
 
 // cellNotes say how a cell compares with the baseline's where that is said, and
 // what became of the neighbour.
-func cellNotes(row overhead.MatrixRow, column string, c *overhead.MatrixCell) string {
+func cellNotes(row result.MatrixRow, column string, c *result.MatrixCell) string {
 	if c == nil {
 		return ""
 	}
@@ -169,7 +169,7 @@ func cellNotes(row overhead.MatrixRow, column string, c *overhead.MatrixCell) st
 	if c.Effect.Unfair != "" {
 		notes = append(notes, "unfair: "+c.Effect.Unfair)
 	}
-	if a := c.Against; a != nil && (a.Verdict == overhead.Differs || c.DNF > 0) {
+	if a := c.Against; a != nil && (a.Verdict == result.Differs || c.DNF > 0) {
 		notes = append(notes, a.Words)
 	}
 	if c.Gone > 0 {
@@ -205,7 +205,7 @@ type relativeRow struct {
 	Cells               []string
 }
 
-func relativeOf(r *overhead.Result) *relativeView {
+func relativeOf(r *result.Result) *relativeView {
 	m := r.Relative
 	if m == nil {
 		return nil

@@ -9,33 +9,33 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // besides is a table with everything a cell can be.
-func besides() (*overhead.Matrix, []overhead.HostWatch) {
+func besides() (*result.Matrix, []result.HostWatch) {
 	rate := bench.Metric{Name: "throughput", Unit: "events/s", Better: bench.HigherIsBetter, Headline: true}
 	late := bench.Metric{Name: "latency_p95", Unit: "ms", Better: bench.LowerIsBetter}
-	cell := func(kept, low, high float64, words string) *overhead.MatrixCell {
-		return &overhead.MatrixCell{Kept: kept, Low: low, High: high, Words: words, Launches: 3, N: 3, Effect: &overhead.Effect{Verdict: overhead.Differs}}
+	cell := func(kept, low, high float64, words string) *result.MatrixCell {
+		return &result.MatrixCell{Kept: kept, Low: low, High: high, Words: words, Launches: 3, N: 3, Effect: &result.Effect{Verdict: result.Differs}}
 	}
 	dnf := cell(0, 0, 0, "DNF 3 of 3")
 	dnf.DNF, dnf.N = 3, 0
-	dnf.Against = &overhead.Effect{Verdict: overhead.Refused, Words: "does not finish where native does"}
+	dnf.Against = &result.Effect{Verdict: result.Refused, Words: "does not finish where native does"}
 	some := cell(0.31, 0, 0, "31 %, DNF 1 of 3")
 	some.DNF, some.N, some.Gone, some.Ended = 1, 2, 2, 1
 	less := cell(0.4, 0.38, 0.42, "40 %")
-	less.Against = &overhead.Effect{Verdict: overhead.Differs, Ratio: 0.8, Words: "keeps 20.0 % less than native (16.0 to 24.0)"}
-	some.Effect.Verdict = overhead.Refused
+	less.Against = &result.Effect{Verdict: result.Differs, Ratio: 0.8, Words: "keeps 20.0 % less than native (16.0 to 24.0)"}
+	some.Effect.Verdict = result.Refused
 	equal := cell(1, 0.98, 1.02, "100 %")
-	equal.Against = &overhead.Effect{Verdict: overhead.Equivalent, Words: "as native"}
-	m := &overhead.Matrix{Columns: []string{"idle", "competing", "adversarial"}, Rows: []overhead.MatrixRow{
-		{Row: "CPU", Case: "cpu-alone", Platform: "native", Baseline: true, Metric: rate, Alone: 4000, N: 3, Cells: []*overhead.MatrixCell{cell(1.1, 1.05, 1.2, "110 %"), cell(0.5, 0.48, 0.52, "50 %"), cell(0.08, 0.07, 0.09, "8 %")}},
-		{Row: "CPU", Case: "cpu-alone", Platform: "qemu-tcg", Label: "emulated (tcg)", Metric: rate, Alone: 400, N: 3, Cells: []*overhead.MatrixCell{equal, less, dnf}},
-		{Row: "CPU", Case: "cpu-alone", Platform: "qemu-tcg", Label: "emulated (tcg)", Metric: late, Alone: 12, N: 3, Cells: []*overhead.MatrixCell{equal, nil, nil}},
-		{Row: "disk", Case: "disk-alone", Platform: "lxc", Metric: rate, Cells: []*overhead.MatrixCell{nil, cell(0, 0, 0, "missing 3 of 3"), some}},
+	equal.Against = &result.Effect{Verdict: result.Equivalent, Words: "as native"}
+	m := &result.Matrix{Columns: []string{"idle", "competing", "adversarial"}, Rows: []result.MatrixRow{
+		{Row: "CPU", Case: "cpu-alone", Platform: "native", Baseline: true, Metric: rate, Alone: 4000, N: 3, Cells: []*result.MatrixCell{cell(1.1, 1.05, 1.2, "110 %"), cell(0.5, 0.48, 0.52, "50 %"), cell(0.08, 0.07, 0.09, "8 %")}},
+		{Row: "CPU", Case: "cpu-alone", Platform: "qemu-tcg", Label: "emulated (tcg)", Metric: rate, Alone: 400, N: 3, Cells: []*result.MatrixCell{equal, less, dnf}},
+		{Row: "CPU", Case: "cpu-alone", Platform: "qemu-tcg", Label: "emulated (tcg)", Metric: late, Alone: 12, N: 3, Cells: []*result.MatrixCell{equal, nil, nil}},
+		{Row: "disk", Case: "disk-alone", Platform: "lxc", Metric: rate, Cells: []*result.MatrixCell{nil, cell(0, 0, 0, "missing 3 of 3"), some}},
 	}}
-	return m, []overhead.HostWatch{
+	return m, []result.HostWatch{
 		{Case: "cpu-bomb", Title: "Finding primes, beside a fork bomb", Platform: "native", P50: 0.8, P99: 12.5, Max: 40, Starts: 300, Available: 20 * bench.GiB, Peak: 1000, Launches: 3},
 		{Case: "cpu-bomb", Title: "Finding primes, beside a fork bomb", Platform: "lxc", P50: 3, P99: 1500, Max: 3000, Starts: 30, Available: bench.GiB, Peak: 700, OOMInside: 4, OOM: 1,
 			Died: []string{"sshd (7)"}, Ended: []string{"b01-t02: no program was started within 1s for 3.1s"}, Overdue: 1, Launches: 3},
@@ -64,11 +64,11 @@ func TestHeat(t *testing.T) {
 	for kept, want := range map[float64]string{
 		0: "none", 0.01: "k0", 0.0999: "k0", 0.1: "k1", 0.25: "k2", 0.5: "k3", 0.75: "k4", 0.9: "k5", 0.97: "k6", 1: "k6", 1.03: "k6", 1.04: "gain", 7: "gain",
 	} {
-		if got := heat(&overhead.MatrixCell{Kept: kept, Effect: &overhead.Effect{Verdict: overhead.Differs}}); got != want {
+		if got := heat(&result.MatrixCell{Kept: kept, Effect: &result.Effect{Verdict: result.Differs}}); got != want {
 			t.Errorf("%v is %s, want %s", kept, got, want)
 		}
 	}
-	if got := heat(&overhead.MatrixCell{Kept: 1, DNF: 1}); got != "dnf" {
+	if got := heat(&result.MatrixCell{Kept: 1, DNF: 1}); got != "dnf" {
 		t.Errorf("one that did not finish once is %s", got)
 	}
 }
@@ -76,14 +76,14 @@ func TestHeat(t *testing.T) {
 // A figure that decides nothing says so in text and has no colour in the map.
 func TestUndecidedCells(t *testing.T) {
 	for _, c := range []struct {
-		cell *overhead.MatrixCell
+		cell *result.MatrixCell
 		text string
 		heat string
 	}{
-		{&overhead.MatrixCell{Kept: 29.99, Words: "2999 %", Effect: &overhead.Effect{Verdict: overhead.Refused}}, "2999 %, no statement", "none"},
-		{&overhead.MatrixCell{Kept: 0.9, Low: 0.7, High: 1.1, Words: "90 %", Effect: &overhead.Effect{Verdict: overhead.Inconclusive}}, "90 % (70–110), undecided", "none"},
-		{&overhead.MatrixCell{Kept: 0.9, Low: 0.8, High: 0.95, Words: "90 %", Effect: &overhead.Effect{Verdict: overhead.Differs}}, "90 % (80–95)", "k5"},
-		{&overhead.MatrixCell{Words: "unfair: huge pages", Effect: &overhead.Effect{Verdict: overhead.Unfair}}, "unfair: huge pages", "none"},
+		{&result.MatrixCell{Kept: 29.99, Words: "2999 %", Effect: &result.Effect{Verdict: result.Refused}}, "2999 %, no statement", "none"},
+		{&result.MatrixCell{Kept: 0.9, Low: 0.7, High: 1.1, Words: "90 %", Effect: &result.Effect{Verdict: result.Inconclusive}}, "90 % (70–110), undecided", "none"},
+		{&result.MatrixCell{Kept: 0.9, Low: 0.8, High: 0.95, Words: "90 %", Effect: &result.Effect{Verdict: result.Differs}}, "90 % (80–95)", "k5"},
+		{&result.MatrixCell{Words: "unfair: huge pages", Effect: &result.Effect{Verdict: result.Unfair}}, "unfair: huge pages", "none"},
 	} {
 		if got := cellText(c.cell); got != c.text {
 			t.Errorf("%q, want %q", got, c.text)
@@ -97,11 +97,11 @@ func TestUndecidedCells(t *testing.T) {
 // What is otherwise than in the other scene is said once, caveats by platform,
 // and the table names what it sets against.
 func TestRelativeNotes(t *testing.T) {
-	cell := &overhead.MatrixCell{Kept: 0.8, Differs: []string{"memory 1 GiB for 256 MiB"}, Effect: &overhead.Effect{Unfair: "huge pages (always against never): changed"}}
+	cell := &result.MatrixCell{Kept: 0.8, Differs: []string{"memory 1 GiB for 256 MiB"}, Effect: &result.Effect{Unfair: "huge pages (always against never): changed"}}
 	rate := bench.Metric{Name: "iops", Headline: true}
-	m := &overhead.Matrix{Columns: []string{"soft limit"}, Rows: []overhead.MatrixRow{
-		{Row: "reads", Case: "hard", Platform: "native", Metric: rate, Cells: []*overhead.MatrixCell{cell}},
-		{Row: "reads", Case: "hard", Platform: "podman[root=no]", Label: "limits ignored", Metric: rate, Caveats: []string{"not enforced: memory", "not enforced: swap"}, Cells: []*overhead.MatrixCell{cell}},
+	m := &result.Matrix{Columns: []string{"soft limit"}, Rows: []result.MatrixRow{
+		{Row: "reads", Case: "hard", Platform: "native", Metric: rate, Cells: []*result.MatrixCell{cell}},
+		{Row: "reads", Case: "hard", Platform: "podman[root=no]", Label: "limits ignored", Metric: rate, Caveats: []string{"not enforced: memory", "not enforced: swap"}, Cells: []*result.MatrixCell{cell}},
 	}}
 	want := []string{
 		"reads, native, soft limit: unfair: huge pages (always against never): changed",
@@ -130,9 +130,9 @@ func TestFolded(t *testing.T) {
 
 // A line of the table in CSV names both scenes, and states no interval it does not have.
 func TestRelativeCSV(t *testing.T) {
-	r := &overhead.Result{Run: "r"}
+	r := &result.Result{Run: "r"}
 	r.Relative, _ = besides()
-	r.Relative.Rows[1].Cells[0] = &overhead.MatrixCell{Case: "soft", Words: "unfair: huge pages", Effect: &overhead.Effect{Verdict: overhead.Unfair}}
+	r.Relative.Rows[1].Cells[0] = &result.MatrixCell{Case: "soft", Words: "unfair: huge pages", Effect: &result.Effect{Verdict: result.Unfair}}
 	var b strings.Builder
 	if err := CSV(&b, r); err != nil {
 		t.Fatal(err)
@@ -162,10 +162,10 @@ func TestRelativeCSV(t *testing.T) {
 // the page's head, its rows and its lists, and in text.
 func TestOverdueInReports(t *testing.T) {
 	rate := bench.Metric{Name: "rate", Headline: true}
-	r := &overhead.Result{Title: "t", Trials: overhead.Counts{Planned: 6, Done: 3, DNF: 1, Overdue: 2},
-		Overdue:    []overhead.Failure{{Trial: "b01-t01", Scene: "bomb/native", Phase: "measure", Error: "not through"}},
-		Unfinished: []overhead.Failure{{Trial: "b01-t02", Scene: "bomb/lxc", Phase: "measure", Error: "crashed"}},
-		Cases:      []overhead.Case{{Name: "bomb", Rows: []overhead.Row{{Metric: rate, Platform: "native", Baseline: true, N: 1, DNF: 1, Overdue: 2}}}},
+	r := &result.Result{Title: "t", Trials: result.Counts{Planned: 6, Done: 3, DNF: 1, Overdue: 2},
+		Overdue:    []result.Failure{{Trial: "b01-t01", Scene: "bomb/native", Phase: "measure", Error: "not through"}},
+		Unfinished: []result.Failure{{Trial: "b01-t02", Scene: "bomb/lxc", Phase: "measure", Error: "crashed"}},
+		Cases:      []result.Case{{Name: "bomb", Rows: []result.Row{{Metric: rate, Platform: "native", Baseline: true, N: 1, DNF: 1, Overdue: 2}}}},
 	}
 	var page, text strings.Builder
 	if err := HTML(&page, r); err != nil {

@@ -8,11 +8,11 @@ import (
 	"slices"
 
 	"tare/internal/figure"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // JSON writes the whole result.
-func JSON(w io.Writer, r *overhead.Result) error { return IndentedJSON(w, r) }
+func JSON(w io.Writer, r *result.Result) error { return IndentedJSON(w, r) }
 
 // IndentedJSON writes v as JSON for people and programs.
 func IndentedJSON(w io.Writer, v any) error {
@@ -23,7 +23,7 @@ func IndentedJSON(w io.Writer, v any) error {
 }
 
 // value is a row's median with its unit.
-func value(row overhead.Row) string {
+func value(row result.Row) string {
 	if row.N == 0 {
 		return "–"
 	}
@@ -31,7 +31,7 @@ func value(row overhead.Row) string {
 }
 
 // caveatsOf are the host's limits that matter to the numbers, each once.
-func caveatsOf(facts []overhead.Fact) []string {
+func caveatsOf(facts []result.Fact) []string {
 	var out []string
 	for _, f := range facts {
 		if f.Caveat != "" && !slices.Contains(out, f.Caveat) {

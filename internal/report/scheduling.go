@@ -7,12 +7,12 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/figure"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // pacesShown are the columns of the table of executions, by the names of their quantities.
 var pacesShown = []struct{ Name, of string }{
-	{"executions/s", overhead.Executions}, {"CPU time each", overhead.PerExecution}, {"waited for a CPU", overhead.Waited},
+	{"executions/s", result.Executions}, {"CPU time each", result.PerExecution}, {"waited for a CPU", result.Waited},
 }
 
 // paceCell is one quantity of a domain, with its ratios to the baseline's and to
@@ -30,12 +30,12 @@ type paceView struct {
 	Why          string
 }
 
-func pacesOf(c overhead.Case) []paceView {
+func pacesOf(c result.Case) []paceView {
 	var views []paceView
 	most := map[string]float64{}
 	for i := range c.Scheduling {
 		for _, q := range c.Scheduling[i].Quantities {
-			name := strings.TrimPrefix(q.Metric.Name, overhead.VCPU)
+			name := strings.TrimPrefix(q.Metric.Name, result.VCPU)
 			most[name] = max(most[name], q.Median)
 		}
 	}
@@ -47,8 +47,8 @@ func pacesOf(c overhead.Case) []paceView {
 			continue
 		}
 		v.Cells = paceCells(d, "", most)
-		if d.Of(overhead.VCPU+overhead.Executions) != nil {
-			of := paceView{Name: v.Name, Domain: v.Domain + ", its virtual CPUs", Cells: paceCells(d, overhead.VCPU, most), Notes: v.Notes}
+		if d.Of(result.VCPU+result.Executions) != nil {
+			of := paceView{Name: v.Name, Domain: v.Domain + ", its virtual CPUs", Cells: paceCells(d, result.VCPU, most), Notes: v.Notes}
 			v.Notes = nil
 			views = append(views, v, of)
 			continue
@@ -58,7 +58,7 @@ func pacesOf(c overhead.Case) []paceView {
 	return views
 }
 
-func domainName(d *overhead.Scheduling) string {
+func domainName(d *result.Scheduling) string {
 	name := d.Domain
 	if d.Domains > 1 {
 		name = fmt.Sprintf("%d %s, mean of each", d.Domains, plurals[d.Role])
@@ -71,13 +71,13 @@ func domainName(d *overhead.Scheduling) string {
 
 var plurals = map[bench.Role]string{bench.Subject: "subjects", bench.Neighbour: "neighbours", bench.Idle: "idle"}
 
-func paceCells(d *overhead.Scheduling, prefix string, most map[string]float64) []paceCell {
+func paceCells(d *result.Scheduling, prefix string, most map[string]float64) []paceCell {
 	var cells []paceCell
 	for _, p := range pacesShown {
 		cell := paceCell{Name: p.Name, Value: "–"}
 		if q := d.Of(prefix + p.of); q != nil {
 			cell.Value = unbroken.Replace(figure.Number(q.Median) + " " + q.Metric.Unit)
-			if p.of == overhead.Executions {
+			if p.of == result.Executions {
 				cell.Value = figure.Number(q.Median)
 			}
 			if m := most[p.of]; m > 0 {
@@ -90,13 +90,13 @@ func paceCells(d *overhead.Scheduling, prefix string, most map[string]float64) [
 	return cells
 }
 
-func paceRatio(e *overhead.Effect) string {
+func paceRatio(e *result.Effect) string {
 	switch {
 	case e == nil:
 		return ""
 	case e.HasRatio():
 		return ratio(e.Ratio) + " (" + interval(e) + ")"
-	case e.Verdict == overhead.Unfair:
+	case e.Verdict == result.Unfair:
 		return "no comparison"
 	case e.Ratio > 0: // too few launches for an interval
 		return ratio(e.Ratio)
@@ -110,7 +110,7 @@ const paceNote = "An execution is one stretch of a task of the domain on a CPU, 
 
 // schedulingText writes the table of executions, unless the case has one domain
 // only and not all is asked for.
-func schedulingText(out io.Writer, c overhead.Case, all bool) {
+func schedulingText(out io.Writer, c result.Case, all bool) {
 	views := pacesOf(c)
 	several := false
 	for _, d := range c.Scheduling {

@@ -7,25 +7,25 @@ import (
 	"testing"
 
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // domainsCase is a case with what the scheduler told of its domains.
-func domainsCase() overhead.Case {
-	quantity := func(name, unit string, v float64, against, alone *overhead.Effect) overhead.Quantity {
-		return overhead.Quantity{Metric: bench.Metric{Name: name, Unit: unit}, Median: v, Effect: against, Alone: alone,
-			Points: []overhead.Point{{Block: 1, Trial: "b01-t01", Value: v}}}
+func domainsCase() result.Case {
+	quantity := func(name, unit string, v float64, against, alone *result.Effect) result.Quantity {
+		return result.Quantity{Metric: bench.Metric{Name: name, Unit: unit}, Median: v, Effect: against, Alone: alone,
+			Points: []result.Point{{Block: 1, Trial: "b01-t01", Value: v}}}
 	}
-	sure := func(r float64) *overhead.Effect {
-		return &overhead.Effect{Ratio: r, Low: r - .1, High: r + .1, N: 3, Verdict: overhead.Differs}
+	sure := func(r float64) *result.Effect {
+		return &result.Effect{Ratio: r, Low: r - .1, High: r + .1, N: 3, Verdict: result.Differs}
 	}
-	return overhead.Case{Name: "c", Title: "Two side by side", Kind: bench.Beside, Scheduling: []overhead.Scheduling{
-		{Platform: "native", Baseline: true, Domain: "subject", Role: bench.Subject, On: "native", Domains: 1, N: 3, Quantities: []overhead.Quantity{
+	return result.Case{Name: "c", Title: "Two side by side", Kind: bench.Beside, Scheduling: []result.Scheduling{
+		{Platform: "native", Baseline: true, Domain: "subject", Role: bench.Subject, On: "native", Domains: 1, N: 3, Quantities: []result.Quantity{
 			quantity("executions", "1/s", 12345, nil, sure(1.5)), quantity("cpu_per_execution", "us", 12.5, nil, sure(.5)), quantity("cpu_wait", "ms/s", 432, nil, nil)}},
-		{Platform: "qemu-tcg", Label: "emulated (tcg)", Domain: "subject", Role: bench.Subject, On: "qemu-tcg", Domains: 1, N: 3, Quantities: []overhead.Quantity{
-			quantity("executions", "1/s", 20000, sure(1.62), nil), quantity("cpu_per_execution", "us", 7, &overhead.Effect{Verdict: overhead.Unfair}, nil), quantity("cpu_wait", "ms/s", 0, &overhead.Effect{Verdict: overhead.Refused}, nil),
+		{Platform: "qemu-tcg", Label: "emulated (tcg)", Domain: "subject", Role: bench.Subject, On: "qemu-tcg", Domains: 1, N: 3, Quantities: []result.Quantity{
+			quantity("executions", "1/s", 20000, sure(1.62), nil), quantity("cpu_per_execution", "us", 7, &result.Effect{Verdict: result.Unfair}, nil), quantity("cpu_wait", "ms/s", 0, &result.Effect{Verdict: result.Refused}, nil),
 			quantity("vcpu_executions", "1/s", 9000, nil, nil)}, Notes: []string{"a <bound>"}},
-		{Platform: "native", Baseline: true, Domain: "idle", Role: bench.Idle, On: "native", Domains: 5, N: 3, Quantities: []overhead.Quantity{quantity("executions", "1/s", 0.25, nil, nil)}},
+		{Platform: "native", Baseline: true, Domain: "idle", Role: bench.Idle, On: "native", Domains: 5, N: 3, Quantities: []result.Quantity{quantity("executions", "1/s", 0.25, nil, nil)}},
 		{Platform: "xen-pv", Domain: "neighbour", Role: bench.Neighbour, On: "docker", Domains: 1, Why: "Xen counts none"},
 	}}
 }
@@ -45,7 +45,7 @@ func TestExecutionsAreShown(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}
 	}
-	r := &overhead.Result{Format: overhead.Format, Run: "r", Margin: .03, Cases: []overhead.Case{c}}
+	r := &result.Result{Format: result.Format, Run: "r", Margin: .03, Cases: []result.Case{c}}
 	var page bytes.Buffer
 	if err := HTML(&page, r); err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"tare/internal/figure"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // panelView is one quantity of one trial over time, a line for each level.
@@ -28,12 +28,12 @@ var quantities = []string{"cpu", "memory", "disk", "network"}
 
 // panelsOf draws the trial's series, a panel for each quantity, all on the same
 // time axis, with the measured window shaded.
-func panelsOf(s *overhead.Series) []panelView {
+func panelsOf(s *result.Series) []panelView {
 	if s == nil {
 		return nil
 	}
 	var order []string
-	lines := map[string][]overhead.Line{}
+	lines := map[string][]result.Line{}
 	end := s.Window[1]
 	for _, l := range s.Lines {
 		if lines[l.Quantity] == nil {
@@ -54,7 +54,7 @@ func panelsOf(s *overhead.Series) []panelView {
 	return views
 }
 
-func panel(quantityName string, lines []overhead.Line, window [2]float64, end float64) panelView {
+func panel(quantityName string, lines []result.Line, window [2]float64, end float64) panelView {
 	const width, height, left, right, top, bottom = 360.0, 170.0, 58.0, 8.0, 8.0, 24.0
 	unit := lines[0].Unit
 	most := 0.0

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"html/template"
 
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // The figure of where a case's CPU time went: a bar per platform, below its name.
@@ -16,7 +16,7 @@ const (
 
 // stackOf draws the CPU of each platform of a case as a stacked bar, all on one
 // scale: what the host's own counter says, and steal beyond it.
-func stackOf(c overhead.Case) template.HTML {
+func stackOf(c result.Case) template.HTML {
 	most := 0.0
 	for i := range c.Usage {
 		sum := 0.0
@@ -59,7 +59,7 @@ type stackPart struct {
 	cores       float64
 }
 
-func stackParts(u *overhead.Usage) []stackPart {
+func stackParts(u *result.Usage) []stackPart {
 	return []stackPart{
 		{"guest", "guest", u.GuestCPU}, {"layer", "layer", u.LayerCPU}, {"others", "others", others(u)},
 		{"rest", "rest of the host", u.RestCPU}, {"unattributed", "unattributed", u.Unattributed}, {"steal", "steal", u.StealCPU},

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 var barParts = regexp.MustCompile(`<rect class="(\w+)" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)"`)
@@ -15,7 +15,7 @@ var barParts = regexp.MustCompile(`<rect class="(\w+)" x="([\d.]+)" y="([\d.]+)"
 // The parts of a bar lie side by side, as long as they are large, and what is
 // below zero is not drawn.
 func TestStackedBarsShowEveryPart(t *testing.T) {
-	c := overhead.Case{Title: "a case", Usage: []overhead.Usage{
+	c := result.Case{Title: "a case", Usage: []result.Usage{
 		{Platform: "native", GuestCPU: 0.5, RestCPU: 0.3, Unattributed: 0.2},
 		{Platform: "docker", GuestCPU: 0.5, LayerCPU: 0.25, RestCPU: 0.2, Unattributed: -0.01, StealCPU: 0.05, Absent: []string{"unattributed_cpu"}},
 	}}

@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"tare/internal/figure"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // blocksOf says how many blocks were planned, or between which bounds.
-func blocksOf(r *overhead.Result) string {
+func blocksOf(r *result.Result) string {
 	if u := r.Until; u != nil {
 		return fmt.Sprintf("%d to %s, until ±%.3g %%", u.Min, figure.Count(u.Max, "block"), 100*u.Interval)
 	}
@@ -19,7 +19,7 @@ func blocksOf(r *overhead.Result) string {
 
 // upTo stands before a number of missing trials that a stopping rule may still
 // make unnecessary.
-func upTo(r *overhead.Result) string {
+func upTo(r *result.Result) string {
 	if r.Until != nil {
 		return "up to "
 	}
@@ -27,7 +27,7 @@ func upTo(r *overhead.Result) string {
 }
 
 // stopOf says why a case ended, or that it goes on; nothing without a stopping rule.
-func stopOf(r *overhead.Result, name string) string {
+func stopOf(r *result.Result, name string) string {
 	for _, s := range r.Stops {
 		switch {
 		case s.Case != name:
@@ -52,7 +52,7 @@ func probability(p *float64) string {
 }
 
 // drift writes a trend and its p.
-func drift(d *overhead.Drift) (perBlock, p string) {
+func drift(d *result.Drift) (perBlock, p string) {
 	if d == nil {
 		return "–", "–"
 	}
@@ -60,7 +60,7 @@ func drift(d *overhead.Drift) (perBlock, p string) {
 }
 
 // level writes the confidence of an effect's interval.
-func level(e *overhead.Effect) string {
+func level(e *result.Effect) string {
 	if e.Confidence == 0 {
 		return "–"
 	}
@@ -68,12 +68,12 @@ func level(e *overhead.Effect) string {
 }
 
 // tested reports whether anything beside the interval is known of an effect.
-func tested(e *overhead.Effect) bool {
+func tested(e *result.Effect) bool {
 	return e != nil && (e.P != nil || e.Equivalence != nil || e.Drift != nil)
 }
 
 // testsText writes what the tests said, a table of all metrics of a case.
-func testsText(out io.Writer, rows []overhead.Row) {
+func testsText(out io.Writer, rows []result.Row) {
 	var t table
 	last, any := "", false
 	for _, row := range rows {
@@ -94,7 +94,7 @@ func testsText(out io.Writer, rows []overhead.Row) {
 }
 
 // testsOf says the same of one effect in a line.
-func testsOf(e *overhead.Effect) string {
+func testsOf(e *result.Effect) string {
 	if !tested(e) {
 		return ""
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // A run under a stopping rule says its bounds, why each case ended and what
@@ -16,7 +16,7 @@ func TestReportsSayWhyACaseEnded(t *testing.T) {
 	r := synthetic(t)
 	r.Until = &bench.Until{Interval: 0.03, Min: 5, Max: 30, Looks: []int{5, 30}}
 	r.Trials.NotNeeded = 14
-	r.Stops = []overhead.Stop{
+	r.Stops = []result.Stop{
 		{Case: r.Cases[0].Name, Blocks: 5, Ended: true, Narrow: true, Why: "after 5 blocks every interval is within ±3 %"},
 		{Case: r.Cases[1].Name, Blocks: 6, Why: "goes on: the next look is after 30 blocks"},
 	}
@@ -43,7 +43,7 @@ func TestReportsSayWhyACaseEnded(t *testing.T) {
 // sentence, what does not hold so that it is seen.
 func TestReportsCiteTheSelfTest(t *testing.T) {
 	r := synthetic(t)
-	r.SelfTest = &overhead.SelfTest{Claims: []overhead.SelfTestClaim{
+	r.SelfTest = &result.SelfTest{Claims: []result.SelfTestClaim{
 		{Part: "aa", Date: "2026-01-02T03:04:05Z", Tare: "9", Rests: "60 comparisons, fewer than 200", Claim: "pairs differ: at most 5 %", Found: "1 of 60 <x>", Held: "open"},
 		{Part: "inject", Date: "2026-01-02T03:04:05Z", Tare: "9", Rests: "40 runs", Claim: "5 % found", Found: "1 of 40", Held: "no"},
 		{Part: "sum", Date: "2026-02-03T03:04:05Z", Tare: "9", Rests: "40 trials", Claim: "sums", Found: "0 %", Held: "yes"},
@@ -75,7 +75,7 @@ func TestReportsShowTheTests(t *testing.T) {
 	p, holm, eq := 0.0625, 0.000123, 0.41
 	for i := range r.Cases[0].Rows {
 		if e := r.Cases[0].Rows[i].Effect; e != nil {
-			e.Confidence, e.P, e.Holm, e.Equivalence, e.Drift = 0.975, &p, &holm, &eq, &overhead.Drift{PerBlock: -0.012, P: 0.3}
+			e.Confidence, e.P, e.Holm, e.Equivalence, e.Drift = 0.975, &p, &holm, &eq, &result.Drift{PerBlock: -0.012, P: 0.3}
 		}
 	}
 	var all, short, table bytes.Buffer

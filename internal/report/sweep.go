@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"tare/internal/figure"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // sweepView is a metric over a factor.
@@ -36,7 +36,7 @@ func (a sweepAxis) at(v float64) float64 {
 	return a.from + share*(a.to-a.from)
 }
 
-func sweepViews(sweeps []overhead.Sweep) []sweepView {
+func sweepViews(sweeps []result.Sweep) []sweepView {
 	var views []sweepView
 	for i := range sweeps {
 		views = append(views, sweepOf(&sweeps[i]))
@@ -46,7 +46,7 @@ func sweepViews(sweeps []overhead.Sweep) []sweepView {
 
 // sweepOf draws a line per platform through the medians, with the least and the
 // most of each level's launches as a bar, and the knee as a band at the foot.
-func sweepOf(s *overhead.Sweep) sweepView {
+func sweepOf(s *result.Sweep) sweepView {
 	v := sweepView{Title: s.Title, Metric: s.Metric.Name + " in " + s.Metric.Unit, Better: string(s.Metric.Better) + " is better", Knees: knees(s)}
 	x, y, ok := sweepAxes(s)
 	if !ok {
@@ -92,7 +92,7 @@ func sweepOf(s *overhead.Sweep) sweepView {
 }
 
 // sweepAxes cover every point; the one upwards begins at 0 unless it is logarithmic.
-func sweepAxes(s *overhead.Sweep) (x, y sweepAxis, ok bool) {
+func sweepAxes(s *result.Sweep) (x, y sweepAxis, ok bool) {
 	x = sweepAxis{low: math.Inf(1), high: math.Inf(-1), from: curveLeft, to: curveWidth - curveRight}
 	y = sweepAxis{low: math.Inf(1), high: math.Inf(-1), from: curveHeight - curveBottom, to: curveTop}
 	for _, l := range s.Lines {
@@ -123,8 +123,8 @@ func (a sweepAxis) ticks() []float64 {
 }
 
 // levels are those of the line that has most of them.
-func levels(s *overhead.Sweep) []overhead.SweepPoint {
-	var most []overhead.SweepPoint
+func levels(s *result.Sweep) []result.SweepPoint {
+	var most []result.SweepPoint
 	for _, l := range s.Lines {
 		if len(l.Points) > len(most) {
 			most = l.Points
@@ -134,7 +134,7 @@ func levels(s *overhead.Sweep) []overhead.SweepPoint {
 }
 
 // knees says where the lines bend.
-func knees(s *overhead.Sweep) []string {
+func knees(s *result.Sweep) []string {
 	var all []string
 	for _, l := range s.Lines {
 		name := labelled(l.Platform, l.Label)
@@ -152,7 +152,7 @@ func knees(s *overhead.Sweep) []string {
 }
 
 // sweepsText writes a table for each sweep: platforms down, levels across.
-func sweepsText(out io.Writer, sweeps []overhead.Sweep) {
+func sweepsText(out io.Writer, sweeps []result.Sweep) {
 	for i := range sweeps {
 		s := &sweeps[i]
 		fmt.Fprintln(out)

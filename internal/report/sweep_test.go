@@ -7,25 +7,25 @@ import (
 	"testing"
 
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
-func sweep() overhead.Sweep {
-	point := func(x float64, level string, v float64) overhead.SweepPoint {
-		return overhead.SweepPoint{X: x, Level: level, Median: v, Low: v * 0.9, High: v * 1.1, N: 5}
+func sweep() result.Sweep {
+	point := func(x float64, level string, v float64) result.SweepPoint {
+		return result.SweepPoint{X: x, Level: level, Median: v, Low: v * 0.9, High: v * 1.1, N: 5}
 	}
-	return overhead.Sweep{Name: "busy", Title: "Finding primes", Factor: "alike", Axis: "virtual CPUs per real CPU",
+	return result.Sweep{Name: "busy", Title: "Finding primes", Factor: "alike", Axis: "virtual CPUs per real CPU",
 		Metric: bench.Metric{Name: "throughput", Unit: "events/s", Better: bench.HigherIsBetter},
-		Lines: []overhead.SweepLine{
-			{Platform: "native", Baseline: true, Points: []overhead.SweepPoint{point(0.5, "0.5", 1000), point(1, "1", 2000), point(3, "3", 2100)},
-				Knee: &overhead.Knee{At: 1.02, Low: 0.9, High: 1.25}},
-			{Platform: "qemu-tcg", Label: "emulated (tcg)", Points: []overhead.SweepPoint{point(0.5, "0.5", 100), point(3, "3", 200)}, NoKnee: "too few levels or blocks", DNF: []string{"2"}},
+		Lines: []result.SweepLine{
+			{Platform: "native", Baseline: true, Points: []result.SweepPoint{point(0.5, "0.5", 1000), point(1, "1", 2000), point(3, "3", 2100)},
+				Knee: &result.Knee{At: 1.02, Low: 0.9, High: 1.25}},
+			{Platform: "qemu-tcg", Label: "emulated (tcg)", Points: []result.SweepPoint{point(0.5, "0.5", 100), point(3, "3", 200)}, NoKnee: "too few levels or blocks", DNF: []string{"2"}},
 		}}
 }
 
 func TestSweepInWords(t *testing.T) {
 	var b bytes.Buffer
-	sweepsText(&b, []overhead.Sweep{sweep()})
+	sweepsText(&b, []result.Sweep{sweep()})
 	for _, want := range []string{
 		"Finding primes: throughput in events/s, medians, over virtual CPUs per real CPU (higher is better)",
 		"VIRTUAL CPUS PER REAL CPU", "native: knee at 1.02 virtual CPUs per real CPU (0.90 to 1.25)",
@@ -63,7 +63,7 @@ func TestSweepPicture(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	one := sweep()
-	one.Lines = []overhead.SweepLine{{Platform: "native", Points: one.Lines[0].Points[:1]}}
+	one.Lines = []result.SweepLine{{Platform: "native", Points: one.Lines[0].Points[:1]}}
 	if v := sweepOf(&one); v.Plot != "" {
 		t.Error("a picture of one point")
 	}

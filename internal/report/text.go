@@ -12,7 +12,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/figure"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // textWidth is the column at which running text is wrapped.
@@ -20,7 +20,7 @@ const textWidth = 120
 
 // Text writes the result as tables for a terminal: the headline metric of each
 // case or, if all is set, every metric.
-func Text(w io.Writer, r *overhead.Result, all bool) error {
+func Text(w io.Writer, r *result.Result, all bool) error {
 	out := bufio.NewWriter(Plain(w))
 	paragraph(out, "", "", r.Title)
 	paragraph(out, "", "  ", fmt.Sprintf("run %s, %s, %s, seed %d, baseline %s, equivalence within %.3g %%",
@@ -81,7 +81,7 @@ func Text(w io.Writer, r *overhead.Result, all bool) error {
 	return out.Flush()
 }
 
-func metricNames(rows []overhead.Row) map[string]bool {
+func metricNames(rows []result.Row) map[string]bool {
 	names := map[string]bool{}
 	for _, row := range rows {
 		names[row.Metric.Name] = true
@@ -91,7 +91,7 @@ func metricNames(rows []overhead.Row) map[string]bool {
 
 // conditionsOf are the conditions a case was measured under. Swap space is not
 // always made for it, so what there was is said.
-func conditionsOf(c overhead.Case) string {
+func conditionsOf(c result.Case) string {
 	text := bench.ConditionsText(c.Conditions)
 	if c.SwapSpaces != "" {
 		text += " (swap spaces there: " + c.SwapSpaces + ")"
@@ -99,7 +99,7 @@ func conditionsOf(c overhead.Case) string {
 	return text
 }
 
-func effectsText(out io.Writer, rows []overhead.Row) {
+func effectsText(out io.Writer, rows []result.Row) {
 	var t table
 	last := ""
 	for _, row := range rows {
@@ -116,7 +116,7 @@ func effectsText(out io.Writer, rows []overhead.Row) {
 	t.write(out)
 }
 
-func usageText(out io.Writer, c overhead.Case, all bool) {
+func usageText(out io.Writer, c result.Case, all bool) {
 	if len(c.Usage) == 0 {
 		return
 	}
@@ -148,7 +148,7 @@ func usageText(out io.Writer, c overhead.Case, all bool) {
 }
 
 // movesText writes what a migration would move, as in table 2 of sharma2016.
-func movesText(out io.Writer, c overhead.Case) {
+func movesText(out io.Writer, c result.Case) {
 	var t table
 	t.row("  MIGRATION", "WOULD MOVE", "OF")
 	for i := range c.Usage {
@@ -159,7 +159,7 @@ func movesText(out io.Writer, c overhead.Case) {
 }
 
 // trafficText writes what the host read and wrote, of it the guests' part.
-func trafficText(out io.Writer, c overhead.Case) {
+func trafficText(out io.Writer, c result.Case) {
 	var t table
 	t.row("  DISK AND NETWORK", "READ GUEST", "LAYER", "HOST", "WRITTEN GUEST", "LAYER", "HOST", "RECEIVED", "SENT")
 	for i := range c.Usage {
@@ -172,7 +172,7 @@ func trafficText(out io.Writer, c overhead.Case) {
 	t.write(out)
 }
 
-func clocksText(out io.Writer, rows []overhead.ClockRow) {
+func clocksText(out io.Writer, rows []result.ClockRow) {
 	if len(rows) == 0 {
 		return
 	}
@@ -187,7 +187,7 @@ func clocksText(out io.Writer, rows []overhead.ClockRow) {
 }
 
 // clockBounds are how well the clocks of a row are known and their drift, if any can be trusted.
-func clockBounds(c overhead.ClockRow) (known, drift string) {
+func clockBounds(c result.ClockRow) (known, drift string) {
 	if c.Launches <= c.Faults {
 		return "–", "–"
 	}
@@ -195,7 +195,7 @@ func clockBounds(c overhead.ClockRow) (known, drift string) {
 }
 
 // closing says what the tables do not.
-func closing(out io.Writer, r *overhead.Result) {
+func closing(out io.Writer, r *result.Result) {
 	failuresText(out, unfinishedWords(r), r.Unfinished)
 	failuresText(out, "ended when the time of the cage was over", r.Overdue)
 	what := "did not finish"
@@ -225,13 +225,13 @@ func closing(out io.Writer, r *overhead.Result) {
 }
 
 // failuresText lists trials with their reasons, those of one reason together.
-func failuresText(out io.Writer, what string, failures []overhead.Failure) {
+func failuresText(out io.Writer, what string, failures []result.Failure) {
 	if len(failures) == 0 {
 		return
 	}
 	fmt.Fprintf(out, "\n%s %s:\n", figure.Count(len(failures), "trial"), what)
 	for n, f := range failures {
-		alike := func(g overhead.Failure) bool { return g.Phase == f.Phase && g.Error == f.Error && g.Hint == f.Hint }
+		alike := func(g result.Failure) bool { return g.Phase == f.Phase && g.Error == f.Error && g.Hint == f.Hint }
 		if slices.IndexFunc(failures, alike) < n {
 			continue // it was named with the first
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"tare/internal/figure"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // usageView is where the resources of one platform's trials went, as in table 4
@@ -22,7 +22,7 @@ type usageView struct {
 // unbroken keeps a number and its unit on one line.
 var unbroken = strings.NewReplacer(" ", "\u00a0")
 
-func usageOf(c overhead.Case) []usageView {
+func usageOf(c result.Case) []usageView {
 	var views []usageView
 	for i := range c.Usage {
 		u := &c.Usage[i]
@@ -56,11 +56,11 @@ func overheadOf(v *float64) string {
 }
 
 // pair writes two quantities of a row.
-func pair(u *overhead.Usage, field1 string, v1 float64, field2 string, v2 float64, unit, between string) string {
+func pair(u *result.Usage, field1 string, v1 float64, field2 string, v2 float64, unit, between string) string {
 	return unbroken.Replace(amount(u, field1, v1, unit)) + between + unbroken.Replace(amount(u, field2, v2, unit))
 }
 
-func others(u *overhead.Usage) float64 {
+func others(u *result.Usage) float64 {
 	sum := 0.0
 	for _, c := range u.Others {
 		sum += c
@@ -72,25 +72,25 @@ func others(u *overhead.Usage) float64 {
 const othersNote = "Others: peers, neighbours and idle instances with their layers."
 
 // accompanied reports whether a case has such others.
-func accompanied(c overhead.Case) bool {
-	return slices.ContainsFunc(c.Usage, func(u overhead.Usage) bool { return len(u.Others) > 0 })
+func accompanied(c result.Case) bool {
+	return slices.ContainsFunc(c.Usage, func(u result.Usage) bool { return len(u.Others) > 0 })
 }
 
-func othersOf(u *overhead.Usage) string {
+func othersOf(u *result.Usage) string {
 	if len(u.Others) == 0 {
 		return "–"
 	}
 	return figure.Fixed(others(u), 3)
 }
 
-func cores(u *overhead.Usage, field string, v float64) string {
+func cores(u *result.Usage, field string, v float64) string {
 	if !u.Has(field) {
 		return "not measured"
 	}
 	return figure.Fixed(v, 3)
 }
 
-func amount(u *overhead.Usage, field string, v float64, unit string) string {
+func amount(u *result.Usage, field string, v float64, unit string) string {
 	if !u.Has(field) {
 		return "not measured"
 	}
@@ -98,7 +98,7 @@ func amount(u *overhead.Usage, field string, v float64, unit string) string {
 }
 
 // unattributed is in cores and as a share of the host's busy time.
-func unattributed(u *overhead.Usage) string {
+func unattributed(u *result.Usage) string {
 	s := cores(u, "unattributed_cpu", u.Unattributed)
 	if u.UnattributedShare != nil {
 		s += " (" + figure.Fixed(100**u.UnattributedShare, 1) + "\u00a0%)"

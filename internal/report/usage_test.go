@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // The column of others is there only where there are others.
 func TestUsageOfOthers(t *testing.T) {
-	alone := overhead.Case{Usage: []overhead.Usage{{Platform: "native", GuestCPU: 0.5}}}
-	beside := overhead.Case{Usage: []overhead.Usage{{Platform: "native", GuestCPU: 0.5},
+	alone := result.Case{Usage: []result.Usage{{Platform: "native", GuestCPU: 0.5}}}
+	beside := result.Case{Usage: []result.Usage{{Platform: "native", GuestCPU: 0.5},
 		{Platform: "lxc", GuestCPU: 0.5, Others: map[bench.Role]float64{bench.Peer: 0.25, bench.Neighbour: 0.125}}}}
 	var without, with bytes.Buffer
 	usageText(&without, alone, false)
@@ -28,7 +28,7 @@ func TestUsageOfOthers(t *testing.T) {
 }
 
 func TestConditionsSayWhatSwapThereWas(t *testing.T) {
-	c := overhead.Case{Conditions: map[string]string{bench.CondSwap: "1GiB"}, SwapSpaces: "/dev/sda2 8 GiB"}
+	c := result.Case{Conditions: map[string]string{bench.CondSwap: "1GiB"}, SwapSpaces: "/dev/sda2 8 GiB"}
 	if got, want := conditionsOf(c), "swap 1GiB (swap spaces there: /dev/sda2 8 GiB)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/figure"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 const (
@@ -25,7 +25,7 @@ type watchView struct {
 // watchBound is what a start may take at the 99th percentile, in milliseconds.
 const watchBound = 1000
 
-func watchesOf(r *overhead.Result) []watchView {
+func watchesOf(r *result.Result) []watchView {
 	var views []watchView
 	for _, w := range r.Watches {
 		v := watchView{
@@ -57,7 +57,7 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-func watchText(out io.Writer, r *overhead.Result) {
+func watchText(out io.Writer, r *result.Result) {
 	if len(r.Watches) == 0 {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/figure"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // launchView is one platform's launches.
@@ -23,14 +23,14 @@ type launchView struct {
 	N     int
 }
 
-func launchesOf(c overhead.Case) []launchView {
+func launchesOf(c result.Case) []launchView {
 	var views []launchView
 	for _, u := range c.StartUp {
 		v := launchView{Name: labelled(u.Platform, u.Label), Total: figure.Number(u.Total), N: u.N,
 			Own: fmt.Sprintf("%s (%.2g %%)", figure.Number(u.Own), 100*u.Own/u.Total)}
 		for _, name := range bench.LaunchPhases {
 			cell := "–"
-			if i := slices.IndexFunc(u.Phases, func(p overhead.LaunchPhase) bool { return p.Name == name }); i >= 0 {
+			if i := slices.IndexFunc(u.Phases, func(p result.LaunchPhase) bool { return p.Name == name }); i >= 0 {
 				cell = figure.Number(u.Phases[i].Median)
 			}
 			v.Cells = append(v.Cells, cell)
@@ -46,7 +46,7 @@ func launchesOf(c overhead.Case) []launchView {
 }
 
 // sourcesOf say how the ends of the phases are known, each once.
-func sourcesOf(c overhead.Case) []string {
+func sourcesOf(c result.Case) []string {
 	var lines []string
 	for _, name := range bench.LaunchPhases {
 		bySource := map[string][]string{}
@@ -74,9 +74,9 @@ const spread = 12
 
 // waterfallsOf draws the phases of each platform's launches one after the other.
 // Platforms whose launches differ too much get figures, and axes, of their own.
-func waterfallsOf(c overhead.Case) []template.HTML {
+func waterfallsOf(c result.Case) []template.HTML {
 	rows := slices.Clone(c.StartUp)
-	slices.SortStableFunc(rows, func(a, b overhead.StartUp) int {
+	slices.SortStableFunc(rows, func(a, b result.StartUp) int {
 		switch {
 		case a.Total < b.Total:
 			return -1
@@ -97,7 +97,7 @@ func waterfallsOf(c overhead.Case) []template.HTML {
 	return figures
 }
 
-func waterfall(title string, rows []overhead.StartUp) template.HTML {
+func waterfall(title string, rows []result.StartUp) template.HTML {
 	most := 0.0
 	for _, u := range rows {
 		sum := 0.0
@@ -140,7 +140,7 @@ func keyOf() []struct{ Class, Name string } {
 	return append(keys, struct{ Class, Name string }{"own", "Tare itself, beside them"})
 }
 
-func launchesText(out io.Writer, c overhead.Case, all bool) {
+func launchesText(out io.Writer, c result.Case, all bool) {
 	if len(c.StartUp) == 0 {
 		return
 	}

@@ -6,21 +6,21 @@ import (
 	"testing"
 
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
-func startUpCase() overhead.Case {
-	row := func(platform, label string, own float64, ms ...float64) overhead.StartUp {
-		u := overhead.StartUp{Platform: platform, Label: label, Own: own, OwnWorst: 2 * own, OwnParts: map[string]float64{"start": own}, N: 3}
+func startUpCase() result.Case {
+	row := func(platform, label string, own float64, ms ...float64) result.StartUp {
+		u := result.StartUp{Platform: platform, Label: label, Own: own, OwnWorst: 2 * own, OwnParts: map[string]float64{"start": own}, N: 3}
 		for i, name := range bench.LaunchPhases {
 			if ms[i] > 0 {
-				u.Phases = append(u.Phases, overhead.LaunchPhase{Name: name, Median: ms[i], Whose: bench.OfPlatform, Source: "clock " + name, Known: float64(i)})
+				u.Phases = append(u.Phases, result.LaunchPhase{Name: name, Median: ms[i], Whose: bench.OfPlatform, Source: "clock " + name, Known: float64(i)})
 				u.Total += ms[i]
 			}
 		}
 		return u
 	}
-	return overhead.Case{Title: "Start-up", Kind: bench.Startup, StartUp: []overhead.StartUp{
+	return result.Case{Title: "Start-up", Kind: bench.Startup, StartUp: []result.StartUp{
 		row("vm", "emulated (tcg)", 2, 400, 3000, 200, 100, 50), row("native", "", 0.1, 1, 0, 0, 2, 1), row("bwrap", "", 0.5, 5, 0, 0, 2, 1),
 	}}
 }
@@ -61,7 +61,7 @@ func TestLaunchesText(t *testing.T) {
 		}
 	}
 	b.Reset()
-	if launchesText(&b, overhead.Case{}, true); b.Len() > 0 {
+	if launchesText(&b, result.Case{}, true); b.Len() > 0 {
 		t.Errorf("of a case without launches: %q", b.String())
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // cases are the short cases of the self-test, in the words of a specification.
@@ -129,12 +129,12 @@ func EvaluateAA(p *bench.Plan, outcomes iter.Seq2[*bench.Outcome, error], group 
 			}
 			c.Platform, c.Case = row.Platform, row.Case
 			aa.Comparisons = append(aa.Comparisons, c)
-			if c.Verdict == overhead.Refused {
+			if c.Verdict == result.Refused {
 				aa.Refused++
 				continue
 			}
 			all++
-			if c.Verdict == overhead.Differs {
+			if c.Verdict == result.Differs {
 				k++
 			}
 			if !c.Holds(1) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // synthetic is a plan of one case on the platforms and the outcomes of its
@@ -72,10 +72,10 @@ func TestEvaluateAA(t *testing.T) {
 		t.Errorf("rows: %+v", aa.Rows)
 	}
 	for _, c := range aa.Comparisons {
-		if c.Verdict == overhead.Differs && (c.Blocks != [2]int{6, 10} || math.Abs(c.Ratio-1.1) > 0.01) {
+		if c.Verdict == result.Differs && (c.Blocks != [2]int{6, 10} || math.Abs(c.Ratio-1.1) > 0.01) {
 			t.Errorf("the comparison that differs: %+v", c)
 		}
-		if c.Verdict == overhead.Refused && c.Why == "" {
+		if c.Verdict == result.Refused && c.Why == "" {
 			t.Error("a refusal without a reason")
 		}
 	}

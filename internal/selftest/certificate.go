@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"tare/internal/host"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // Format is the version of the certificate. One of an older format is taken
@@ -111,15 +111,15 @@ func (c *Certificate) Keep(f *Finding, o Origin, h host.Facts, force bool) (merg
 
 // Cited is what a report of a run on a host cites of the certificate; nil if it is
 // not of that host.
-func (c *Certificate) Cited(h *host.Facts) *overhead.SelfTest {
+func (c *Certificate) Cited(h *host.Facts) *result.SelfTest {
 	if !c.OfHost(h) || len(c.Sections) == 0 {
 		return nil
 	}
-	cited := &overhead.SelfTest{}
+	cited := &result.SelfTest{}
 	for i := range c.Sections {
 		s := &c.Sections[i]
 		for _, claim := range s.Claims {
-			cited.Claims = append(cited.Claims, overhead.SelfTestClaim{
+			cited.Claims = append(cited.Claims, result.SelfTestClaim{
 				Part: string(s.Part), Date: s.Date, Tare: s.Tare, Rests: s.Rests(), Claim: claim.Claim, Found: claim.Found, Held: string(claim.Held)})
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // Alias is the second name under which a platform is measured again: native[as=b].
@@ -20,11 +21,11 @@ type Comparison struct {
 	Case     string `json:"case"`
 	Blocks   [2]int `json:"blocks"` // first and last
 	// Ratio, Low and High are of the second name over the first; 0 if refused.
-	Ratio   float64          `json:"ratio"`
-	Low     float64          `json:"low"`
-	High    float64          `json:"high"`
-	Verdict overhead.Verdict `json:"verdict"`
-	Why     string           `json:"why,omitempty"` // of a refusal
+	Ratio   float64        `json:"ratio"`
+	Low     float64        `json:"low"`
+	High    float64        `json:"high"`
+	Verdict result.Verdict `json:"verdict"`
+	Why     string         `json:"why,omitempty"` // of a refusal
 }
 
 // Holds reports whether the interval holds the ratio.

@@ -7,6 +7,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/overhead"
+	"tare/internal/result"
 	"tare/internal/stats"
 )
 
@@ -31,10 +32,10 @@ type CostRow struct {
 	Platform string `json:"platform"` // "all" is the geometric mean over the platforms, by block
 	Metric   string `json:"metric"`
 	// Ratio, Low and High are of the 95 % interval; 0 if refused.
-	Ratio   float64          `json:"ratio"`
-	Low     float64          `json:"low"`
-	High    float64          `json:"high"`
-	Verdict overhead.Verdict `json:"verdict"`
+	Ratio   float64        `json:"ratio"`
+	Low     float64        `json:"low"`
+	High    float64        `json:"high"`
+	Verdict result.Verdict `json:"verdict"`
 	// P is of the two one-sided tests; absent if there are too few blocks.
 	P      *float64 `json:"p_equivalence,omitempty"`
 	Blocks int      `json:"blocks"` // with both
@@ -237,7 +238,7 @@ func (c *Cost) unchanged() Claim {
 			continue
 		}
 		n++
-		if r.Verdict == overhead.Equivalent {
+		if r.Verdict == result.Equivalent {
 			k++
 		} else if claim.Held == Yes {
 			claim.Held = Open

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // costRun is a plan of a case with meters on and off, and its outcomes; with
@@ -47,19 +47,19 @@ func TestCostOnResults(t *testing.T) {
 	wiggle := func(b int) float64 { return 0.002 * float64(b%5-2) }
 	for name, c := range map[string]struct {
 		with    func(platform string, block int) float64
-		all     overhead.Verdict
+		all     result.Verdict
 		claimed Held
 	}{
-		"nothing": {func(_ string, b int) float64 { return 1 + wiggle(b) }, overhead.Equivalent, Yes},
-		"much":    {func(_ string, b int) float64 { return 0.95 + wiggle(b) }, overhead.Differs, No},
-		"noise":   {func(_ string, b int) float64 { return 1 + 30*wiggle(b) }, overhead.Inconclusive, Open},
+		"nothing": {func(_ string, b int) float64 { return 1 + wiggle(b) }, result.Equivalent, Yes},
+		"much":    {func(_ string, b int) float64 { return 0.95 + wiggle(b) }, result.Differs, No},
+		"noise":   {func(_ string, b int) float64 { return 1 + 30*wiggle(b) }, result.Inconclusive, Open},
 		// One platform has a ratio of 1.03, the other of 1/1.03: the mean says nothing of either.
 		"opposed": {func(p string, b int) float64 {
 			if p == "lxc" {
 				return 1.03 + wiggle(b)
 			}
 			return 1/1.03 + wiggle(b)
-		}, overhead.Equivalent, No},
+		}, result.Equivalent, No},
 	} {
 		p, outcomes := costRun(20, []string{"native", "lxc"}, c.with)
 		cost, err := EvaluateCost(p, outcomes, noSamples)
@@ -73,7 +73,7 @@ func TestCostOnResults(t *testing.T) {
 		if f.Claims[0].Held != c.claimed || f.Complete || f.Size != 20 {
 			t.Errorf("%s: %+v, complete %v, size %d", name, f.Claims[0], f.Complete, f.Size)
 		}
-		if name == "opposed" && (cost.Effects[0].Verdict != overhead.Differs || cost.Effects[1].Verdict != overhead.Differs) {
+		if name == "opposed" && (cost.Effects[0].Verdict != result.Differs || cost.Effects[1].Verdict != result.Differs) {
 			t.Errorf("the platforms themselves are not told apart: %+v", cost.Effects)
 		}
 	}

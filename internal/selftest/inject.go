@@ -10,6 +10,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/overhead"
+	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/stop"
 )
@@ -198,7 +199,7 @@ func (row *InjectRow) count(runs []Comparison) {
 	found, significant, covered, blocks := 0, 0, 0, 0
 	for _, c := range runs {
 		blocks += c.Blocks[1] - c.Blocks[0] + 1
-		if c.Verdict == overhead.Refused {
+		if c.Verdict == result.Refused {
 			row.Refused++
 			continue
 		}
@@ -207,9 +208,9 @@ func (row *InjectRow) count(runs []Comparison) {
 			right = c.Low > 1
 		}
 		switch {
-		case c.Verdict == overhead.Differs && right:
+		case c.Verdict == result.Differs && right:
 			found++
-		case c.Verdict == overhead.Differs:
+		case c.Verdict == result.Differs:
 			row.Wrong++
 		}
 		if right {

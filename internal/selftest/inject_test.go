@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/result"
 	"tare/internal/stats"
 )
 
@@ -55,7 +55,7 @@ func TestInjectReplaysRunsThatShareNoBlock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := in.Runs[0]; c.High-c.Low <= once.High-once.Low || c.Verdict != overhead.Differs {
+	if c := in.Runs[0]; c.High-c.Low <= once.High-once.Low || c.Verdict != result.Differs {
 		t.Errorf("%+v, looked at once %+v", c, once)
 	}
 }

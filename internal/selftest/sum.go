@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
 // sumCases are the workloads of the built-in experiments, as the quick one has them.
@@ -77,7 +77,7 @@ type SumRow struct {
 }
 
 // EvaluateSum reads the sums off an analyzed run.
-func EvaluateSum(r *overhead.Result) *Sum {
+func EvaluateSum(r *result.Result) *Sum {
 	s := &Sum{}
 	within, known := 0, 0
 	for _, b := range r.Balances() {
@@ -104,7 +104,7 @@ func EvaluateSum(r *overhead.Result) *Sum {
 }
 
 // lacking says which of a row's parts were not measured, and why.
-func lacking(r *overhead.Result, b *overhead.Balance) string {
+func lacking(r *result.Result, b *result.Balance) string {
 	if b.N == 0 {
 		return "no launch was finished"
 	}

@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/result"
 )
 
-func usage(platform string, guest, layer, rest, busy float64) overhead.Usage {
+func usage(platform string, guest, layer, rest, busy float64) result.Usage {
 	share := (busy - guest - layer - rest - 0.25) / busy
-	return overhead.Usage{Platform: platform, N: 2, GuestCPU: guest, LayerCPU: layer, RestCPU: rest, BusyCPU: busy,
+	return result.Usage{Platform: platform, N: 2, GuestCPU: guest, LayerCPU: layer, RestCPU: rest, BusyCPU: busy,
 		Others: map[bench.Role]float64{bench.Peer: 0.25}, UnattributedShare: &share, Unattributed: share * busy}
 }
 
@@ -19,8 +19,8 @@ func TestEvaluateSum(t *testing.T) {
 	exact := usage("native", 0.5, 0, 0.25, 1)
 	missing := usage("lxc", 0.5, 0, 0.2, 1)
 	exceeding := usage("docker", 0.5, 0.1, 0.2, 1)
-	lacking := overhead.Usage{Platform: "qemu-tcg", Label: "emulated (tcg)", N: 2, BusyCPU: 1, Absent: []string{"rest_cpu", "unattributed_cpu"}, Notes: []string{"no vCPU"}}
-	s := EvaluateSum(&overhead.Result{Cases: []overhead.Case{{Name: "net", Usage: []overhead.Usage{exact, missing, exceeding, lacking}}}})
+	lacking := result.Usage{Platform: "qemu-tcg", Label: "emulated (tcg)", N: 2, BusyCPU: 1, Absent: []string{"rest_cpu", "unattributed_cpu"}, Notes: []string{"no vCPU"}}
+	s := EvaluateSum(&result.Result{Cases: []result.Case{{Name: "net", Usage: []result.Usage{exact, missing, exceeding, lacking}}}})
 	if s.Within.K != 1 || s.Within.N != 3 || s.Lacking != 1 || len(s.Rows) != 4 {
 		t.Fatalf("%+v", s)
 	}
@@ -44,15 +44,15 @@ func TestEvaluateSum(t *testing.T) {
 	if note := f.Tables[0].Note; !strings.HasSuffix(note, "net on qemu-tcg is not known: no vCPU; absent: rest_cpu, unattributed_cpu.") {
 		t.Error(note)
 	}
-	unmeasured := EvaluateSum(&overhead.Result{Cases: []overhead.Case{{Usage: []overhead.Usage{{Platform: "lxc"}}}}})
+	unmeasured := EvaluateSum(&result.Result{Cases: []result.Case{{Usage: []result.Usage{{Platform: "lxc"}}}}})
 	if why := unmeasured.Rows[0].Why; why != "no launch was finished" {
 		t.Error(why)
 	}
 	for _, c := range []struct {
-		rows []overhead.Usage
+		rows []result.Usage
 		held Held
-	}{{[]overhead.Usage{exact, usage("lxc", 0.5, 0, 0.221, 1)}, Yes}, {[]overhead.Usage{exact, lacking}, Open}, {[]overhead.Usage{exact, usage("lxc", 0.5, 0, 1.25, 2)}, Open}, {nil, Open}} {
-		s := EvaluateSum(&overhead.Result{Cases: []overhead.Case{{Usage: c.rows}}})
+	}{{[]result.Usage{exact, usage("lxc", 0.5, 0, 0.221, 1)}, Yes}, {[]result.Usage{exact, lacking}, Open}, {[]result.Usage{exact, usage("lxc", 0.5, 0, 1.25, 2)}, Open}, {nil, Open}} {
+		s := EvaluateSum(&result.Result{Cases: []result.Case{{Usage: c.rows}}})
 		if f := s.Finding(true); f.Claims[0].Held != c.held {
 			t.Errorf("%+v, want %s", f.Claims, c.held)
 		}

@@ -1,4 +1,11 @@
-package overhead
+package result
+
+import (
+	"fmt"
+
+	"tare/internal/bench"
+	"tare/internal/stats"
+)
 
 // Power is one meter of what the machine drew, and what it told of the run as a whole.
 type Power struct {
@@ -45,6 +52,9 @@ type PowerFit struct {
 	Residual float64 `json:"residual_w"`
 	Points   int     `json:"points"`
 }
+
+// ModelName is how a host without a meter would be told of the line.
+func (f PowerFit) ModelName() string { return fmt.Sprintf("model:idle=%.4g,core=%.3g", f.Rest, f.Core) }
 
 // PowerShare is what keeping one resource busy adds (tesfatsion2018, figure 16).
 type PowerShare struct {
@@ -108,3 +118,28 @@ type Energy struct {
 	Effect *Effect  `json:"effect,omitempty"`
 	Notes  []string `json:"notes,omitempty"`
 }
+
+// PowerRows are the powers of the case's single launches, as rows for exports
+// that have a line for each launch; the metric names the meter, and says if it
+// is a model.
+func (c *Case) PowerRows() []Row {
+	var rows []Row
+	for i := range c.Energy {
+		e := &c.Energy[i]
+		if e.N == 0 {
+			continue
+		}
+		m := PowerMetric
+		m.Name = "power by " + e.Meter
+		if e.Modelled {
+			m.Name = "modelled " + m.Name
+		}
+		rows = append(rows, Row{Metric: m, Platform: e.Platform, Label: e.Label, Baseline: e.Baseline, Points: e.Points,
+			Median: stats.Median(Values(e.Points)), N: e.N, Effect: e.Effect})
+	}
+	return rows
+}
+
+// PowerMetric is what equation 2 compares.
+var PowerMetric = bench.Metric{Name: "power", Unit: "W", Better: bench.LowerIsBetter, Combine: bench.Mean,
+	Doc: "mean power the machine draws while the case runs"}

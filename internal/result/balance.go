@@ -1,4 +1,4 @@
-package overhead
+package result
 
 // Balance sets what all parts of the host used against the host's own counter,
 // as table 4 of tesfatsion2018 does; CPU in cores, mean over the measured windows.

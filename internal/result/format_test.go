@@ -1,4 +1,4 @@
-package overhead
+package result
 
 import (
 	"os"

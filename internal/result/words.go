@@ -1,4 +1,4 @@
-package overhead
+package result
 
 import (
 	"fmt"
@@ -10,8 +10,10 @@ import (
 	"tare/internal/figure"
 )
 
-// words says an effect with its direction.
-func words(e *Effect, m bench.Metric, margin float64) string {
+// Say says the effect of the metric with its direction, as a report does:
+// "7.1 % slower (5.0 to 9.3)". It reads the verdict, the ratio with its
+// bounds, Why and Caution.
+func (e *Effect) Say(m bench.Metric, margin float64) string {
 	var text string
 	switch e.Verdict {
 	case Refused:
@@ -23,12 +25,12 @@ func words(e *Effect, m bench.Metric, margin float64) string {
 	case Inconclusive:
 		name := named(m)
 		text = fmt.Sprintf("undecided: %sfrom %s to %s", name,
-			strings.TrimPrefix(change(e.Low, m), name), strings.TrimPrefix(change(e.High, m), name))
+			strings.TrimPrefix(Change(e.Low, m), name), strings.TrimPrefix(Change(e.High, m), name))
 	default:
-		text = fmt.Sprintf("%s (%s)", change(e.Ratio, m), bounds(e, m))
+		text = fmt.Sprintf("%s (%s)", Change(e.Ratio, m), bounds(e, m))
 	}
 	if e.Unfair != "" && e.Verdict != Unfair {
-		text += " [unfair: " + e.unfairNames() + "]"
+		text += " [unfair: " + e.UnfairNames() + "]"
 	}
 	if e.Caution != "" {
 		text += " [" + e.Caution + "]"
@@ -61,8 +63,8 @@ func named(m bench.Metric) string {
 	return strings.ReplaceAll(m.Name, "_", " ") + " "
 }
 
-// change says a ratio: "7.1 % slower", "latency p95 12.0 % higher", "4.8 times as fast".
-func change(ratio float64, m bench.Metric) string {
+// Change says a ratio of the metric: "7.1 % slower", "latency p95 12.0 % higher", "4.8 times as fast".
+func Change(ratio float64, m bench.Metric) string {
 	name := named(m)
 	up, down, as := "higher", "lower", "high"
 	switch {
@@ -91,7 +93,7 @@ func bounds(e *Effect, m bench.Metric) string {
 	case e.High < factor:
 		return digits(100*(e.Low-1)) + " to " + digits(100*(e.High-1))
 	}
-	return strings.TrimPrefix(change(e.Low, m), named(m)) + " to " + strings.TrimPrefix(change(e.High, m), named(m))
+	return strings.TrimPrefix(Change(e.Low, m), named(m)) + " to " + strings.TrimPrefix(Change(e.High, m), named(m))
 }
 
 // digits writes a number with one decimal below 100, none above.
@@ -105,8 +107,8 @@ func digits(v float64) string {
 // trim writes a number with at most one decimal.
 func trim(v float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0") }
 
-// answer is a case in one sentence, by its headline metric.
-func answer(c *Case, p *bench.Plan) string {
+// Say says the case in one sentence, by its headline metric.
+func (c *Case) Say(baseline string) string {
 	if len(c.Rows) == 0 && len(c.Energy) > 0 {
 		return powerAnswer(c)
 	}
@@ -153,16 +155,16 @@ func answer(c *Case, p *bench.Plan) string {
 	case base == nil:
 		return text
 	case base.N == 0:
-		return fmt.Sprintf("There is nothing to compare with: %s: %s.", p.Baseline, unfinished(base))
+		return fmt.Sprintf("There is nothing to compare with: %s: %s.", baseline, unfinished(base))
 	case len(said) == 0:
-		return fmt.Sprintf("Only %s was measured: %s.", p.Baseline, figure.Quantity(base.Median, metric.Unit))
+		return fmt.Sprintf("Only %s was measured: %s.", baseline, figure.Quantity(base.Median, metric.Unit))
 	}
 	if len(reasons) == 1 && !reasons[""] {
 		why := slices.Collect(maps.Keys(reasons))[0]
 		return fmt.Sprintf("No statement, only medians: %s %s, %s. The reason: %s.",
-			p.Baseline, figure.Quantity(base.Median, metric.Unit), strings.Join(medians, ", "), why)
+			baseline, figure.Quantity(base.Median, metric.Unit), strings.Join(medians, ", "), why)
 	}
-	return fmt.Sprintf("Against %s (%s): %s", p.Baseline, figure.Quantity(base.Median, metric.Unit), text)
+	return fmt.Sprintf("Against %s (%s): %s", baseline, figure.Quantity(base.Median, metric.Unit), text)
 }
 
 func unfinished(r *Row) string {
@@ -176,3 +178,79 @@ func unfinished(r *Row) string {
 	}
 	return "no launch finished"
 }
+
+// powerAnswer is a case in which nothing but power was measured in one sentence,
+// by the first meter.
+func powerAnswer(c *Case) string {
+	var said []string
+	for _, e := range c.Energy {
+		if e.Meter != c.Energy[0].Meter {
+			continue
+		}
+		text := e.Platform + ": power not known"
+		if e.N > 0 {
+			text = fmt.Sprintf("%s: %s", e.Platform, figure.Quantity(e.Watts, "W"))
+		}
+		if e.Modelled {
+			text += " [modelled]"
+		} else if e.Effect != nil {
+			text += ", " + e.Effect.Words
+		}
+		said = append(said, text)
+	}
+	return "Power: " + strings.Join(said, "; ") + "."
+}
+
+// Say says the cell in short, such as "54 %", "DNF 3 of 3" or "54 %, DNF 1 of 3".
+func (c *MatrixCell) Say() string {
+	var words []string
+	if c.Effect.Verdict == Unfair {
+		words = append(words, "unfair: "+c.Effect.UnfairNames())
+	}
+	if c.Kept > 0 {
+		kept := fmt.Sprintf("%.0f %%", 100*c.Kept)
+		if c.Effect.Unfair != "" {
+			kept += " [unfair: " + c.Effect.UnfairNames() + "]"
+		}
+		words = append(words, kept)
+	}
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{c.DNF, "DNF"}, {c.Overdue, "cage's time over"}, {c.Failed, "failed"}, {c.Missing, "missing"}} {
+		if x.n > 0 {
+			words = append(words, fmt.Sprintf("%s %d of %d", x.what, x.n, c.Launches))
+		}
+	}
+	if len(words) == 0 {
+		return "no pair of launches"
+	}
+	return strings.Join(words, ", ")
+}
+
+// SayAgainst says how the cell's platform compares with the baseline in what it keeps.
+func (c *MatrixCell) SayAgainst(base *MatrixCell, name string) string {
+	e, text := c.Against, ""
+	switch {
+	case c.DNF > base.DNF && c.N == 0 && base.N > 0:
+		text = "does not finish where " + name + " does"
+	case c.DNF < base.DNF && base.N == 0 && c.N > 0:
+		text = "finishes where " + name + " does not"
+	case e.Verdict == Differs && e.Ratio > 1:
+		text = fmt.Sprintf("keeps %s times what %s keeps (%s to %s)", digits2(e.Ratio), name, digits2(e.Low), digits2(e.High))
+	case e.Verdict == Differs:
+		text = fmt.Sprintf("keeps %s %% less than %s (%s to %s)", digits(100*(1-e.Ratio)), name, digits(100*(1-e.High)), digits(100*(1-e.Low)))
+	case e.Verdict == Equivalent:
+		text = "as " + name
+	case e.Verdict == Inconclusive:
+		text = fmt.Sprintf("undecided: %s to %s times what %s keeps", digits2(e.Low), digits2(e.High), name)
+	default:
+		text = "no statement: " + e.Why
+	}
+	if e.Caution != "" {
+		text += " [" + e.Caution + "]"
+	}
+	return text
+}
+
+func digits2(v float64) string { return fmt.Sprintf("%.2f", v) }

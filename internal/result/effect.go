@@ -1,0 +1,84 @@
+package result
+
+import (
+	"strings"
+
+	"tare/internal/audit"
+)
+
+// Verdict is what the data allow to be said of an effect.
+type Verdict string
+
+const (
+	// Differs: the interval lies wholly outside ratio 1.
+	Differs Verdict = "differs"
+	// Equivalent: the interval lies wholly within the margin around 1.
+	Equivalent Verdict = "equivalent"
+	// Inconclusive: neither; more blocks or a quieter host may decide.
+	Inconclusive Verdict = "inconclusive"
+	// Refused: no interval is given; Why says the reason.
+	Refused Verdict = "refused"
+	// Unfair: the audit found the two sides not comparable; no ratio is given.
+	Unfair Verdict = "unfair"
+)
+
+// Effect is a ratio to the baseline, paired by block.
+type Effect struct {
+	// Ratio is the geometric mean over blocks of value / baseline value.
+	Ratio float64 `json:"ratio"`
+	// Low and High bound the interval of Ratio; both are 0 if it is refused.
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+	// Confidence is the level the interval was made at: 0.95, or higher where a
+	// stopping rule looks more than once so that 0.95 remains over all looks.
+	Confidence float64 `json:"confidence,omitempty"`
+	// P is of the permutation test of no effect, Holm the same corrected over
+	// the headline effects of the table, Equivalence of the two one-sided tests
+	// of an effect beyond the margin; nil if there are too few blocks.
+	P           *float64 `json:"p,omitempty"`
+	Holm        *float64 `json:"p_holm,omitempty"`
+	Equivalence *float64 `json:"p_equivalence,omitempty"`
+	// Drift of the ratios over blocks, if there are enough to tell.
+	Drift *Drift `json:"drift,omitempty"`
+	// Audit is the fairness of the comparison.
+	Audit *audit.Audit `json:"audit,omitempty"`
+	// Unfair says why the comparison is invalid; it is shown wherever the effect is.
+	Unfair string `json:"unfair,omitempty"`
+	// N is the number of blocks in which both finished.
+	N int `json:"n"`
+	// Overhead is equation 1 of tesfatsion2018 with the sign kept:
+	// (virt - native) / native. Positive means the number went up.
+	Overhead float64 `json:"overhead"`
+	// Cost is the same in the direction that hurts: positive is worse whatever the metric's direction.
+	Cost    float64 `json:"cost"`
+	Verdict Verdict `json:"verdict"`
+	// Why explains a refusal or a doubt.
+	Why string `json:"why,omitempty"`
+	// Words says the effect in words with its direction, such as "7.1 % slower (5.0 to 9.3)".
+	Words string `json:"words"`
+	// Caution, if not empty, must be shown wherever the effect is: the two
+	// sides were not measured alike, such as an emulated platform beside a real one.
+	Caution string `json:"caution,omitempty"`
+	// Ratios are the paired ratios by block, every one.
+	Ratios []Point `json:"ratios"`
+}
+
+// HasRatio says whether the effect states a ratio with an interval.
+func (e *Effect) HasRatio() bool { return e.Verdict != Refused && e.Verdict != Unfair }
+
+// UnfairNames are the checks that failed, for a mark beside a ratio.
+func (e *Effect) UnfairNames() string {
+	var names []string
+	for _, c := range e.Audit.Invalid() {
+		names = append(names, c.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Drift is a trend of values over blocks.
+type Drift struct {
+	// PerBlock is the relative change per block, such as 0.01.
+	PerBlock float64 `json:"per_block"`
+	// P is of the hypothesis that the order of blocks does not matter.
+	P float64 `json:"p"`
+}

@@ -1,0 +1,95 @@
+package result
+
+import (
+	"slices"
+
+	"tare/internal/bench"
+)
+
+// Matrix sets scenes against others on the same platform: what is left, beside
+// a neighbour, of the performance alone. Any scene of a specification can say
+// relative: {to, row, column}; the table is made of those that do.
+type Matrix struct {
+	Columns []string    `json:"columns"` // in the plan's order
+	Rows    []MatrixRow `json:"rows"`    // a row of the specification for every platform and metric
+}
+
+// MatrixRow is one metric of one platform against the same scene.
+type MatrixRow struct {
+	Row      string       `json:"row"`
+	Case     string       `json:"case"` // the one the others are set against
+	Platform string       `json:"platform"`
+	Label    string       `json:"label,omitempty"`
+	Baseline bool         `json:"baseline,omitempty"`
+	Metric   bench.Metric `json:"metric"`
+	// Alone is the median of the scene they are set against; N how many launches of it finished.
+	Alone float64 `json:"alone"`
+	N     int     `json:"n"`
+	// Cells are by column; nil where the row has none.
+	Cells []*MatrixCell `json:"cells"`
+	// Caveats are what the launches found of the platform: "limits ignored: ...", "not enforced: ...".
+	Caveats []string `json:"caveats,omitempty"`
+}
+
+// MatrixCell is one scene set against its other.
+type MatrixCell struct {
+	Case string `json:"case"`
+	// Effect is the ratio to the other scene on the same platform, paired by block.
+	Effect *Effect `json:"effect"`
+	// Kept is the ratio in the direction in which more is better: 1 is all of
+	// the performance, 0 none. Low and High bound its interval, both 0 if there is none.
+	Kept float64 `json:"kept"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+	// Against compares Kept with the baseline platform's; nil for that itself.
+	Against *Effect `json:"against,omitempty"`
+	// Differs are what the specification has otherwise than in the other scene,
+	// besides neighbours and placement: "memory 1 GiB for 256 MiB".
+	Differs []string `json:"differs,omitempty"`
+	// Launches were wanted; of them N finished and DNF did not beside their
+	// neighbour, which is a finding; Failed failed for other reasons, and Missing have no outcome.
+	// Overdue were ended by the time of their own cages, which says nothing of the platform.
+	Launches int `json:"launches"`
+	N        int `json:"n"`
+	DNF      int `json:"dnf,omitempty"`
+	Overdue  int `json:"overdue,omitempty"`
+	Failed   int `json:"failed,omitempty"`
+	Missing  int `json:"missing,omitempty"`
+	// Fairness is that between alike subjects; nil with one.
+	Fairness *Fairness `json:"fairness,omitempty"`
+	// Gone are launches in which the neighbour's own program or instance ended of
+	// itself before the measurement did, and Ended those that the watchdog ended.
+	Gone  int `json:"neighbour_gone,omitempty"`
+	Ended int `json:"ended_by_watchdog,omitempty"`
+	// Words say the cell in short.
+	Words string `json:"words"`
+}
+
+// Cases are those in the table, by name; none of a nil table.
+func (m *Matrix) Cases() map[string]bool {
+	names := map[string]bool{}
+	if m == nil {
+		return names
+	}
+	for _, r := range m.Rows {
+		names[r.Case] = true
+		for _, c := range r.Cells {
+			if c != nil {
+				names[c.Case] = true
+			}
+		}
+	}
+	return names
+}
+
+// Shares are a cell's ratios by block, in the direction in which more is better: 1
+// is all of the performance.
+func (c *MatrixCell) Shares(m bench.Metric) []Point {
+	points := slices.Clone(c.Effect.Ratios)
+	if m.Better == bench.LowerIsBetter {
+		for i := range points {
+			points[i].Value = 1 / points[i].Value
+		}
+	}
+	return points
+}
