@@ -148,17 +148,22 @@ go_can_build() {
 	[ "$(printf '%s\n%s\n' "$GO_LEAST" "$v" | sort -V | head -n 1)" = "$GO_LEAST" ]
 }
 
-# find_go sets GO to a go command that can build go.mod. Where there is none,
-# the distribution's, however old, fetches the wanted toolchain as a module,
-# whose checksum the go command verifies.
-find_go() {
+# have_go sets GO to a go command that can build go.mod, or to where the fetched one would be.
+have_go() {
 	GO=$(command -v go || true)
 	if [ -n "$GO" ] && GOTOOLCHAIN=local go_can_build "$GO"; then return; fi
 	arch=$(uname -m)
 	case $arch in x86_64) arch=amd64 ;; aarch64) arch=arm64 ;; esac
 	GOMODCACHE_OWN=$PWD/.toolchain
 	GO=$GOMODCACHE_OWN/golang.org/toolchain@v0.0.1-go$GO_WANTED.linux-$arch/bin/go
-	if [ ! -x "$GO" ] || ! GOTOOLCHAIN=local go_can_build "$GO"; then
+	[ -x "$GO" ] && GOTOOLCHAIN=local go_can_build "$GO"
+}
+
+# find_go sets GO to a go command that can build go.mod. Where there is none,
+# the distribution's, however old, fetches the wanted toolchain as a module,
+# whose checksum the go command verifies.
+find_go() {
+	if ! have_go; then
 		needs=
 		command -v go >/dev/null 2>&1 || needs=golang-go
 		[ -e /etc/ssl/certs/ca-certificates.crt ] || needs="$needs ca-certificates"
@@ -180,10 +185,15 @@ fetch_go() {
 		go mod download "golang.org/toolchain@v0.0.1-go$GO_WANTED.linux-$arch") >>"$LOG" 2>&1
 }
 
+# use_go sets what go and the tests that call it are to find.
+use_go() {
+	PATH=${GO%/*}:$PATH
+	export PATH GOTOOLCHAIN=local CGO_ENABLED=0
+}
+
 # build makes ./tare and ./tare-agent; what they need of modules is downloaded.
 build() {
-	PATH=${GO%/*}:$PATH # tests call go themselves
-	export PATH GOTOOLCHAIN=local CGO_ENABLED=0
+	use_go
 	twice compile || failed "tare could not be built"
 }
 

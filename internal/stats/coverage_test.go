@@ -37,6 +37,9 @@ var shapes = []struct {
 var sizes = [5]int{3, 4, 5, 10, 30}
 
 func TestCoverage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates for a minute, which -short leaves out")
+	}
 	const resamples = 999
 	for _, shape := range shapes {
 		for k, n := range sizes {

@@ -34,6 +34,9 @@ var mutations = []struct{ name, file, old, new string }{
 const notAsked = "^(TestMutationsAreFound|TestSimulation|TestCoverage|TestLookConfidenceSuffices|TestSciPyStillSaysSo)$"
 
 func TestMutationsAreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the tests once for each mutation, which -short leaves out")
+	}
 	t.Run("none", func(t *testing.T) {
 		t.Parallel()
 		if out, err := testWith(t, "doc.go", "package stats", "package stats"); err != nil {

@@ -130,6 +130,9 @@ func ended(x []float64, looks []int) (Interval, []float64) {
 // test reject, no more often than 5 %, up to what 5 % comes to by chance; and
 // 95 % intervals must hold the true ratio in at least 93 %.
 func TestSimulation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates for minutes, which -short leaves out")
+	}
 	n := float64(*experiments)
 	most := 0.05 + 1.96*math.Sqrt(0.05*0.95/n)
 	for d, disturbance := range disturbances {
