@@ -22,7 +22,7 @@ const rebuild = bench.Hint("tare image rm, then tare image build")
 // Image is a built image, held against removal until it is closed.
 type Image struct {
 	dir      string
-	hold     *os.File // shared lock on the image's directory
+	hold     *os.File // the image's lock, shared
 	manifest Manifest
 	store    *Store
 }

@@ -9,6 +9,7 @@
 //		root/          the root file system
 //		kernel/        the guest kernel and its modules
 //		forms/         root.tar, root.ext4, made on first use
+//		lock           locked by whoever uses or removes it
 //
 // and appears there by one rename, when it is complete.
 package image
@@ -98,13 +99,16 @@ func (s *Store) notBuilt() error {
 }
 
 func (s *Store) open(dir string) (*Image, error) {
-	d, err := os.Open(dir)
+	held, err := hold(dir, unix.LOCK_SH)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return nil, fmt.Errorf("golden image %s: being removed: %w", filepath.Base(dir), err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("golden image: %w", err)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
 	if err != nil {
-		d.Close()
+		held.Close()
 		return nil, fmt.Errorf("golden image: %w", err)
 	}
 	m, err := DecodeManifest(data)
@@ -112,14 +116,10 @@ func (s *Store) open(dir string) (*Image, error) {
 		err = fmt.Errorf("image manifest: recipe %s lies in directory %s", m.RecipeHash, filepath.Base(dir))
 	}
 	if err != nil {
-		d.Close()
+		held.Close()
 		return nil, fmt.Errorf("%w%w", err, rebuild)
 	}
-	if err := unix.Flock(int(d.Fd()), unix.LOCK_SH|unix.LOCK_NB); err != nil {
-		d.Close()
-		return nil, fmt.Errorf("golden image %s: being removed: %w", short(m.RecipeHash), err)
-	}
-	return &Image{dir: dir, hold: d, manifest: m, store: s}, nil
+	return &Image{dir: dir, hold: held, manifest: m, store: s}, nil
 }
 
 // Info is a line of the list of images.
@@ -207,15 +207,15 @@ func (s *Store) Remove(ctx context.Context, prefix string) (Info, error) {
 	}
 	defer unlock()
 	dir := filepath.Join(s.images(), found[0].Recipe)
-	d, err := os.Open(dir)
-	if err != nil {
-		return Info{}, fmt.Errorf("remove image: %w", err)
-	}
-	defer d.Close()
-	if err := unix.Flock(int(d.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	held, err := hold(dir, unix.LOCK_EX)
+	if errors.Is(err, unix.EWOULDBLOCK) {
 		return Info{}, fmt.Errorf("remove image %s: in use by a run: %w%w", found[0].Recipe, err,
 			bench.Hint("wait for the run to end"))
 	}
+	if err != nil {
+		return Info{}, fmt.Errorf("remove image: %w", err)
+	}
+	defer held.Close()
 	if err := tree.Unmounted(dir); err != nil {
 		return Info{}, err
 	}

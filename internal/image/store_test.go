@@ -436,3 +436,39 @@ func TestDiskFullIsSaid(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// An image is held by the lock of a regular file open for writing, since a
+// directory cannot be locked on NFS.
+func TestLockIsAFile(t *testing.T) {
+	s := fakeStore(t, "")
+	i := build(t, s)
+	for name, want := range map[string]error{lockFile: unix.EWOULDBLOCK, ".": nil} {
+		f, err := os.Open(filepath.Join(i.dir, name))
+		must(t, err)
+		defer f.Close()
+		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, want) {
+			t.Errorf("lock of %s: %v, want %v", name, err, want)
+		}
+	}
+	flags, err := unix.FcntlInt(i.hold.Fd(), unix.F_GETFL, 0)
+	if err != nil || flags&unix.O_ACCMODE != unix.O_RDWR {
+		t.Errorf("open with flags %#o, %v", flags, err)
+	}
+	i.Close()
+	// One of an earlier version is held, and removed, like any other; while it is being removed nobody has it.
+	must(t, os.Remove(filepath.Join(i.dir, lockFile)))
+	again, err := s.Open(context.Background())
+	must(t, err)
+	if _, err := s.Remove(context.Background(), i.Digest()); !errors.Is(err, unix.EWOULDBLOCK) || bench.HintOf(err) == "" {
+		t.Errorf("removed while it is held: %v", err)
+	}
+	again.Close()
+	held, err := hold(i.dir, unix.LOCK_EX)
+	must(t, err)
+	if _, err := s.Open(context.Background()); err == nil || !strings.Contains(err.Error(), "being removed") {
+		t.Errorf("opened while it is being removed: %v", err)
+	}
+	held.Close()
+	_, err = s.Remove(context.Background(), i.Digest())
+	must(t, err)
+}
