@@ -70,6 +70,9 @@ func (r *Run) writeSamples(trial string, samples []bench.Sample) error {
 	if err != nil {
 		return err
 	}
+	if err := r.weight.add(samplesDir+"/"+samplesName(trial), int64(len(text))); err != nil {
+		return err
+	}
 	d, err := r.folder.in(samplesDir)
 	if err != nil {
 		return err
@@ -130,6 +133,9 @@ func (r *Run) writeLine(o *bench.Outcome) error {
 		return fmt.Errorf("an outcome of %v: at most %v", bench.Bytes(len(line)), bench.Bytes(maxLine))
 	}
 	line = append(line, '\n')
+	if err := r.weight.add(trialsFile, r.end+int64(len(line))); err != nil {
+		return err
+	}
 	if err := r.trials.Truncate(r.end); err != nil {
 		return r.folder.named(trialsFile, err)
 	}

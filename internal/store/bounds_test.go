@@ -88,6 +88,77 @@ func TestBoundsOfAFolder(t *testing.T) {
 	}
 }
 
+// Files that are each within their bounds are together more than a folder may
+// hold: it is refused before they are read, and also where one grows later.
+func TestBoundOfTheWhole(t *testing.T) {
+	defer func(most int64) { maxFolder = most }(maxFolder)
+	dir := filepath.Join(t.TempDir(), "run")
+	w := create(t, dir)
+	appendTrial(t, w, "b01-t01")
+	appendTrial(t, w, "b02-t02")
+	w.Close()
+	whole := int64(0)
+	for _, name := range []string{trialsFile, "samples/b01-t01.jsonl", "samples/b02-t02.jsonl"} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole += info.Size()
+	}
+	refused := func(what string, err error) {
+		t.Helper()
+		if says := "more than " + bench.Bytes(maxFolder).String() + " in trials.jsonl and samples together"; err == nil || !errors.Is(err, bench.ErrInvalid) ||
+			!strings.Contains(err.Error(), says) || bench.HintOf(err) == "" {
+			t.Errorf("%s: %v, want %q", what, err, says)
+		}
+	}
+	maxFolder = whole
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	read := func() (err error) {
+		for range 2 { // what is read again weighs no more
+			for _, oerr := range r.Outcomes() {
+				err = errors.Join(err, oerr)
+			}
+			for _, trial := range []string{"b01-t01", "b02-t02"} {
+				err = errors.Join(err, r.Samples(trial, func(*bench.Sample) error { return nil }))
+			}
+		}
+		return err
+	}
+	if err := read(); err != nil {
+		t.Errorf("a folder of just so much: %v", err)
+	}
+	grown, err := os.OpenFile(filepath.Join(dir, "samples/b02-t02.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := grown.WriteString("{"); err != nil {
+		t.Fatal(err)
+	}
+	grown.Close()
+	refused("one that grew while it was read", read())
+	_, err = Open(dir)
+	refused("one of a byte more", err)
+	_, _, err = OpenForResume(dir)
+	refused("one to go on with", err)
+
+	maxFolder = whole + 1
+	w, _, err = OpenForResume(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	o := outcome("b03-t03", bench.Done)
+	refused("one that would be too much with another trial", w.Append(t.Context(), o, someSamples(3), nil))
+	if got := trials(t, w); got != "b01-t01:done b02-t02:done" {
+		t.Error(got)
+	}
+}
+
 // Nothing is written that could not be read again, and what is refused leaves nothing.
 func TestAppendKeepsToTheBounds(t *testing.T) {
 	w := create(t, filepath.Join(t.TempDir(), "run"))

@@ -27,7 +27,12 @@ func (r *Run) Outcomes() iter.Seq2[*bench.Outcome, error] {
 			return
 		}
 		defer file.Close()
-		err = eachLine(file, path, maxLine, func(n int, line []byte) error {
+		text, err := r.counted(trialsFile, file)
+		if err != nil {
+			yield(nil, fmt.Errorf("read outcomes: %w", err))
+			return
+		}
+		err = eachLine(text, path, maxLine, func(n int, line []byte) error {
 			o := new(bench.Outcome)
 			if err := r.parseOutcome(line, o); err != nil {
 				return lineError(path, n, line, err,
@@ -79,10 +84,14 @@ func (r *Run) Samples(trial string, f func(*bench.Sample) error) error {
 		return fmt.Errorf("read samples: %w", err)
 	}
 	defer file.Close()
+	text, err := r.counted(samplesDir+"/"+samplesName(trial), file)
+	if err != nil {
+		return fmt.Errorf("read samples: %w", err)
+	}
 	d := newDecoder()
 	var s bench.Sample
 	var stop error
-	err = eachLine(file, path, maxSample, func(n int, line []byte) error {
+	err = eachLine(text, path, maxSample, func(n int, line []byte) error {
 		err := d.decode(line, &s)
 		if err == nil {
 			err = check(&s)

@@ -33,6 +33,9 @@ func OpenForResume(dir string) (_ *Run, finished map[string]bool, err error) {
 	if err := r.load(); err != nil {
 		return nil, nil, err
 	}
+	if err := r.weigh(); err != nil {
+		return nil, nil, err
+	}
 	r.known = trialSet(&r.plan)
 	if r.trials, err = r.folder.open(trialsFile, os.O_RDWR); err != nil {
 		return nil, nil, err

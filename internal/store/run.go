@@ -45,6 +45,7 @@ type Run struct {
 	plan    bench.Plan
 	host    host.Facts
 	torn    []byte
+	weight  weight
 	planned map[string]bench.Trial       // by id, those of rest among them
 	sums    map[string][sha256.Size]byte // of the files that never change, as they were read or written
 
@@ -68,6 +69,9 @@ func Open(dir string) (_ *Run, err error) {
 		return nil, r.noRun(err)
 	}
 	if err := r.load(); err != nil {
+		return nil, err
+	}
+	if err := r.weigh(); err != nil {
 		return nil, err
 	}
 	if r.torn, _, err = r.tail(); err != nil {
