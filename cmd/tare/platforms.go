@@ -19,7 +19,6 @@ import (
 	"tare/internal/platform/trial"
 	"tare/internal/spec"
 	"tare/internal/statedir"
-	"tare/internal/tree"
 	"tare/internal/workload"
 )
 
@@ -152,7 +151,7 @@ func (a *app) probe(ctx context.Context, id string, e *spec.Experiment, img benc
 		return fmt.Errorf("make a directory for trials: %w", err)
 	}
 	defer func() {
-		gone := tree.Remove(dir)
+		gone := a.cleaner().RemoveDirs(context.Background(), dir)
 		if gone == nil {
 			gone = led.Release(bench.KindDir, dir)
 		}

@@ -92,7 +92,7 @@ func (s *session) tools(ctx context.Context, scene *bench.Scene) (processes []be
 	if err := s.ledger.Register(bench.KindProcess, mark); err != nil {
 		return nil, nil, err
 	}
-	var running []*tool
+	var running []*watcher
 	stop = func() {
 		for _, t := range running {
 			_ = t.cmd.Process.Kill() // it may have ended
@@ -127,19 +127,19 @@ func (s *session) tools(ctx context.Context, scene *bench.Scene) (processes []be
 	return processes, stop, nil
 }
 
-// tool is a running program that watches.
-type tool struct {
+// watcher is a running program that watches.
+type watcher struct {
 	cmd   *exec.Cmd
 	said  strings.Builder // on standard error
 	ended chan struct{}
 }
 
-func (s *session) startTool(mark, program string, args ...string) (*tool, error) {
+func (s *session) startTool(mark, program string, args ...string) (*watcher, error) {
 	path, err := launch.Program(program)
 	if err != nil {
 		return nil, err
 	}
-	t := &tool{cmd: exec.Command(path, args...), ended: make(chan struct{})}
+	t := &watcher{cmd: exec.Command(path, args...), ended: make(chan struct{})}
 	t.cmd.Env = []string{"LC_ALL=C", "DOCKER_HOST=" + docker.Host(s.id), "DOCKER_CONFIG=" + s.dir, bench.ProcessMark + "=" + mark}
 	t.cmd.Stderr = &t.said
 	if err := t.cmd.Start(); err != nil {

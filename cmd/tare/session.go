@@ -19,7 +19,7 @@ import (
 	"tare/internal/run"
 	"tare/internal/statedir"
 	"tare/internal/store"
-	"tare/internal/tree"
+	"tare/internal/tool"
 	"tare/internal/workload"
 )
 
@@ -33,11 +33,13 @@ type session struct {
 	image   *image.Image
 	lab     *lab.Lab
 	engines map[string]run.Engine
+	// remove removes directories of the run, as [ledger.Cleaner.RemoveDirs] does.
+	remove func(ctx context.Context, dirs ...string) error
 }
 
 // openSession makes ready everything the plan's platforms need.
 func (a *app) openSession(ctx context.Context, id string, p *bench.Plan, found []checked, img *image.Image, led *ledger.Ledger) (s *session, err error) {
-	s = &session{id: id, ledger: led, image: img, engines: map[string]run.Engine{}}
+	s = &session{id: id, ledger: led, image: img, engines: map[string]run.Engine{}, remove: a.cleaner().RemoveDirs}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -125,8 +127,13 @@ func (unopened) Close(context.Context) error                                   {
 // Reads implements [bench.Reading], so that a cold launch fails for the reason there is.
 func (unopened) Reads() []string { return nil }
 
-// closeDeadline bounds the end of a session.
-const closeDeadline = time.Minute
+// The end of a session.
+const (
+	closeDeadline = time.Minute
+	// closeGrace is how much longer an engine may take that waits for what it has
+	// killed; then it hangs in the kernel and is given up.
+	closeGrace = 30 * time.Second
+)
 
 // close stops the engines and removes what the session made. It does so even
 // if the run was cancelled.
@@ -135,17 +142,17 @@ func (s *session) close() error {
 	defer cancel()
 	var errs []error
 	for name, e := range s.engines {
-		if err := e.Close(ctx); err != nil {
+		if err := tool.Call(ctx, closeGrace, e.Close); err != nil {
 			errs = append(errs, fmt.Errorf("close platform %s: %w", name, err))
 		}
 	}
 	if s.lab != nil {
-		if err := s.lab.Close(ctx); err != nil {
+		if err := tool.Call(ctx, closeGrace, s.lab.Close); err != nil {
 			errs = append(errs, err)
 		}
 	}
 	if s.dir != "" {
-		err := tree.Remove(s.dir)
+		err := s.remove(context.Background(), s.dir)
 		if err == nil {
 			err = s.ledger.Release(bench.KindDir, s.dir)
 		}
@@ -165,7 +172,7 @@ func (a *app) measure(ctx context.Context, s *session, r *store.Run, finished ma
 	g := newProgress(a.screen, r.Plan(), finishedTrials(r.Plan(), finished), m.verbose)
 	defer g.close()
 	runner := &run.Runner{
-		ID: s.id, AgentPath: s.agent, Plan: r.Plan(), Engines: s.engines, Workloads: ws, Lab: s.lab, Sink: r,
+		ID: s.id, AgentPath: s.agent, Plan: r.Plan(), Engines: s.engines, Workloads: ws, Lab: s.lab, Sink: r, Remove: s.remove,
 		Dir: s.dir, LLC: r.Host().LLC, Observer: r.Header().ObserverCPUs,
 		Interval: time.Second, Notify: g.notify, Enough: enough(r), Before: r.Outcomes(), Power: m.power, Mixed: m.mixed,
 		Conditions: func(wanted map[string]string) (func() error, error) { return host.Set("/", s.dir, s.ledger, wanted) },

@@ -134,7 +134,8 @@ func (g *Group) Kill(ctx context.Context) error {
 		g.thaw()
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("kill cgroup %s: processes %v are left: %w", g.name, pids, context.Cause(ctx))
+			return fmt.Errorf("kill cgroup %s: processes %v are left: %w%w", g.name, pids, context.Cause(ctx),
+				bench.Hint("see what they wait for: cat /proc/PID/stack; once they can end, tare clean removes what is left"))
 		case <-time.After(wait):
 			wait = min(2*wait, 50*time.Millisecond)
 		}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -34,23 +35,40 @@ var hanging = []string{
 func (c Cleaner) remove(ctx context.Context, stateDir, boot string, e Entry) error {
 	limit := cmp.Or(c.limit, deadlineOf(e.Kind))
 	if len(c.Apart) > 0 && slices.Contains(hanging, e.Kind) {
-		return removeBy(ctx, limit, c.Apart, errand{stateDir, boot, e})
+		return removeBy(ctx, limit, c.Apart, errand{Dir: stateDir, Boot: boot, Entry: e})
 	}
+	return here(ctx, limit, func(ctx context.Context) error { return removeForGood(ctx, stateDir, boot, e) })
+}
+
+// here has this process do it within the limit.
+func here(ctx context.Context, limit time.Duration, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, tool.Late(limit))
 	defer cancel()
-	done := make(chan error, 1)
-	go func() { done <- removeForGood(ctx, stateDir, boot, e) }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
+	return tool.Call(ctx, time.Second, f)
+}
+
+// dirEach is how much longer the removal of directories may take for each but the first.
+const dirEach = 5 * time.Second
+
+// RemoveDirs removes directory trees in the state directory, by the same ways as
+// Clean does, within 20 s and 5 s more for each but the first; those that are gone
+// are no error. One that wraps [tool.ErrLate] says that their disk does not answer.
+// A loss of power may bring them back, so they must lie in a directory that the
+// ledger holds.
+func (c Cleaner) RemoveDirs(ctx context.Context, paths ...string) error {
+	if len(paths) == 0 {
+		return nil
 	}
-	select { // what looks at the context says more
-	case err := <-done:
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
 		return err
-	case <-time.After(time.Second):
-		return fmt.Errorf("%w: it hangs in the kernel", context.Cause(ctx))
 	}
+	limit := cmp.Or(c.limit, deadlineOf(bench.KindDir)+time.Duration(len(paths)-1)*dirEach)
+	e := errand{Dir: dir, Trees: paths}
+	if len(c.Apart) > 0 {
+		return removeBy(ctx, limit, c.Apart, e)
+	}
+	return here(ctx, limit, e.run)
 }
 
 // removeForGood removes the thing so that no loss of power brings it back.
@@ -65,6 +83,24 @@ func removeForGood(ctx context.Context, stateDir, boot string, e Entry) error {
 type errand struct {
 	Dir, Boot string
 	Entry     Entry
+	Trees     []string `json:",omitempty"` // remove these directories instead, for as long as the power stays
+}
+
+func (e errand) run(ctx context.Context) error {
+	if len(e.Trees) == 0 {
+		return removeForGood(ctx, e.Dir, e.Boot, e.Entry)
+	}
+	var errs []error
+	for _, path := range e.Trees {
+		err := checkThing(e.Dir, bench.KindDir, path)
+		if err == nil {
+			err = removeDir(e.Dir, path)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("remove %s: %w", path, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // answer is what it says; no text is that the thing is gone.
@@ -104,7 +140,7 @@ func RemoveApart(ctx context.Context, from io.Reader, to io.Writer) error {
 		return fmt.Errorf("remove: what to remove: %w", err)
 	}
 	var a answer
-	if err := removeForGood(ctx, e.Dir, e.Boot, e.Entry); err != nil {
+	if err := e.run(ctx); err != nil {
 		a = answer{err.Error(), bench.Hint(bench.HintOf(err))}
 	}
 	return json.NewEncoder(to).Encode(a)

@@ -57,6 +57,46 @@ func frozen(t *testing.T, dir string) (freeze, thaw func()) {
 	return func() { must(t, unix.IoctlSetInt(int(d.Fd()), fiFreeze, 0)) }, thaw
 }
 
+// Directories of launches are given up as well, and removed once their disk answers.
+func TestRemoveDirs(t *testing.T) {
+	root(t)
+	for name, apart := range map[string][]string{
+		"apart": {"/usr/bin/env", "TARE_LEDGER_TEST_APART=1", os.Args[0]}, "in this process": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			state := closed(t)
+			must(t, os.MkdirAll(state+"/disk", 0o755))
+			freeze, thaw := frozen(t, state+"/disk")
+			for _, dir := range []string{"a/deep", "b", "c"} {
+				must(t, os.MkdirAll(state+"/disk/"+dir, 0o755))
+			}
+			c := Cleaner{Dir: state, Apart: apart}
+			must(t, c.RemoveDirs(t.Context()))
+			must(t, c.RemoveDirs(t.Context(), state+"/disk/a", state+"/disk/b", state+"/disk/none"))
+			freeze()
+			c.limit = time.Second
+			if err := c.RemoveDirs(t.Context(), state+"/disk/c"); !errors.Is(err, tool.ErrLate) || bench.HintOf(err) == "" {
+				t.Errorf("frozen: %v, hint %q", err, bench.HintOf(err))
+			}
+			thaw()
+			c.limit = 0
+			elsewhere := t.TempDir()
+			err := c.RemoveDirs(t.Context(), elsewhere, state+"/disk/c")
+			if err == nil || err.Error() != "remove "+elsewhere+": outside "+state+" and "+bench.RuntimeDir {
+				t.Errorf("another's directory: %v", err)
+			}
+			if _, err := os.Stat(elsewhere); err != nil {
+				t.Error(err)
+			}
+			for _, dir := range []string{"a", "b", "c"} {
+				if _, err := os.Stat(state + "/disk/" + dir); !errors.Is(err, fs.ErrNotExist) {
+					t.Errorf("%s is left: %v", dir, err)
+				}
+			}
+		})
+	}
+}
+
 // One process and one directory that hang in the kernel hold up neither the
 // removal of anything else nor the next run: each is given up at its deadline.
 func TestCleanGoesOnPastWhatHangs(t *testing.T) {

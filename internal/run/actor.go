@@ -97,7 +97,7 @@ func (x *trial) launchActor(ctx context.Context, a *actor) error {
 	options := bench.Variant(e.Options, a.Platform.DriverOptions())
 	a.outcome.Caveats = e.CaveatsOf(options)
 	var err error
-	a.instance, err = e.Start(ctx, bench.Launch{
+	a.instance, err = start(ctx, e, bench.Launch{
 		ID: a.id, Shape: a.Shape, CPUSet: a.CPUSet, Options: options, Dir: a.dir, NetNS: a.netns, Cage: x.around(a),
 	})
 	if err != nil {

@@ -50,7 +50,7 @@ func (x *trial) warmUpCache(ctx context.Context, a *actor) (err error) {
 		return err
 	}
 	defer func() {
-		err = errors.Join(err, x.closeActor(before))
+		err = errors.Join(err, x.end(before))
 	}()
 	if err := x.launchActor(ctx, before); err != nil {
 		return err
@@ -82,11 +82,4 @@ func (x *trial) noteDropped(a *actor) {
 	}
 	a.outcome.Facts[bench.FactCacheDropped] = strconv.FormatInt(d.Before-d.Kept, 10)
 	a.outcome.Facts[bench.FactCacheKept] = strconv.FormatInt(d.Kept, 10)
-}
-
-// closeActor ends one actor.
-func (x *trial) closeActor(a *actor) error {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), closeDeadline, fmt.Errorf("not closed after %v", closeDeadline))
-	defer cancel()
-	return a.close(ctx)
 }

@@ -1,14 +1,10 @@
 package run
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"tare/internal/bench"
-	"tare/internal/tree"
 )
 
 // collect reads what the subjects' programs printed into values.
@@ -140,53 +136,7 @@ func (x *trial) describeScopes() error {
 func (x *trial) rememberLogs() {
 	for _, a := range x.actors {
 		if a.instance != nil {
-			a.outcome.Log = a.instance.Log()
+			a.outcome.Log = a.log()
 		}
 	}
-}
-
-// close ends every actor, the last started first, whatever state it is in and
-// whether or not the run has been cancelled.
-func (x *trial) close() error {
-	limit := closeDeadline + time.Duration(len(x.actors)-1)*closeEach
-	ctx, cancel := context.WithTimeoutCause(context.Background(), limit, fmt.Errorf("not closed after %v", limit))
-	defer cancel()
-	errs := []error{x.stopSampler()}
-	if x.events != nil {
-		errs = append(errs, x.events.Close())
-	}
-	for i := len(x.actors) - 1; i >= 0; i-- {
-		errs = append(errs, x.actors[i].close(ctx))
-	}
-	if x.pool != nil {
-		errs = append(errs, x.pool.cage.Close(ctx))
-	}
-	if x.restore != nil {
-		if err := x.restore(); err != nil {
-			errs = append(errs, fmt.Errorf("put the host's conditions back: %w", err))
-		}
-		x.restore = nil
-	}
-	return errors.Join(errs...)
-}
-
-// close ends the actor and removes its directory.
-func (a *actor) close(ctx context.Context) error {
-	var errs []error
-	if a.client != nil {
-		// The instance is closed right after, so an agent that does not answer does not matter.
-		_ = a.client.Close()
-	}
-	if a.instance != nil {
-		if err := a.instance.Close(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("close %s on %s: %w", a.Name, a.Platform, err))
-		}
-	}
-	if a.cage != nil {
-		errs = append(errs, a.cage.Close(ctx))
-	}
-	if err := tree.Remove(a.dir); err != nil {
-		errs = append(errs, fmt.Errorf("remove directory of %s: %w", a.Name, err))
-	}
-	return errors.Join(errs...)
 }

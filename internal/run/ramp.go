@@ -82,11 +82,9 @@ func (x *trial) join(ctx context.Context, a *actor) error {
 		return err
 	}
 	if a.instance != nil {
-		a.outcome.Log = a.instance.Log()
+		a.outcome.Log = a.log()
 	}
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeDeadline)
-	defer cancel()
-	err = errors.Join(err, a.close(closing))
+	err = errors.Join(err, x.end(a))
 	a.client, a.instance = nil, nil // it is closed once
 	return err
 }

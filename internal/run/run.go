@@ -68,6 +68,10 @@ type Runner struct {
 	Observer []int // the CPUs the sampling thread is kept on; empty for any
 	// Interval between samples.
 	Interval time.Duration
+	// Remove removes the directories of launches, within a deadline of its own and so that
+	// this process need not wait for a disk that does not answer; its error wraps
+	// tool.ErrLate then. Nil: this process removes them, and waits.
+	Remove func(ctx context.Context, dirs ...string) error
 	// Notify is told of progress. It must not block.
 	Notify func(Event)
 	// Beside, if set, starts what is to run beside a metered trial, once its
@@ -98,6 +102,7 @@ type Runner struct {
 
 	watches  []*powerWatch
 	launches record
+	left     []string // directories of launches that are yet to be removed
 	// daemons are the processes that serve all instances of a platform, by its
 	// name, as its last instance told.
 	daemons map[string][]bench.Process
@@ -190,6 +195,9 @@ func (r *Runner) recall() error {
 func (r *Runner) carryOut(ctx context.Context, i int, t bench.Trial, scene *bench.Scene) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("run stopped before trial %s: %w", t.ID, context.Cause(ctx))
+	}
+	if err := r.clear(); err != nil {
+		return fmt.Errorf("run stopped before trial %s: %w", t.ID, err)
 	}
 	x := newTrial(r, i, t, scene)
 	if end, ok := r.launches.givenUp(scene); ok && !r.Plan.KeepTrying {

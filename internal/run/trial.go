@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -153,10 +152,8 @@ func (x *trial) steps(ctx context.Context) (err error) {
 			return fmt.Errorf("set the conditions of the host: %w", err)
 		}
 	}
-	for _, a := range x.actors {
-		if err := os.MkdirAll(a.dir, 0o700); err != nil {
-			return fmt.Errorf("make directory of %s: %w", a.Name, err)
-		}
+	if err := x.makeDirs(ctx); err != nil {
+		return err
 	}
 	if err := x.provideCache(ctx); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -32,6 +33,31 @@ var ErrLate = errors.New("not done in time")
 
 // Late is the cause of giving something up after the limit; it wraps [ErrLate].
 func Late(limit time.Duration) error { return fmt.Errorf("%w (%v)", ErrLate, limit) }
+
+// Call calls f, which heeds ctx, and returns what f does. Once ctx is done f has
+// so much grace; then it is given up, goes on by itself, and the error has the
+// cause of ctx and wraps [ErrLate]: a system call that hangs in the kernel heeds
+// nothing. Until it returns this process cannot end.
+func Call(ctx context.Context, grace time.Duration, f func(context.Context) error) error {
+	done := make(chan error, 1)
+	go func() { done <- f(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select { // what looks at the context says more
+	case err := <-done:
+		return err
+	case <-time.After(grace):
+	}
+	err := context.Cause(ctx)
+	if !errors.Is(err, ErrLate) {
+		err = fmt.Errorf("%w: %w", err, ErrLate)
+	}
+	return fmt.Errorf("%w: it hangs in the kernel%w", err,
+		bench.Hint(fmt.Sprintf("see what it waits for: cat /proc/%d/task/*/stack", os.Getpid())))
+}
 
 // Run runs the command to its end, in a process group of its own. At the limit,
 // or with ctx, the group is killed; a process that does not end even so is left

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -68,5 +69,34 @@ func TestDeadline(t *testing.T) {
 	began := time.Now()
 	if err := Run(t.Context(), time.Minute, exec.Command("sh", "-c", "sleep 15 & exit 0")); err != nil || time.Since(began) > 10*time.Second {
 		t.Errorf("%v after %v", err, time.Since(began))
+	}
+}
+
+// A call that heeds nothing is given up after its grace, one that does has that to say why.
+func TestCall(t *testing.T) {
+	why := errors.New("stopped")
+	for name, c := range map[string]struct {
+		takes time.Duration // after the end of the context; less than 0: it ends before
+		want  error
+		late  bool
+	}{"in time": {-time.Second, nil, false}, "heeds": {time.Second, why, false}, "hangs": {time.Hour, ErrLate, true}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, why)
+				defer cancel()
+				began := time.Now()
+				err := Call(ctx, 2*time.Second, func(ctx context.Context) error {
+					time.Sleep(time.Minute + c.takes)
+					return context.Cause(ctx)
+				})
+				if !errors.Is(err, c.want) || errors.Is(err, ErrLate) != c.late || c.late && !errors.Is(err, why) {
+					t.Errorf("%v", err)
+				}
+				if took, want := time.Since(began), time.Minute+min(c.takes, 2*time.Second); took != want {
+					t.Errorf("it took %v, not %v", took, want)
+				}
+				time.Sleep(time.Hour) // until it returns, it goes on
+			})
+		})
 	}
 }
