@@ -66,7 +66,7 @@ func TestFaults(t *testing.T) {
 	// A kernel that once answered, whatever this host's CPU does to it.
 	found, err := uml.New().Check(t.Context())
 	if err == nil {
-		err = trial.Book{State: state}.Keep("tried-uml", found.Version, time.Now(), "")
+		err = trial.Book{State: state}.Keep("tried-uml", found.Version, time.Now(), trial.Failure{})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -301,9 +301,9 @@ func TestTrialBoot(t *testing.T) {
 		trial := vm.Trial{Monitor: "qemu", State: t.TempDir(), Argv: func(_ context.Context, _ bench.Env, id, kernel, initrd string) ([]string, error) {
 			return vm.QEMUTrialArgv(accelTCG.arg, c.cpu, id, kernel, initrd), nil
 		}}
-		failure, err := trial.TryBoot(t.Context(), env)
-		if err != nil || !strings.Contains(failure, c.says) || (failure == "") != (c.says == "") {
-			t.Errorf("with the CPU %s: %q, %v", c.cpu, failure, err)
+		failed, err := trial.TryBoot(t.Context(), env)
+		if err != nil || !strings.Contains(failed.Reason, c.says) || (failed.Reason == "") != (c.says == "") || failed.Late {
+			t.Errorf("with the CPU %s: %+v, %v", c.cpu, failed, err)
 		}
 	}
 }

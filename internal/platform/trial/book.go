@@ -1,11 +1,12 @@
 // Package trial decides whether a platform runs on this host where neither its
 // programs nor the kernel's files tell: by starting one instance of it, once. What
 // became of that is kept for one boot of the host, one version of the platform and
-// one model of the CPU.
+// one model of the CPU; that it was not up in time is kept for the process that tried.
 package trial
 
 import (
 	"cmp"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -23,16 +24,30 @@ import (
 type Book struct {
 	State string // the directory of the files
 	Host  string // where the host's files lie; "/" if empty
+	by    string // the process that tries; this one if empty
+}
+
+// process tells the trials of this process from those of others.
+var process = rand.Text()
+
+// Failure is why a trial did not work. The zero is that it did.
+type Failure struct {
+	Reason string
+	// Late: nothing but its deadline ended it, and it may work on a host less busy.
+	Late bool
 }
 
 // Verdict is what became of a trial, kept as JSON. It holds for one boot of the
-// host, one version of what was tried and one CPU, by its model and flags.
+// host, one version of what was tried and one CPU, by its model and flags; one that
+// is late holds in no process but the one that tried.
 type Verdict struct {
 	Boot    string  `json:"boot"`
 	CPU     string  `json:"cpu"`
 	Version string  `json:"version"`
 	Works   bool    `json:"works"`
 	Reason  string  `json:"reason,omitempty"` // why it does not
+	Late    bool    `json:"late,omitempty"`   // see [Failure]
+	By      string  `json:"by,omitempty"`     // the process that tried
 	Took    float64 `json:"took_s"`
 	At      string  `json:"at"` // RFC 3339
 }
@@ -40,7 +55,8 @@ type Verdict struct {
 // File is where the verdict of that name is kept.
 func (b Book) File(name string) string { return filepath.Join(b.State, name+".json") }
 
-// Look returns the verdict that holds for the version now; ok is false if there is none.
+// Look returns the verdict that holds for the version now; ok is false if there is
+// none, or none but one of another process that is late.
 func (b Book) Look(name, version string) (v Verdict, ok bool, err error) {
 	now, err := b.now(version)
 	if err != nil {
@@ -56,17 +72,19 @@ func (b Book) Look(name, version string) (v Verdict, ok bool, err error) {
 	if json.Unmarshal(text, &v) != nil {
 		return Verdict{}, false, nil // it was cut short; the next trial writes it again
 	}
-	return v, v.Boot == now.Boot && v.CPU == now.CPU && v.Version == now.Version, nil
+	if v.Boot != now.Boot || v.CPU != now.CPU || v.Version != now.Version {
+		return Verdict{}, false, nil
+	}
+	return v, !v.Late || v.By == now.By, nil
 }
 
-// Keep keeps the verdict of a trial that began then: failure is why it did not
-// work, "" if it did.
-func (b Book) Keep(name, version string, began time.Time, failure string) error {
+// Keep keeps the verdict of a trial that began then.
+func (b Book) Keep(name, version string, began time.Time, f Failure) error {
 	v, err := b.now(version)
 	if err != nil {
 		return err
 	}
-	v.Works, v.Reason = failure == "", failure
+	v.Works, v.Reason, v.Late = f.Reason == "", f.Reason, f.Late
 	v.Took, v.At = time.Since(began).Seconds(), began.Format(time.RFC3339)
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -96,7 +114,7 @@ func (b Book) now(version string) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, fmt.Errorf("model of the CPU: %w", err)
 	}
-	return Verdict{Boot: strings.TrimSpace(string(boot)), CPU: model(string(first)), Version: version}, nil
+	return Verdict{Boot: strings.TrimSpace(string(boot)), CPU: model(string(first)), Version: version, By: cmp.Or(b.by, process)}, nil
 }
 
 // firstCPU is more than the entry of one CPU takes in /proc/cpuinfo, in bytes. With

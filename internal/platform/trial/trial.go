@@ -98,8 +98,11 @@ func (p *Platform) judge(a bench.Availability) (bench.Availability, error) {
 		case v.Works:
 			works++
 		default:
-			err := fmt.Errorf("a trial start failed: %s: %w%w", v.Reason, bench.ErrUnavailable,
-				bench.Hint("the host must be another, or its CPU; to try again remove "+p.book.File(p.name(options))))
+			hint := "the host must be another, or its CPU; to try again remove " + p.book.File(p.name(options))
+			if v.Late {
+				hint = "the host may have been too busy: the next run tries again"
+			}
+			err := fmt.Errorf("a trial start failed: %s: %w%w", v.Reason, bench.ErrUnavailable, bench.Hint(hint))
 			failed = append(failed, err)
 			if p.option != "" {
 				a.Lack(p.option, options[p.option], err)
@@ -163,11 +166,7 @@ func (p *Platform) tryAll(ctx context.Context, e bench.Env, engine bench.Engine,
 		if err != nil {
 			return fmt.Errorf("%s: trial start: %w", p.Name(), err)
 		}
-		failure := ""
-		if failed != nil {
-			failure = bench.Reason(failed)
-		}
-		if err := p.book.Keep(p.name(options), a.Version, began, failure); err != nil {
+		if err := p.book.Keep(p.name(options), a.Version, began, failed); err != nil {
 			return fmt.Errorf("%s: %w", p.Name(), err)
 		}
 	}
@@ -179,31 +178,36 @@ var size = bench.Shape{CPUs: 1, Memory: 256 * bench.MiB, Disk: 256 * bench.MiB}
 
 // try starts one instance and waits until its agent greets: failed is why that
 // did not happen, err what kept it from being tried.
-func (p *Platform) try(ctx context.Context, e bench.Env, engine bench.Engine, n int, options map[string]string) (failed, err error) {
+func (p *Platform) try(ctx context.Context, e bench.Env, engine bench.Engine, n int, options map[string]string) (failed Failure, err error) {
 	l := bench.Launch{ID: fmt.Sprintf("%s-try%d", e.Run, n), Shape: size, Options: options,
 		Dir: filepath.Join(e.Dir, fmt.Sprintf("try%d", n))}
 	if l.CPUSet, err = usable(); err != nil {
-		return nil, err
+		return Failure{}, err
 	}
 	if err := os.Mkdir(l.Dir, 0o755); err != nil {
-		return nil, err
+		return Failure{}, err
 	}
 	defer func() { err = errors.Join(err, tree.Remove(l.Dir)) }()
 	most := e.Patience(p.limit)
 	limited, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("not up after %v", most))
 	defer cancel()
-	i, failed := engine.Start(limited, l)
-	if failed == nil {
-		failed = greeted(limited, i)
+	i, why := engine.Start(limited, l)
+	late := limited.Err() != nil
+	if why == nil {
+		why = greeted(limited, i)
+		late = limited.Err() != nil
 		err = i.Close(context.WithoutCancel(ctx))
 	}
+	var fatal *launch.Fatal
 	switch {
 	case ctx.Err() != nil: // given up, which says nothing of the platform
-		return nil, errors.Join(context.Cause(ctx), err)
-	case errors.Is(failed, syscall.ENOSPC), errors.Is(failed, syscall.ENOMEM): // nor does a full host
-		return nil, errors.Join(failed, err)
+		return Failure{}, errors.Join(context.Cause(ctx), err)
+	case errors.Is(why, syscall.ENOSPC), errors.Is(why, syscall.ENOMEM): // nor does a full host
+		return Failure{}, errors.Join(why, err)
+	case why == nil:
+		return Failure{}, err
 	}
-	return failed, err
+	return Failure{Reason: bench.Reason(why), Late: late && !errors.As(why, &fatal)}, err
 }
 
 // greeted waits for the agent of the instance.

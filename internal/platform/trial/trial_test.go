@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"tare/internal/bench"
 	"tare/internal/ledger"
 	"tare/internal/platform/fake"
+	"tare/internal/platform/launch"
 	"tare/internal/platform/platformtest"
 )
 
@@ -106,7 +108,7 @@ func TestTriedOnce(t *testing.T) {
 			}
 		}, 1},
 		{"another version", func() {
-			if err := h.p.book.Keep("tried-x", "0", time.Now(), "too old"); err != nil {
+			if err := h.p.book.Keep("tried-x", "0", time.Now(), Failure{Reason: "too old"}); err != nil {
 				t.Fatal(err)
 			}
 		}, 1},
@@ -126,16 +128,16 @@ func TestDoesNotStart(t *testing.T) {
 	h := newHost(t, "")
 	h.p.Within(300 * time.Millisecond)
 	for _, c := range []struct {
-		fault fake.Fault
-		says  string
+		fault      fake.Fault
+		says, hint string
 	}{
-		{fake.Fault{Start: errors.New("no such CPU")}, "a trial start failed: start trial-try0: no such CPU"},
-		{fake.Fault{Silent: true}, "not up after 300ms"},
+		{fake.Fault{Start: errors.New("no such CPU")}, "a trial start failed: start trial-try0: no such CPU", "to try again remove " + h.p.book.File("tried-x")},
+		{fake.Fault{Silent: true}, "not up after 300ms", "the next run tries again"},
 	} {
 		h.faults["a"] = c.fault
 		for n := range int32(2) {
 			_, err := h.expect(t, 1-n, c.says)
-			if !errors.Is(err, bench.ErrUnavailable) || !strings.Contains(err.Error(), c.says) || !strings.Contains(bench.HintOf(err), h.p.book.File("tried-x")) {
+			if !errors.Is(err, bench.ErrUnavailable) || !strings.Contains(err.Error(), c.says) || !strings.Contains(bench.HintOf(err), c.hint) {
 				t.Errorf("%s: %v, hint %q", c.says, err, bench.HintOf(err))
 			}
 		}
@@ -150,6 +152,62 @@ func TestDoesNotStart(t *testing.T) {
 	h.p.Within(Limit)
 	if _, err := h.expect(t, 1, "mended"); err != nil {
 		t.Error(err)
+	}
+}
+
+// panicking is a platform whose instances say at once that nothing in them goes on.
+type panicking struct{ bench.Platform }
+
+func (p panicking) Open(ctx context.Context, e bench.Env) (bench.Engine, error) {
+	engine, err := p.Platform.Open(ctx, e)
+	return panickingEngine{engine}, err
+}
+
+type panickingEngine struct{ bench.Engine }
+
+func (e panickingEngine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
+	i, err := e.Engine.Start(ctx, l)
+	return panicked{i}, err
+}
+
+type panicked struct{ bench.Instance }
+
+func (p panicked) Stream() io.ReadWriteCloser { return deadStream{p.Instance.Stream()} }
+
+type deadStream struct{ io.ReadWriteCloser }
+
+func (deadStream) Read([]byte) (int, error) {
+	return 0, &launch.Fatal{Line: "Kernel panic - not syncing: AMX"}
+}
+
+// That an instance was not up in time holds for the run that tried: the host may have been
+// busy. Another run tries again. What a kernel said with its last words holds.
+func TestLateIsTriedAgain(t *testing.T) {
+	h := newHost(t, "")
+	h.p.Within(300 * time.Millisecond)
+	h.faults["a"] = fake.Fault{Silent: true}
+	for _, by := range []string{"", "another", "a third"} {
+		h.p.book.by = by
+		for n := range int32(2) {
+			if _, err := h.expect(t, 1-n, "late in "+by); !errors.Is(err, bench.ErrUnavailable) {
+				t.Errorf("late in %s: %v", by, err)
+			}
+		}
+	}
+	h.p.book.by, h.faults["a"] = "a quiet one", fake.Fault{}
+	h.p.Within(Limit)
+	if _, err := h.expect(t, 1, "quiet"); err != nil {
+		t.Error(err)
+	}
+
+	h = newHost(t, "")
+	h.p.Platform = panicking{h.p.Platform}
+	for n, by := range []string{"", "another"} {
+		h.p.book.by = by
+		_, err := h.expect(t, int32(1-n), "panic in "+by)
+		if !errors.Is(err, bench.ErrUnavailable) || !strings.Contains(err.Error(), "AMX") || !strings.Contains(bench.HintOf(err), h.p.book.File("tried-x")) {
+			t.Errorf("panic in %s: %v, hint %q", by, err, bench.HintOf(err))
+		}
 	}
 }
 

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/platform/trial"
 )
 
 // hostTree makes the files of a host with the captured cpuinfo.
@@ -103,7 +105,7 @@ func TestVerdict(t *testing.T) {
 
 	keep := func(version, failure string) {
 		t.Helper()
-		if err := tr.book().Keep(tr.name(), version, time.Now(), failure); err != nil {
+		if err := tr.book().Keep(tr.name(), version, time.Now(), trial.Failure{Reason: failure}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -115,12 +117,32 @@ func TestVerdict(t *testing.T) {
 	if err := tr.Check("7.2.22"); !errors.Is(err, ErrNotTried) {
 		t.Errorf("of another version: %v", err)
 	}
-	keep("7.2.22", "no program ran in the guest within 20s")
+	keep("7.2.22", "Kernel panic - not syncing")
 	err = tr.Check("7.2.22")
 	if errors.Is(err, ErrNotTried) || !errors.Is(err, bench.ErrUnavailable) ||
-		!strings.Contains(err.Error(), "no program ran") || !strings.Contains(err.Error(), "paravirtual") ||
+		!strings.Contains(err.Error(), "Kernel panic") || !strings.Contains(err.Error(), "paravirtual") ||
 		!strings.Contains(bench.HintOf(err), tr.file()) {
 		t.Errorf("after a bad trial: %v (hint %q)", err, bench.HintOf(err))
+	}
+
+	// One that was given up at its deadline holds until the next run.
+	late := trial.Failure{Reason: "no program ran in the guest within 20s", Late: true}
+	if err := tr.book().Keep(tr.name(), "7.2.22", time.Now(), late); err != nil {
+		t.Fatal(err)
+	}
+	err = tr.Check("7.2.22")
+	if errors.Is(err, ErrNotTried) || !errors.Is(err, bench.ErrUnavailable) || !strings.Contains(bench.HintOf(err), "the next run tries again") {
+		t.Errorf("after a late trial: %v (hint %q)", err, bench.HintOf(err))
+	}
+	text, err := os.ReadFile(tr.file())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(tr.file(), regexp.MustCompile(`"by": ".*?"`).ReplaceAll(text, []byte(`"by": "another"`)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err = tr.Check("7.2.22"); !errors.Is(err, ErrNotTried) || !strings.Contains(err.Error(), "was given up: "+late.Reason) {
+		t.Errorf("after another's late trial: %v", err)
 	}
 }
 

@@ -55,6 +55,9 @@ func (t *Trial) Check(version string) error {
 		return err
 	case !ok:
 		err := ErrNotTried
+		if v.Late {
+			err = fmt.Errorf("%w: the last trial boot was given up: %s", err, v.Reason)
+		}
 		if why := s.explain(); why != "" {
 			err = fmt.Errorf("%w (%s)", err, why)
 		}
@@ -65,8 +68,12 @@ func (t *Trial) Check(version string) error {
 		if why != "" {
 			why = "; " + why
 		}
+		again := "to try again remove " + t.file()
+		if v.Late {
+			again = "the host may also have been too busy: the next run tries again"
+		}
 		return fmt.Errorf("a trial boot failed: %s%s: %w%w", v.Reason, why, bench.ErrUnavailable, bench.Hint(
-			"use a host with virtualization of its own, or qemu-tcg, which is emulated; to try again remove "+t.file()))
+			"use a host with virtualization of its own, or qemu-tcg, which is emulated; "+again))
 	}
 	return nil
 }
@@ -78,11 +85,11 @@ func (t *Trial) Probe(ctx context.Context, e bench.Env, version string) error {
 		return err
 	}
 	began := time.Now()
-	failure, err := t.TryBoot(ctx, e)
+	failed, err := t.TryBoot(ctx, e)
 	if err != nil {
 		return fmt.Errorf("trial boot: %w", err)
 	}
-	if err := t.book().Keep(t.name(), version, began, failure); err != nil {
+	if err := t.book().Keep(t.name(), version, began, failed); err != nil {
 		return err
 	}
 	return t.Check(version)

@@ -10,6 +10,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
+	"tare/internal/platform/trial"
 )
 
 // trialEnds is how long a monitor whose trial is over may take to end.
@@ -17,23 +18,23 @@ const trialEnds = 20 * time.Second
 
 // TryBoot boots the guest's kernel with the agent as init, without disks or
 // network, until the agent shows or the guest cannot go on, for at most TrialLimit, on a slow
-// host more. It returns why the agent did not show, or "".
-func (t *Trial) TryBoot(ctx context.Context, e bench.Env) (failure string, err error) {
+// host more. It returns why the agent did not show, if it did not.
+func (t *Trial) TryBoot(ctx context.Context, e bench.Env) (trial.Failure, error) {
 	kernel, initrd, err := Boot(ctx, e)
 	if err != nil {
-		return "", err
+		return trial.Failure{}, err
 	}
 	id := e.Run + "-trial"
 	argv, err := t.Argv(ctx, e, id, kernel, initrd)
 	if err != nil {
-		return "", err
+		return trial.Failure{}, err
 	}
 	path, err := launch.Program(argv[0])
 	if err != nil {
-		return "", err
+		return trial.Failure{}, err
 	}
 	if err := e.Ledger.Register(bench.KindProcess, id); err != nil {
-		return "", err
+		return trial.Failure{}, err
 	}
 	most := e.Patience(TrialLimit)
 	limit, cancel := context.WithTimeout(ctx, most)
@@ -46,19 +47,19 @@ func (t *Trial) TryBoot(ctx context.Context, e bench.Env) (failure string, err e
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	ended := cmd.Run()
 	if err := e.Ledger.Release(bench.KindProcess, id); err != nil {
-		return "", err
+		return trial.Failure{}, err
 	}
 	switch {
 	case console.Shows():
-		return "", nil
+		return trial.Failure{}, nil
 	case console.Fatal() != nil:
-		return console.Fatal().Error(), nil
+		return trial.Failure{Reason: console.Fatal().Error()}, nil
 	case ctx.Err() != nil:
-		return "", context.Cause(ctx)
+		return trial.Failure{}, context.Cause(ctx)
 	case limit.Err() != nil:
-		return fmt.Sprintf("no program ran in the guest within %v; it %s", most, console.LastWords()), nil
+		return trial.Failure{Reason: fmt.Sprintf("no program ran in the guest within %v; it %s", most, console.LastWords()), Late: true}, nil
 	case ended != nil:
-		return fmt.Sprintf("%s ended with %v; it %s", t.Monitor, ended, console.LastWords()), nil
+		return trial.Failure{Reason: fmt.Sprintf("%s ended with %v; it %s", t.Monitor, ended, console.LastWords())}, nil
 	}
-	return "the guest ended by itself; it " + console.LastWords(), nil
+	return trial.Failure{Reason: "the guest ended by itself; it " + console.LastWords()}, nil
 }
