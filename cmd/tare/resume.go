@@ -12,6 +12,7 @@ import (
 	"tare/internal/host"
 	"tare/internal/kept"
 	"tare/internal/ledger"
+	"tare/internal/stop"
 	"tare/internal/store"
 )
 
@@ -77,7 +78,7 @@ func (a *app) resume(ctx context.Context, dir string, m manner) error {
 		return err
 	}
 	h := r.Header()
-	open, err := left(r, finished)
+	open, err := stop.Left(r.Plan(), r.Outcomes(), finished)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/selftest"
+	"tare/internal/stop"
 	"tare/internal/store"
 )
 
@@ -233,6 +234,6 @@ func measured(r *store.Run) (bool, error) {
 		}
 		finished[o.Trial] = o.Status != bench.Aborted
 	}
-	open, err := left(r, finished)
+	open, err := stop.Left(r.Plan(), r.Outcomes(), finished)
 	return open == 0, err
 }

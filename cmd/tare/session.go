@@ -18,6 +18,7 @@ import (
 	"tare/internal/outercage"
 	"tare/internal/run"
 	"tare/internal/statedir"
+	"tare/internal/stop"
 	"tare/internal/store"
 	"tare/internal/tool"
 	"tare/internal/workload"
@@ -174,7 +175,7 @@ func (a *app) measure(ctx context.Context, s *session, r *store.Run, finished ma
 	runner := &run.Runner{
 		ID: s.id, AgentPath: s.agent, Plan: r.Plan(), Engines: s.engines, Workloads: ws, Lab: s.lab, Sink: r, Remove: s.remove,
 		Dir: s.dir, LLC: r.Host().LLC, Observer: r.Header().ObserverCPUs,
-		Interval: time.Second, Notify: g.notify, Enough: enough(r), Before: r.Outcomes(), Power: m.power, Mixed: m.mixed,
+		Interval: time.Second, Notify: g.notify, Enough: stop.Enough(r.Plan(), r.Outcomes), Before: r.Outcomes(), Power: m.power, Mixed: m.mixed,
 		Conditions: func(wanted map[string]string) (func() error, error) { return host.Set("/", s.dir, s.ledger, wanted) },
 	}
 	self, err := os.Executable()

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tare/internal/audit"
-	"tare/internal/bench"
+	"tare/internal/effect"
 	"tare/internal/result"
 	"tare/internal/stats"
 )
@@ -26,11 +26,11 @@ func (c *Comparison) change(r *Row, why string, o Options) Change {
 	case err != nil:
 		ch.Why = err.Error()
 	default:
-		interval := two.Interval(confidence)
+		interval := two.Interval(effect.Confidence)
 		ch.two, ch.ok = two, true
 		ch.Ratio, ch.Low, ch.High = interval.Mid, interval.Low, interval.High
-		ch.Cost = cost(ch.Ratio, r.Metric)
-		ch.Verdict = verdict(interval, c.Margin)
+		ch.Cost = effect.Cost(ch.Ratio, r.Metric.Better)
+		ch.Verdict = effect.Verdict(interval, c.Margin)
 		if two.SE == 0 {
 			ch.Why = "no launch differs from another in its run, so the interval has no width: the program may report too few digits"
 		}
@@ -62,25 +62,6 @@ func (c *Comparison) words(r *Row, ch *Change) string {
 		text += " [unfair: " + ch.Unfair + "]"
 	}
 	return text
-}
-
-// verdict is that of an effect within a run, with the same margin.
-func verdict(i stats.Interval, margin float64) result.Verdict {
-	switch {
-	case i.Low >= 1-margin && i.High <= 1+margin:
-		return result.Equivalent
-	case i.Low > 1 || i.High < 1:
-		return result.Differs
-	}
-	return result.Inconclusive
-}
-
-// cost turns a ratio so that positive is worse.
-func cost(ratio float64, m bench.Metric) float64 {
-	if m.Better == bench.HigherIsBetter {
-		return 1 - ratio
-	}
-	return ratio - 1
 }
 
 // reasons says what makes a comparison invalid, each once.

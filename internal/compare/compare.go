@@ -18,8 +18,6 @@ import (
 // Format is the version of the JSON of a [Comparison].
 const Format = "tare-compare/1"
 
-const confidence = 0.95
-
 // A Run is one side of a comparison.
 type Run struct {
 	Store  *store.Run

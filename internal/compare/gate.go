@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/effect"
 	"tare/internal/result"
 	"tare/internal/stats"
 )
@@ -25,7 +26,7 @@ const (
 )
 
 // tail is the risk taken on each side: 2.5 %, as of a 95 % interval.
-const tail = (1 - confidence) / 2
+const tail = (1 - effect.Confidence) / 2
 
 // Gate is the decision whether run B got worse than run A by more than a limit.
 type Gate struct {
@@ -200,7 +201,7 @@ func (g *Gate) needed(r *Row, at float64) string {
 		limit = math.Log(1 - g.Limit)
 	}
 	distance, risk := math.Abs(limit-two.Diff), tail
-	if cost(math.Exp(two.Diff), r.Metric) > g.Limit {
+	if effect.Cost(math.Exp(two.Diff), r.Metric.Better) > g.Limit {
 		risk = at
 	}
 	n, ok := two.Launches(distance, risk, mostLaunches)

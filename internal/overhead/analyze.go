@@ -13,10 +13,9 @@ import (
 	"tare/internal/host"
 	"tare/internal/result"
 	"tare/internal/stats"
+	"tare/internal/stop"
 	"tare/internal/store"
 )
-
-const confidence = 0.95
 
 // study is what is gathered from a run on the way to its Result.
 type study struct {
@@ -28,7 +27,7 @@ type study struct {
 	// scenes are the trials of a scene in the plan's order.
 	scenes map[string][]bench.Trial
 	labels map[string]string // by platform
-	stops  []result.Stop
+	ends   *stop.Ends
 	result *result.Result
 }
 
@@ -44,7 +43,7 @@ func AnalyzeWith(r *store.Run, options Options) (*result.Result, error) {
 	if err := s.readOutcomes(); err != nil {
 		return nil, fmt.Errorf("analyze run: %w", err)
 	}
-	s.stops = replay(s.plan, s.last)
+	s.ends = stop.Replay(s.plan, s.last)
 	s.dropNotNeeded()
 	h, p := r.Header(), s.plan
 	s.result = &result.Result{
@@ -54,7 +53,7 @@ func AnalyzeWith(r *store.Run, options Options) (*result.Result, error) {
 		Warnings: append([]string{}, p.Warnings...), HostFacts: hostFacts(r.Host()),
 		Method: fmt.Sprintf("geometric mean of the ratios to %s paired by block, with a 95 %% studentized bootstrap interval (%d resamples; Student's t below 5 blocks)",
 			p.Baseline, stats.Resamples),
-		Until: p.Until, Stops: s.stops,
+		Until: p.Until, Stops: s.ends.Cases,
 	}
 	if p.Until != nil {
 		s.result.Method += fmt.Sprintf("; since a case may end after any of %d looks, each interval is made at the higher level that leaves 95 %% over all of them", len(p.Until.Looks))
@@ -160,23 +159,8 @@ func (s *study) readOutcomes() error {
 // dropNotNeeded takes the trials beyond the end of their scene out of it.
 func (s *study) dropNotNeeded() {
 	for id, trials := range s.scenes {
-		s.scenes[id] = slices.DeleteFunc(trials, func(t bench.Trial) bool { return NotNeeded(s.plan, s.stops, t) })
+		s.scenes[id] = slices.DeleteFunc(trials, func(t bench.Trial) bool { return !s.ends.Needs(t) })
 	}
-}
-
-// level is the confidence at which a row's intervals are made, and blocks how
-// many it has if it is complete.
-func (s *study) level(caseName, platform string) (level float64, blocks int) {
-	for _, stop := range s.stops {
-		if stop.Case != caseName {
-			continue
-		}
-		if end, ended := stop.Platforms[platform]; ended {
-			return stop.Confidence, end
-		}
-		return stop.Confidence, s.plan.Blocks
-	}
-	return confidence, s.plan.Blocks
 }
 
 // done returns the outcomes of a scene's finished launches in block order.

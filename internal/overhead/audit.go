@@ -2,11 +2,9 @@ package overhead
 
 import (
 	"slices"
-	"strings"
 
 	"tare/internal/audit"
 	"tare/internal/bench"
-	"tare/internal/result"
 )
 
 // Options of an analysis.
@@ -17,24 +15,6 @@ type Options struct {
 	// Repeat is the command line that measures the run's experiment anew; empty for
 	// that of an experiment that tare run can be given.
 	Repeat []string
-}
-
-// judge attaches an audit and, if it found the sides not comparable, takes
-// back what was said of their ratio, unless that is allowed.
-func judge(e *result.Effect, a *audit.Audit, allow bool) {
-	e.Audit = a
-	if a == nil || len(a.Invalid()) == 0 {
-		return
-	}
-	var reasons []string
-	for _, c := range a.Invalid() {
-		reasons = append(reasons, c.Name+" ("+c.Subject+" against "+c.Baseline+"): "+c.Why)
-	}
-	e.Unfair = strings.Join(reasons, "; ")
-	if allow {
-		return
-	}
-	*e = result.Effect{Verdict: result.Unfair, Ratios: []result.Point{}, N: e.N, Audit: e.Audit, Unfair: e.Unfair, Caution: e.Caution}
 }
 
 // audit compares the launches of two scenes; nil if one of them has none.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tare/internal/bench"
+	"tare/internal/effect"
 	"tare/internal/result"
 	"tare/internal/stats"
 )
@@ -94,10 +95,10 @@ func slopeOf(row *result.CrowdRow, of, unit string, g growth) *result.Slope {
 	}
 	slopes := result.Values(out.Slopes)
 	out.PerInstance, out.At0 = stats.Mean(slopes), stats.Mean(at0)
-	i, err := stats.MeanInterval(slopes, confidence)
+	i, err := stats.MeanInterval(slopes, effect.Confidence)
 	switch {
 	case errors.Is(err, stats.ErrFew):
-		out.Why = fmt.Sprintf("%s with a slope; an interval needs at least %d", blocks(len(slopes)), stats.MinPairs)
+		out.Why = effect.TooFew(len(slopes), "with a slope")
 	case err != nil:
 		out.Why = err.Error()
 	default:

@@ -49,21 +49,6 @@ func TestEffectIsPairedByBlock(t *testing.T) {
 	}
 }
 
-func TestVerdict(t *testing.T) {
-	for _, c := range []struct {
-		low, high float64
-		want      result.Verdict
-	}{
-		{0.97, 1.03, result.Equivalent}, {0.98, 0.99, result.Equivalent}, // sure, and too small to matter
-		{0.969, 1.03, result.Inconclusive}, {0.9, 1.1, result.Inconclusive}, {0.96, 1, result.Inconclusive},
-		{0.96, 0.999, result.Differs}, {0.5, 0.6, result.Differs}, {1.001, 1.031, result.Differs}, {1.2, 9, result.Differs}, {1, 1, result.Equivalent},
-	} {
-		if got := verdict(stats.Interval{Low: c.low, High: c.high}, 0.03); got != c.want {
-			t.Errorf("%g to %g: %s, want %s", c.low, c.high, got, c.want)
-		}
-	}
-}
-
 func TestTooFewBlocksAreRefused(t *testing.T) {
 	for n, want := range map[int]string{0: "no block", 1: "only 1 block", 2: "only 2 blocks"} {
 		r := analyze(t, crafted{metric: throughput, platform: []string{"native", "lxc"}, blocks: 3,

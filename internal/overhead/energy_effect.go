@@ -1,78 +1,52 @@
 package overhead
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"tare/internal/audit"
 	"tare/internal/bench"
+	"tare/internal/effect"
 	"tare/internal/result"
-	"tare/internal/stats"
 )
 
 // powerEffect is equation 2 with an interval that holds what the meter cannot
 // tell: its steps do not average out over launches, so each side may be off by
 // its bound in all of them alike.
 func (s *study) powerEffect(e, native *result.Energy, src bench.PowerSource, caseName string, fair *audit.Audit) *result.Effect {
-	x := &result.Effect{Verdict: result.Refused, Ratios: []result.Point{}, Caution: s.caution(e.Platform)}
-	finish := func() *result.Effect {
-		judge(x, fair, s.options.AllowUnfair)
-		x.Words = x.Say(result.PowerMetric, s.plan.Margin)
-		return x
-	}
-	if src.Modelled {
-		x.Why = "modelled from CPU time, not measured"
-		x.Words = x.Say(result.PowerMetric, s.plan.Margin)
-		return x
-	}
-	if native == nil {
-		x.Why = fmt.Sprintf("the baseline, %s, has no part in this case", s.plan.Baseline)
-		return finish()
-	}
-	trials := map[int]string{}
-	value, base := map[int]float64{}, map[int]float64{}
-	for _, p := range e.Points {
-		value[p.Block], trials[p.Block] = p.Value, p.Trial
-	}
-	for _, p := range native.Points {
-		base[p.Block] = p.Value
-	}
-	level, planned := s.level(caseName, e.Platform)
-	ratios, interval, _, err := compare(value, base, level, s.plan.Margin)
-	for _, r := range ratios {
-		x.Ratios = append(x.Ratios, result.Point{Block: r.Block, Trial: trials[r.Block], Value: r.Value})
-	}
-	x.N = len(ratios)
-	difference, tells := math.Abs(e.Watts-native.Watts), e.Bound+native.Bound
-	below := fmt.Sprintf("the difference of %.3g W is below what the meter tells apart, %.3g W", difference, tells)
+	var x *result.Effect
 	switch {
-	case errors.Is(err, stats.ErrFew):
-		x.Why = fmt.Sprintf("%s in which the power of both is known; an interval needs at least %d", blocks(x.N), stats.MinPairs)
-		if mid, err := stats.GeoMean(numbers(ratios)); err == nil {
-			estimate(x, mid, result.PowerMetric.Better)
-			if difference < tells {
-				x.Why += "; " + below
-			}
-		}
-	case err != nil:
-		x.Why = err.Error()
-	case e.Bound >= e.Watts || native.Bound >= native.Watts:
-		x.Why = fmt.Sprintf("the meter may be off by all it shows: by %.3g of %.3g W", max(e.Bound, native.Bound), min(e.Watts, native.Watts))
+	case src.Modelled:
+		x, fair = refused("modelled from CPU time, not measured"), nil
+	case native == nil:
+		x = s.absent()
 	default:
-		estimate(x, interval.Mid, result.PowerMetric.Better)
-		interval.Low *= (1 - e.Bound/e.Watts) / (1 + native.Bound/native.Watts)
-		interval.High *= (1 + e.Bound/e.Watts) / (1 - native.Bound/native.Watts)
-		x.Low, x.High, x.Confidence = interval.Low, interval.High, level
-		x.Verdict = verdict(interval, s.plan.Margin)
-		x.Why = doubt(x, planned)
-		if difference < tells {
-			if x.Verdict == result.Differs {
-				x.Verdict = result.Inconclusive
-			}
-			x.Why = strings.TrimPrefix(x.Why+"; "+below, "; ")
-		}
+		x = s.drawnAgainst(e, native, caseName)
 	}
-	return finish()
+	x.Caution = s.caution(e.Platform)
+	effect.Judge(x, fair, s.options.AllowUnfair)
+	x.Words = x.Say(result.PowerMetric, s.plan.Margin)
+	return x
+}
+
+// drawnAgainst compares the launches' power, with the bounds of the meter in the interval.
+func (s *study) drawnAgainst(e, native *result.Energy, caseName string) *result.Effect {
+	level, planned := s.ends.Level(caseName, e.Platform)
+	x := effect.Of(e.Points, native.Points, effect.Terms{Better: result.PowerMetric.Better, Level: level, Margin: s.plan.Margin, Pair: "in which the power of both is known"})
+	if x.HasRatio() {
+		if e.Bound >= e.Watts || native.Bound >= native.Watts {
+			none := refused(fmt.Sprintf("the meter may be off by all it shows: by %.3g of %.3g W", max(e.Bound, native.Bound), min(e.Watts, native.Watts)))
+			none.N, none.Ratios = x.N, x.Ratios
+			return none
+		}
+		effect.Widen(x, (1-e.Bound/e.Watts)/(1+native.Bound/native.Watts), (1+e.Bound/e.Watts)/(1-native.Bound/native.Watts), s.plan.Margin)
+		effect.Doubt(x, planned)
+	}
+	if difference, tells := math.Abs(e.Watts-native.Watts), e.Bound+native.Bound; x.Ratio > 0 && difference < tells {
+		if x.Verdict == result.Differs {
+			x.Verdict = result.Inconclusive
+		}
+		x.AddWhy(fmt.Sprintf("the difference of %.3g W is below what the meter tells apart, %.3g W", difference, tells))
+	}
+	return x
 }

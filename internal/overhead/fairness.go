@@ -2,10 +2,10 @@ package overhead
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"tare/internal/bench"
+	"tare/internal/effect"
 	"tare/internal/result"
 	"tare/internal/stats"
 )
@@ -31,7 +31,7 @@ func (s *study) fairness(sc *bench.Scene, metric string) *result.Fairness {
 	err := errors.Join(bound(&f.Jain, index, least), bound(&f.Apart, apart, 0))
 	switch {
 	case errors.Is(err, stats.ErrFew):
-		f.Why = fmt.Sprintf("%s; an interval needs at least %d", blocks(f.N), stats.MinPairs)
+		f.Why = effect.TooFew(f.N, "")
 	case err != nil:
 		f.Why = err.Error()
 	}
@@ -40,7 +40,7 @@ func (s *study) fairness(sc *bench.Scene, metric string) *result.Fairness {
 
 // bound gives the mean of the values its interval, between what it can be at least and 1.
 func bound(s *result.Share, values []float64, least float64) error {
-	i, err := stats.MeanInterval(values, confidence)
+	i, err := stats.MeanInterval(values, effect.Confidence)
 	if err != nil {
 		return err
 	}

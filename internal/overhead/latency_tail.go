@@ -28,15 +28,15 @@ func (s *study) tailEffect(l *result.Latency, p *result.Percentile, caseName str
 	short += shortBase
 	row := result.Row{Metric: l.Metric(p), Platform: l.Platform, Points: own}
 	if short > 0 {
-		e := &result.Effect{Verdict: result.Refused, Ratios: []result.Point{}, Caution: s.caution(l.Platform),
-			Why: fmt.Sprintf("%d of %d launches have fewer than %d requests beyond it", short, len(launches)+len(native), minBeyond)}
+		e := refused(fmt.Sprintf("%d of %d launches have fewer than %d requests beyond it", short, len(launches)+len(native), minBeyond))
+		e.Caution = s.caution(l.Platform)
 		e.Words = e.Say(row.Metric, s.plan.Margin)
 		return e
 	}
 	e := s.effect(&row, caseName, compared, base, fair)
 	e.Audit = nil // it is with the case's rows
 	if p.Bounds != nil {
-		addWhy(e, coarse(e, *p.Bounds))
+		e.AddWhy(coarse(e, *p.Bounds))
 	}
 	return e
 }
@@ -61,7 +61,7 @@ func sayResolution(c *result.Case, l *result.Latency, launches []launchHistogram
 		}
 		for _, p := range l.Curve {
 			if row.Effect != nil && p.Share >= row.Metric.Quantile {
-				addWhy(row.Effect, coarse(row.Effect, result.Bounds{Low: p.Low, High: p.High}))
+				row.Effect.AddWhy(coarse(row.Effect, result.Bounds{Low: p.Low, High: p.High}))
 				break
 			}
 		}

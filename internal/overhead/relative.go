@@ -1,11 +1,11 @@
 package overhead
 
 import (
-	"fmt"
 	"slices"
 
 	"tare/internal/audit"
 	"tare/internal/bench"
+	"tare/internal/effect"
 	"tare/internal/result"
 	"tare/internal/stats"
 )
@@ -91,10 +91,10 @@ func (s *study) cell(sc *bench.Scene, metric bench.Metric, base []result.Point, 
 		}
 	}
 	c.Fairness = s.fairness(sc, metric.Name)
-	level, _ := s.level(sc.Case, sc.Platform.String())
-	c.Effect = relativeEffect(own, base, metric.Better, level, s.plan.Margin)
+	level, _ := s.ends.Level(sc.Case, sc.Platform.String())
+	c.Effect = s.relativeEffect(own, base, metric.Better, level)
 	c.Effect.Caution = s.caution(sc.Platform.String())
-	judge(c.Effect, fair, s.options.AllowUnfair)
+	effect.Judge(c.Effect, fair, s.options.AllowUnfair)
 	if c.Effect.Ratio > 0 {
 		c.Kept, c.Low, c.High = c.Effect.Ratio, c.Effect.Low, c.Effect.High
 		if metric.Better == bench.LowerIsBetter {
@@ -109,31 +109,13 @@ func (s *study) cell(sc *bench.Scene, metric bench.Metric, base []result.Point, 
 }
 
 // relativeEffect compares two sets of launches of one platform, paired by block.
-func relativeEffect(own, base []result.Point, better bench.Direction, level, margin float64) *result.Effect {
-	e := &result.Effect{Verdict: result.Refused, Ratios: []result.Point{}}
-	ratios, interval, v, err := compare(byBlock(own), byBlock(base), level, margin)
-	for _, r := range ratios {
-		e.Ratios = append(e.Ratios, result.Point{Block: r.Block, Value: r.Value})
+// Its ratios are of two trials and name neither.
+func (s *study) relativeEffect(own, base []result.Point, better bench.Direction, level float64) *result.Effect {
+	e := effect.Of(own, base, effect.Terms{Better: better, Level: level, Margin: s.plan.Margin, Pair: bothFinished})
+	for i := range e.Ratios {
+		e.Ratios[i].Trial = ""
 	}
-	e.N = len(ratios)
-	if err != nil {
-		e.Why = fmt.Sprintf("%s in which both finished; an interval needs at least %d", blocks(e.N), stats.MinPairs)
-		if mid, err := stats.GeoMean(numbers(ratios)); err == nil {
-			estimate(e, mid, better)
-		}
-		return e
-	}
-	estimate(e, interval.Mid, better)
-	e.Low, e.High, e.Confidence, e.Verdict = interval.Low, interval.High, level, v
 	return e
-}
-
-func byBlock(points []result.Point) map[int]float64 {
-	m := map[int]float64{}
-	for _, p := range points {
-		m[p.Block] = p.Value
-	}
-	return m
 }
 
 // compareKept sets what each platform keeps against what the baseline keeps,
@@ -156,8 +138,8 @@ func (s *study) compareKept(m *result.Matrix) {
 				c.Against = &result.Effect{Verdict: result.Unfair, Ratios: []result.Point{}, Caution: c.Effect.Caution, Words: "no comparison with " + s.plan.Baseline + ": one of the two is unfair"}
 				continue
 			}
-			level, _ := s.level(c.Case, row.Platform)
-			c.Against = relativeEffect(c.Shares(row.Metric), base.Shares(row.Metric), bench.HigherIsBetter, level, s.plan.Margin)
+			level, _ := s.ends.Level(c.Case, row.Platform)
+			c.Against = s.relativeEffect(c.Shares(row.Metric), base.Shares(row.Metric), bench.HigherIsBetter, level)
 			c.Against.Caution = c.Effect.Caution
 			c.Against.Words = c.SayAgainst(base, s.plan.Baseline)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"tare/internal/audit"
 	"tare/internal/bench"
+	"tare/internal/effect"
 	"tare/internal/result"
 	"tare/internal/stats"
 )
@@ -103,10 +104,10 @@ func (s *study) besideAlone(sc *bench.Scene, d domains, q *result.Quantity, o *o
 	if base == nil {
 		return nil
 	}
-	level, _ := s.level(sc.Case, platform)
-	e := relativeEffect(q.Points, base.Points, q.Metric.Better, level, s.plan.Margin)
+	level, _ := s.ends.Level(sc.Case, platform)
+	e := s.relativeEffect(q.Points, base.Points, q.Metric.Better, level)
 	e.Caution = s.caution(platform)
-	judge(e, s.changed(sc, alone, o), s.options.AllowUnfair)
+	effect.Judge(e, s.changed(sc, alone, o), s.options.AllowUnfair)
 	e.Words = e.Say(q.Metric, s.plan.Margin)
 	e.Audit = nil
 	return e

@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"tare/internal/bench"
+	"tare/internal/effect"
 	"tare/internal/stats"
+	"tare/internal/stop"
 )
 
 // ruled is a crafted run of native and lxc under a stopping rule, in which lxc
@@ -58,8 +60,8 @@ func TestACaseEndsWhereItsIntervalIsNarrow(t *testing.T) {
 			if s.Case != "cpu" || s.Ended != c.ended || s.Narrow != c.narrow || s.Blocks != c.blocks || len(s.Looks) != c.looks || !strings.HasPrefix(s.Why, c.why) {
 				t.Errorf("%+v", s)
 			}
-			again, err := StopsOf(stored)
-			if err != nil || again[0].Ended != s.Ended || again[0].Blocks != s.Blocks {
+			again, err := stop.Read(stored.Plan(), stored.Outcomes())
+			if err != nil || again.Cases[0].Ended != s.Ended || again.Cases[0].Blocks != s.Blocks {
 				t.Errorf("asked while running: %+v, %v", again, err)
 			}
 			n := result.Trials
@@ -115,8 +117,12 @@ func TestEachPlatformEndsWhereItsIntervalIsNarrow(t *testing.T) {
 			t.Errorf("lxc: %+v", row.Effect)
 		}
 	}
+	ends, err := stop.Read(stored.Plan(), stored.Outcomes())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for scene, want := range map[string]int{"cpu/native": 9, "cpu/lxc": 3, "cpu/docker": 9} {
-		if end, ended := EndOf(stored.Plan(), result.Stops, stored.Plan().Scene(scene)); !ended || end != want {
+		if end, ended := ends.Of(stored.Plan().Scene(scene)); !ended || end != want {
 			t.Errorf("%s ends at %d, %v; want %d", scene, end, ended, want)
 		}
 	}
@@ -127,8 +133,8 @@ func TestTheFinalIntervalIsThatOfTheLook(t *testing.T) {
 	ratios := []float64{0.900, 0.901, 0.899}
 	result := analyze(t, ruled(t, ratios...).write(t))
 	e, s := result.Cases[0].Rows[1].Effect, result.Stops[0]
-	level := stats.LookConfidence(result.Until.Looks, 0, confidence)
-	if level <= confidence || e.Confidence != level || s.Confidence != level || s.Looks[0].Confidence != level {
+	level := stats.LookConfidence(result.Until.Looks, 0, effect.Confidence)
+	if level <= effect.Confidence || e.Confidence != level || s.Confidence != level || s.Looks[0].Confidence != level {
 		t.Errorf("confidence %g of the effect, %g of the case, want %g", e.Confidence, s.Confidence, level)
 	}
 	want, err := stats.RatioInterval(ratios, level)
@@ -144,7 +150,7 @@ func TestTheFinalIntervalIsThatOfTheLook(t *testing.T) {
 	fixed := ruled(t, ratios...)
 	fixed.until = nil
 	plain := analyze(t, fixed.write(t))
-	if p := plain.Cases[0].Rows[1].Effect; p.Confidence != confidence || p.High-p.Low >= e.High-e.Low || plain.Stops != nil || plain.Complete {
+	if p := plain.Cases[0].Rows[1].Effect; p.Confidence != effect.Confidence || p.High-p.Low >= e.High-e.Low || plain.Stops != nil || plain.Complete {
 		t.Errorf("without a rule: %+v", p)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/effect"
 	"tare/internal/result"
 	"tare/internal/stats"
 )
@@ -102,7 +103,7 @@ func finish(s *result.Sweep, cases []result.Case, plan *bench.Plan) {
 			continue // a knee is asked for where more instances want than there is
 		}
 		x, y := lineByBlock(s, l, cases, plan)
-		k, err := stats.FindKnee(x, y, confidence)
+		k, err := stats.FindKnee(x, y, effect.Confidence)
 		switch {
 		case errors.Is(err, stats.ErrFew):
 			l.NoKnee = "too few levels or blocks"

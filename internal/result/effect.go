@@ -66,6 +66,17 @@ type Effect struct {
 // HasRatio says whether the effect states a ratio with an interval.
 func (e *Effect) HasRatio() bool { return e.Verdict != Refused && e.Verdict != Unfair }
 
+// AddWhy adds a reason to those there are; an empty one is none.
+func (e *Effect) AddWhy(text string) {
+	switch {
+	case text == "":
+	case e.Why == "":
+		e.Why = text
+	default:
+		e.Why += "; " + text
+	}
+}
+
 // UnfairNames are the checks that failed, for a mark beside a ratio.
 func (e *Effect) UnfairNames() string {
 	var names []string

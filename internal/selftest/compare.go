@@ -8,7 +8,7 @@ import (
 	"iter"
 
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/effect"
 	"tare/internal/result"
 )
 
@@ -89,7 +89,7 @@ func compare(value, base values, first, last int, margin float64) (Comparison, b
 	if len(value) == 0 || len(base) == 0 {
 		return Comparison{}, false
 	}
-	interval, verdict, err := overhead.Compare(value, base, margin)
+	interval, verdict, err := effect.Compare(value, base, effect.Confidence, margin)
 	c := Comparison{Blocks: [2]int{first, last}, Ratio: interval.Mid, Low: interval.Low, High: interval.High, Verdict: verdict}
 	if err != nil {
 		c.Why = err.Error()

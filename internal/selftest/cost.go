@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/effect"
 	"tare/internal/result"
 	"tare/internal/stats"
 )
@@ -171,7 +171,7 @@ func costRow(name, platform, metric string, ratios values) CostRow {
 		list = append(list, v)
 	}
 	r := CostRow{Case: name, Platform: platform, Metric: metric, Blocks: len(ratios)}
-	interval, verdict, err := overhead.Compare(ratios, one, CostMargin)
+	interval, verdict, err := effect.Compare(ratios, one, effect.Confidence, CostMargin)
 	r.Ratio, r.Low, r.High, r.Verdict = interval.Mid, interval.Low, interval.High, verdict
 	if err != nil {
 		r.Why = err.Error()

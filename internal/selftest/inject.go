@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
-	"tare/internal/overhead"
+	"tare/internal/effect"
 	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/stop"
@@ -128,22 +128,20 @@ func original(r bench.PlatformRef) bench.PlatformRef {
 // decides each as a report does.
 func replay(u bench.Until, value, base values, blocks int, margin float64) ([]Comparison, error) {
 	var runs []Comparison
+	ratios, err := stats.PairedRatios(value.part(1, blocks), base.part(1, blocks))
+	if err != nil {
+		return nil, err
+	}
 	for first := 1; first <= blocks; {
-		last, level := 0, 0.0
-		for n := 1; first+n-1 <= blocks; n++ {
-			ratios, err := stats.PairedRatios(value.part(first, first+n-1), base.part(first, first+n-1))
-			if err != nil {
-				return nil, err
-			}
-			if d := stop.Decide(u, map[string][]float64{"slow": ratioValues(ratios)}, n); d.Stop {
-				last, level = first+n-1, d.Confidence
-				break
-			}
-		}
-		if last == 0 {
+		n, d, ended := stop.End(u, blocks-first+1, func(n int) map[string][]float64 {
+			of := slices.DeleteFunc(slices.Clone(ratios), func(r stats.Ratio) bool { return r.Block < first || r.Block >= first+n })
+			return map[string][]float64{"slow": ratioValues(of)}
+		})
+		if !ended {
 			break
 		}
-		interval, verdict, err := overhead.CompareAt(value.part(first, last), base.part(first, last), level, margin)
+		last := first + n - 1
+		interval, verdict, err := effect.Compare(value.part(first, last), base.part(first, last), d.Confidence, margin)
 		c := Comparison{Blocks: [2]int{first, last}, Ratio: interval.Mid, Low: interval.Low, High: interval.High, Verdict: verdict}
 		if err != nil {
 			if !errors.Is(err, stats.ErrFew) {

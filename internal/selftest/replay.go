@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/effect"
 	"tare/internal/stats"
 	"tare/internal/stop"
 )
@@ -92,14 +93,9 @@ func (m *measured) replay(u bench.Until, starts []int) (cases []*replayedCase, e
 // end ends a row by the rule from each start: asked at each look, as in a run.
 func (c *replayedCase) end(r *replayedRow) {
 	for _, start := range c.starts {
-		var d stop.Decision
-		var blocks int
-		for _, blocks = range c.until.Looks {
-			d = stop.Decide(c.until, map[string][]float64{r.platform: c.list(r.ratios, start, blocks)}, blocks)
-			if d.Stop {
-				break
-			}
-		}
+		blocks, d, _ := stop.End(c.until, c.until.Max, func(blocks int) map[string][]float64 {
+			return map[string][]float64{r.platform: c.list(r.ratios, start, blocks)}
+		})
 		width, ok := d.Widths[r.platform]
 		if !ok {
 			width = math.NaN()
@@ -153,7 +149,7 @@ func (c *replayedCase) fixed(r *replayedRow, start, blocks int) float64 {
 		return w
 	}
 	w := math.NaN()
-	if i, err := stats.RatioInterval(c.list(r.ratios, start, blocks), stop.Confidence); err == nil {
+	if i, err := stats.RatioInterval(c.list(r.ratios, start, blocks), effect.Confidence); err == nil {
 		w = (i.High - i.Low) / 2 / i.Mid
 	}
 	r.widths[key] = w

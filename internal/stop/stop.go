@@ -1,6 +1,7 @@
 // Package stop decides when the platforms of a case have enough blocks: when the
-// interval of the headline ratio is as narrow as was declared beforehand. It is
-// pure, and never asks whether a ratio differs from 1.
+// interval of the headline ratio is as narrow as was declared beforehand. It
+// replays that from the outcomes of a run. It is pure, and never asks whether a
+// ratio differs from 1.
 package stop
 
 import (
@@ -10,11 +11,9 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/effect"
 	"tare/internal/stats"
 )
-
-// Confidence is that of the interval with which a case ends.
-const Confidence = 0.95
 
 // Decision is the answer to whether a case ends.
 type Decision struct {
@@ -50,7 +49,7 @@ func Decide(u bench.Until, ratios map[string][]float64, blocks int) Decision {
 		}
 		return d
 	}
-	d.Confidence = stats.LookConfidence(u.Looks, d.Look, Confidence)
+	d.Confidence = stats.LookConfidence(u.Looks, d.Look, effect.Confidence)
 	d.Widths = make(map[string]float64, len(ratios))
 	var narrow, wide []string
 	for _, name := range slices.Sorted(maps.Keys(ratios)) {
@@ -72,6 +71,20 @@ func Decide(u bench.Until, ratios map[string][]float64, blocks int) Decision {
 	d.Stop = d.Narrow || blocks >= u.Max
 	d.Why = why(d, u, blocks, narrow, wide)
 	return d
+}
+
+// End asks the rule at each of its looks at up to so many blocks, with the
+// ratios of as many, and returns where it ends, if it does.
+func End(u bench.Until, blocks int, ratios func(blocks int) map[string][]float64) (end int, d Decision, ended bool) {
+	for _, look := range u.Looks {
+		if look > blocks {
+			break
+		}
+		if d = Decide(u, ratios(look), look); d.Stop {
+			return look, d, true
+		}
+	}
+	return 0, d, false
 }
 
 func why(d Decision, u bench.Until, blocks int, narrow, wide []string) string {

@@ -71,3 +71,18 @@ func TestDecideSaysTheWidthOfTheIntervalReported(t *testing.T) {
 		t.Errorf("widths %v, want lxc %g", d.Widths, want)
 	}
 }
+
+func TestEndIsTheFirstLookThatIsEnough(t *testing.T) {
+	x := append([]float64{0.7, 1.3}, around(0.8, 0, 10)...)
+	tail := func(n int) map[string][]float64 { return map[string][]float64{"lxc": x[:n]} }
+	if n, d, ended := End(rule, 12, tail); n != 12 || !ended || d.Look != 2 {
+		t.Errorf("%d, %+v, %v", n, d, ended)
+	}
+	calm := func(n int) map[string][]float64 { return map[string][]float64{"lxc": x[2 : 2+min(n, 10)]} }
+	if n, d, ended := End(rule, 12, calm); n != 5 || !ended || !d.Narrow {
+		t.Errorf("%d, %+v, %v", n, d, ended)
+	}
+	if n, _, ended := End(rule, 4, calm); n != 0 || ended {
+		t.Errorf("of fewer blocks than a look: %d, %v", n, ended)
+	}
+}

@@ -1,48 +1,75 @@
-package overhead
+package stop
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/effect"
 	"tare/internal/result"
 	"tare/internal/stats"
-	"tare/internal/stop"
-	"tare/internal/store"
 )
 
-// StopsOf replays a run's stopping rule for every case, in the plan's order,
-// from the outcomes stored so far and nothing else: the run under way, the one
-// resumed and the report come to the same decisions. Without a rule there are none.
-func StopsOf(r *store.Run) ([]result.Stop, error) {
-	if r.Plan().Until == nil {
-		return nil, nil
+// Ends are where the rule ended the scenes of a plan, as far as outcomes tell.
+// Without a rule it ended none.
+type Ends struct {
+	plan *bench.Plan
+	// Cases are in the plan's order; nil without a rule.
+	Cases []result.Stop
+}
+
+// Read replays the rule for every case from the outcomes stored so far and
+// nothing else: the run under way, the one resumed and the report come to the
+// same decisions.
+func Read(p *bench.Plan, outcomes iter.Seq2[*bench.Outcome, error]) (*Ends, error) {
+	if p.Until == nil {
+		return Replay(p, nil), nil
 	}
 	last := map[string]*bench.Outcome{}
-	for o, err := range r.Outcomes() {
+	for o, err := range outcomes {
 		if err != nil {
 			return nil, fmt.Errorf("replay the stopping rule: %w", err)
 		}
 		last[o.Trial] = o
 	}
-	return replay(r.Plan(), last), nil
+	return Replay(p, last), nil
 }
 
-// NotNeeded reports whether the trial lies beyond the end of its scene.
-func NotNeeded(p *bench.Plan, stops []result.Stop, t bench.Trial) bool {
-	end, ended := EndOf(p, stops, p.Scene(t.Scene))
-	return ended && t.Block > end
+// Replay asks the rule about every case. Last holds the last outcome of each
+// trial that has any.
+func Replay(p *bench.Plan, last map[string]*bench.Outcome) *Ends {
+	e := &Ends{plan: p}
+	if p.Until == nil {
+		return e
+	}
+	seen := map[string]bool{}
+	for i := range p.Scenes {
+		if name := p.Scenes[i].Case; !seen[name] {
+			seen[name] = true
+			s := newHistory(p, name, last).stop(p.Until)
+			s.Case = name
+			e.Cases = append(e.Cases, s)
+		}
+	}
+	return e
 }
 
-// EndOf returns the blocks at which the rule ended a scene, if it did. The
+// Needs reports whether the trial does not lie beyond the end of its scene.
+func (e *Ends) Needs(t bench.Trial) bool {
+	end, ended := e.Of(e.plan.Scene(t.Scene))
+	return !ended || t.Block <= end
+}
+
+// Of returns the blocks at which the rule ended a scene, if it did. The
 // baseline ends with the last platform that is compared with it.
-func EndOf(p *bench.Plan, stops []result.Stop, scene *bench.Scene) (blocks int, ended bool) {
-	for _, s := range stops {
+func (e *Ends) Of(scene *bench.Scene) (blocks int, ended bool) {
+	for _, s := range e.Cases {
 		if s.Case != scene.Case {
 			continue
 		}
-		if scene.Platform.String() == p.Baseline {
+		if scene.Platform.String() == e.plan.Baseline {
 			return s.Blocks, s.Ended
 		}
 		blocks, ended = s.Platforms[scene.Platform.String()]
@@ -50,22 +77,19 @@ func EndOf(p *bench.Plan, stops []result.Stop, scene *bench.Scene) (blocks int, 
 	return blocks, ended
 }
 
-// replay asks the rule about every case; last holds the last outcome of each trial.
-func replay(p *bench.Plan, last map[string]*bench.Outcome) []result.Stop {
-	if p.Until == nil {
-		return nil
-	}
-	var stops []result.Stop
-	seen := map[string]bool{}
-	for i := range p.Scenes {
-		if name := p.Scenes[i].Case; !seen[name] {
-			seen[name] = true
-			s := newHistory(p, name, last).stop(p.Until)
-			s.Case = name
-			stops = append(stops, s)
+// Level returns the confidence at which a platform's intervals in a case are
+// made, and how many blocks it has if it is complete.
+func (e *Ends) Level(name, platform string) (level float64, blocks int) {
+	for _, s := range e.Cases {
+		if s.Case != name {
+			continue
 		}
+		if end, ended := s.Platforms[platform]; ended {
+			return s.Confidence, end
+		}
+		return s.Confidence, e.plan.Blocks
 	}
-	return stops
+	return effect.Confidence, e.plan.Blocks
 }
 
 // history is what a stopping rule may know of a case.
@@ -210,14 +234,14 @@ func (h *history) stop(u *bench.Until) result.Stop {
 	var before []string // in words, of the platforms that ended before the last look
 	open := slices.Clone(h.platforms)
 	for k, blocks := range u.Looks {
-		s.Confidence = stats.LookConfidence(u.Looks, k, confidence)
+		s.Confidence = stats.LookConfidence(u.Looks, k, effect.Confidence)
 		s.Blocks = h.ready(open)
 		if blocks > s.Blocks {
 			s.Narrow = false
 			s.Why = strings.Join(append(before, fmt.Sprintf("goes on: the next look is after %d blocks", blocks)), "; ")
 			return s
 		}
-		d := stop.Decide(*u, h.ratios(open, blocks), blocks)
+		d := Decide(*u, h.ratios(open, blocks), blocks)
 		s.Looks = append(s.Looks, result.Look{Blocks: blocks, Confidence: d.Confidence, Widths: d.Widths})
 		var on []string
 		for _, platform := range open {

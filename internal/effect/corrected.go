@@ -1,4 +1,4 @@
-package overhead
+package effect
 
 import (
 	"fmt"
@@ -11,15 +11,19 @@ import (
 
 const (
 	// significance is the level at which a test is said to have found something.
-	significance = 1 - confidence
+	significance = 1 - Confidence
 	// minTested is the fewest blocks whose permutation test can reach that
 	// level: of n ratios the smallest p is 2^(1-n).
 	minTested = 6
 )
 
-// test fills in the tests of an effect that has an interval. A test that the
-// data do not allow stays absent.
-func test(e *result.Effect, ratios []float64, margin float64) {
+// Test fills in the tests of an effect. A test that the data do not allow stays
+// absent, and so do all of an effect without an interval.
+func Test(e *result.Effect, margin float64) {
+	if !e.HasRatio() {
+		return
+	}
+	ratios := result.Values(e.Ratios)
 	if p, err := stats.SignFlip(ratios); err == nil {
 		e.P = &p
 	}
@@ -31,18 +35,9 @@ func test(e *result.Effect, ratios []float64, margin float64) {
 	}
 }
 
-// overTheTable corrects the tests of the result's headline effects for their
-// number, and says with a row what they weaken.
-func (s *study) overTheTable() {
-	var rows []*result.Row
-	for i := range s.result.Cases {
-		for j := range s.result.Cases[i].Rows {
-			row := &s.result.Cases[i].Rows[j]
-			if row.Metric.Headline && row.Effect != nil && row.Effect.HasRatio() {
-				rows = append(rows, row)
-			}
-		}
-	}
+// Correct corrects the tests of a table's rows with a ratio for their number,
+// and says with a row what they weaken.
+func Correct(rows []*result.Row) {
 	adjusted := stats.Holm(collect(rows, func(e *result.Effect) *float64 { return e.P }))
 	drifts := stats.Holm(collect(rows, func(e *result.Effect) *float64 {
 		if e.Drift == nil {
@@ -54,7 +49,7 @@ func (s *study) overTheTable() {
 		e := row.Effect
 		if e.P != nil {
 			e.Holm = &adjusted[i]
-			addWhy(e, unsupported(e, count(adjusted)))
+			e.AddWhy(unsupported(e, count(adjusted)))
 		}
 		if e.Drift != nil && drifts[i] < significance {
 			row.Warnings = append(row.Warnings, fmt.Sprintf("the ratio drifts by %+.2g %% per block (p = %.2g, corrected for %s): blocks do not repeat each other",
@@ -95,14 +90,4 @@ func unsupported(e *result.Effect, tests int) string {
 		return fmt.Sprintf("%d blocks are too few for the permutation test to bear it out among %s (p = %.2g)", e.N, figure.Count(tests, "comparison"), *e.Holm)
 	}
 	return fmt.Sprintf("the permutation test, corrected for %s, does not bear it out (p = %.2g)", figure.Count(tests, "comparison"), *e.Holm)
-}
-
-func addWhy(e *result.Effect, text string) {
-	switch {
-	case text == "":
-	case e.Why == "":
-		e.Why = text
-	default:
-		e.Why += "; " + text
-	}
 }

@@ -1,4 +1,4 @@
-package main
+package stop
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/host"
-	"tare/internal/overhead"
 	"tare/internal/store"
 )
 
@@ -62,7 +61,7 @@ func TestEnoughIsTheSameAfterAResume(t *testing.T) {
 		for killed := range end {
 			dir := filepath.Join(t.TempDir(), "run")
 			r := ruledRun(t, dir)
-			ask := enough(r)
+			ask := Enough(r.Plan(), r.Outcomes)
 			for b := 1; b <= end; b++ {
 				block(t, r, b, ratios[b-1])
 				if b == killed {
@@ -88,10 +87,10 @@ func reopened(t *testing.T, r *store.Run, want int) (*store.Run, func(string, in
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { again.Close() })
-	if n, err := left(again, finished); err != nil || n != want {
+	if n, err := Left(again.Plan(), again.Outcomes(), finished); err != nil || n != want {
 		t.Errorf("after %d outcomes %d trials are left, want %d, %v", len(finished), n, want, err)
 	}
-	return again, enough(again)
+	return again, Enough(again.Plan(), again.Outcomes)
 }
 
 func TestNothingIsLeftOfACaseThatIsEnough(t *testing.T) {
@@ -102,18 +101,18 @@ func TestNothingIsLeftOfACaseThatIsEnough(t *testing.T) {
 		block(t, r, b+1, ratio)
 		finished[fmt.Sprintf("b%02d-native", b+1)], finished[fmt.Sprintf("b%02d-lxc", b+1)] = true, true
 	}
-	if n, err := left(r, finished); err != nil || n != 0 {
+	if n, err := Left(r.Plan(), r.Outcomes(), finished); err != nil || n != 0 {
 		t.Errorf("%d trials left, %v", n, err)
 	}
-	ask := enough(r)
+	ask := Enough(r.Plan(), r.Outcomes)
 	if is, err := ask("up/native", 3); err != nil || !is {
 		t.Errorf("enough: %v, %v", is, err)
 	}
-	stops, err := overhead.StopsOf(r)
-	if err != nil || len(stops) != 1 || !stops[0].Narrow || stops[0].Blocks != 3 {
-		t.Errorf("%+v, %v", stops, err)
+	ends, err := Read(r.Plan(), r.Outcomes())
+	if err != nil || len(ends.Cases) != 1 || !ends.Cases[0].Narrow || ends.Cases[0].Blocks != 3 {
+		t.Errorf("%+v, %v", ends, err)
 	}
-	if r.Plan().Until = nil; enough(r) != nil {
+	if r.Plan().Until = nil; Enough(r.Plan(), r.Outcomes) != nil {
 		t.Error("a run without a rule is asked")
 	}
 }
