@@ -312,6 +312,13 @@ type Cautioned interface {
 	Cautions() (label string, caveats []string)
 }
 
+// Printing is an instance whose platform's programs, or whose guest, print into pipes
+// that are read at a bounded pace.
+type Printing interface {
+	// HeldUp reports whether one of them has so far printed as fast as is read at most.
+	HeldUp() bool
+}
+
 // Metered is an instance whose cost is partly paid where the host's own meters
 // do not reach: of a nested one, in the outer guest.
 type Metered interface {

@@ -40,6 +40,15 @@ func (x *trial) takeFacts(ctx context.Context, a *actor) {
 	a.note(bench.FactHostClockBefore, cpuFiles(a.CPUSet, "scaling_cur_freq"))
 }
 
+// noteHeldUp warns of every actor that was held up by printing faster than is read.
+func (x *trial) noteHeldUp() {
+	for _, a := range x.actors {
+		if p, ok := a.instance.(bench.Printing); ok && p.HeldUp() {
+			x.warn("%s was held up: on a console, or through its runtime, it printed as fast as is read at most", a.Name)
+		}
+	}
+}
+
 // takeHostFacts adds what the host tells of a subject once it was measured.
 func (a *actor) takeHostFacts() {
 	if a.outcome.Facts == nil {

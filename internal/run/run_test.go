@@ -253,7 +253,7 @@ func TestFailureIsRecordedAndTheRunGoesOn(t *testing.T) {
 	}{
 		{name: "start", fault: fake.Fault{Start: errors.New("no room")}, phase: "launch", want: "no room"},
 		{name: "silent", fault: fake.Fault{Silent: true}, phase: "launch", want: "3s"},
-		{name: "dies", fault: fake.Fault{DieAfter: 100 * time.Millisecond}, phase: "measure", want: "subject-0"},
+		{name: "dies", script: "kill -9 $PPID; sleep 60", phase: "measure", want: "subject-0"}, // its parent is the agent
 		{name: "close", fault: fake.Fault{Close: errors.New("stuck")}, phase: "close", want: "stuck"},
 		{name: "exit", script: "echo broken >&2; exit 3", phase: "measure", want: "exit status 3"},
 		{name: "parse", script: "sleep 0.1; echo seven", phase: "collect", want: "seven"},

@@ -84,6 +84,7 @@ func (x *trial) execute(ctx context.Context) {
 	if x.pool != nil {
 		x.endPool()
 	}
+	x.noteHeldUp()
 	if err != nil {
 		x.rememberLogs()
 		if ctx.Err() == nil {

@@ -101,6 +101,7 @@ func (i *instance) Trace() []bench.Span        { return i.run.Trace() }
 func (i *instance) Relays() bool               { return true }
 func (i *instance) Command() []string          { return i.command }
 func (i *instance) Unenforced() []string       { return i.unenforced }
+func (i *instance) HeldUp() bool               { return i.run.HeldUp() }
 
 // inspect asks the daemon about the container, until it runs.
 func (i *instance) inspect() (container.InspectResponse, error) {

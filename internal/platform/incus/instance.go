@@ -123,6 +123,7 @@ func (i *instance) Stream() io.ReadWriteCloser { return i.stream }
 func (i *instance) Launched() int64            { return i.client.Launched() }
 func (i *instance) Command() []string          { return slices.Clone(i.argv) }
 func (i *instance) Unenforced() []string       { return slices.Clone(i.unenforced) }
+func (i *instance) HeldUp() bool               { return i.client.HeldUp() }
 func (i *instance) Addr() netip.Addr           { return i.container.lease.Addr.Addr() }
 
 // part is the group that LXC has made for the container ("payload") or its "monitor",

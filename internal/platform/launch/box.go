@@ -32,6 +32,7 @@ func (i *box) Trace() []bench.Span        { return i.process.Trace() }
 func (i *box) Command() []string          { return slices.Clone(i.argv) }
 func (i *box) Addr() netip.Addr           { return i.addr }
 func (i *box) Unenforced() []string       { return slices.Clone(i.unenforced) }
+func (i *box) HeldUp() bool               { return i.process.HeldUp() }
 
 // Scope is the cgroup, which also holds the program itself.
 func (i *box) Scope() (bench.Scope, error) {

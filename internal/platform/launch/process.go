@@ -102,6 +102,9 @@ func Own(name string, from, to int64) bench.Span {
 	return bench.Span{Name: name, Start: from, End: to, Whose: bench.OfTare, Source: "host's clock"}
 }
 
+// HeldUp reports whether the program had to wait at its standard error; see [Words].
+func (p *Process) HeldUp() bool { return p.words.HeldUp() }
+
 // PID is the program's process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 

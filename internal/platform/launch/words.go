@@ -18,13 +18,15 @@ const (
 )
 
 // How what a program prints is taken: a round of reading each breath, or each short one where the round before took
-// as much as a pipe holds. So it costs no more than some hundred wake-ups a second, and who prints more than
+// as much as a full pipe may hold. So it costs no more than some hundred wake-ups a second, and who prints more than
 // 32 MB/s is held up; a serial line's guest never is. A larger pipe would need fewer, but its pages count for its
 // user, root, whose further pipes, those in containers as well, the kernel makes small beyond 64 MiB (pipe(7)).
 const (
 	breath      = 20 * time.Millisecond
 	shortBreath = 2 * time.Millisecond
 	roundMax    = 64 << 10
+	// crowded is what a full pipe has at least: two writes share a page if both fit, so no two pages are half empty.
+	crowded = roundMax / 2
 )
 
 // flushEach is how often the end that is kept is written to the file while more comes.
@@ -137,6 +139,7 @@ type Words struct {
 	out  int // is read; -1 once it was closed
 	buf  []byte
 	over bool // all who could print have ended, or Close was called
+	held bool // one short breath after another the pipe was full
 }
 
 // OpenWords keeps what is printed into [Words.Pipe] in the file at path.
@@ -193,6 +196,7 @@ func keepFrom(out int, path string) (*Words, error) {
 // take reads until all is over.
 func (w *Words) take() {
 	defer w.letGo()
+	pause := breath
 	for {
 		patience := forever
 		if w.kept.behind() {
@@ -206,8 +210,12 @@ func (w *Words) take() {
 		if over {
 			return
 		}
-		pause := breath
-		if n >= roundMax {
+		switch {
+		case n <= crowded:
+			pause = breath
+		case pause == shortBreath:
+			w.hold()
+		default:
 			pause = shortBreath
 		}
 		w.await(pause)
@@ -246,6 +254,19 @@ func (w *Words) round() (n int, over bool) {
 		w.over = !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR)
 	}
 	return max(n, 0), w.over
+}
+
+// HeldUp reports whether the program has so far printed as fast as is read at most.
+func (w *Words) HeldUp() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.held
+}
+
+func (w *Words) hold() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held = true
 }
 
 // Pipe is what the program is to print into.

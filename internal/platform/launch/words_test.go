@@ -80,6 +80,9 @@ func TestWordsOfAFlood(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-p.Done()
+	if !p.HeldUp() {
+		t.Error("the flood was not held up")
+	}
 	most := (int(time.Since(began)/shortBreath) + 2) * roundMax // the first round and that of Sync wait for nothing
 	info, err := os.Stat(words)
 	if err != nil || info.Size() > headKept+tailKept+100 {
@@ -113,8 +116,8 @@ func TestLastWords(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-p.Done()
-		if got, want := Tail(words), fmt.Sprintf("said %d\n", n); got != want {
-			t.Fatalf("%q, want %q", got, want)
+		if got, want := Tail(words), fmt.Sprintf("said %d\n", n); got != want || p.HeldUp() {
+			t.Fatalf("%q, want %q; held up: %t", got, want, p.HeldUp())
 		}
 	}
 }

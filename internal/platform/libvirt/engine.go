@@ -171,11 +171,10 @@ func (g *engine) launch(ctx context.Context, m *machine, i *instance) error {
 		return fmt.Errorf("socket for the agent's port: %w", err)
 	}
 	defer ln.Close()
-	console, err := launch.OpenNamedWords(m.console(), filepath.Join(m.dir, fileConsole))
-	if err != nil {
+	if i.console, err = launch.OpenNamedWords(m.console(), filepath.Join(m.dir, fileConsole)); err != nil {
 		return err
 	}
-	i.undo.Add(func(context.Context) error { return console.Close() })
+	i.undo.Add(func(context.Context) error { return i.console.Close() })
 	if err := i.undo.Register(g.env.Ledger, bench.KindProcess, m.id, i.stop); err != nil {
 		return err
 	}
@@ -202,7 +201,7 @@ func (g *engine) launch(ctx context.Context, m *machine, i *instance) error {
 	if err != nil {
 		return fmt.Errorf("wait for the agent's port: %w", err)
 	}
-	i.stream = launch.Watch(port, filepath.Join(m.dir, fileConsole), i.messages()).Of(console)
+	i.stream = launch.Watch(port, filepath.Join(m.dir, fileConsole), i.messages()).Of(i.console)
 	return nil
 }
 

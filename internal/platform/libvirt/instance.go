@@ -33,7 +33,8 @@ type instance struct {
 	launched   int64
 	own        []bench.Span
 	stream     *launch.Watched // the agent's port, beside the console; nil before it is connected
-	pid        int             // of QEMU; 0 before it is known
+	console    *launch.Words
+	pid        int // of QEMU; 0 before it is known
 	undo       launch.Undo
 	last       string // the log, once its files are gone
 }
@@ -65,6 +66,9 @@ func (i *instance) Addr() netip.Addr { return i.addr }
 
 // Unenforced implements [bench.Instance].
 func (i *instance) Unenforced() []string { return slices.Clone(i.unenforced) }
+
+// HeldUp implements [bench.Printing].
+func (i *instance) HeldUp() bool { return i.console.HeldUp() }
 
 // Scope implements [bench.Instance]. QEMU is in the instance's own cgroup and
 // listed as a helper besides, so that its threads can be told apart.

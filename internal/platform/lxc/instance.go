@@ -163,6 +163,7 @@ func (i *instance) Launched() int64            { return i.monitor.Launched() }
 func (i *instance) Trace() []bench.Span        { return i.monitor.Trace() }
 func (i *instance) Command() []string          { return i.command }
 func (i *instance) Unenforced() []string       { return i.unenforced }
+func (i *instance) HeldUp() bool               { return i.monitor.HeldUp() }
 
 // Addr is the container's own address, or the lab's with net=host.
 func (i *instance) Addr() netip.Addr {

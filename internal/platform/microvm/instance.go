@@ -53,6 +53,9 @@ func (i *instance) Addr() netip.Addr { return i.addr }
 // Unenforced implements [bench.Instance].
 func (i *instance) Unenforced() []string { return slices.Clone(i.unenforced) }
 
+// HeldUp implements [bench.Printing].
+func (i *instance) HeldUp() bool { return i.process.HeldUp() }
+
 // Scope implements [bench.Instance]. The monitor is in the instance's own cgroup
 // and listed as a helper besides, so that its threads can be told apart by
 // [bench.ThreadPart].

@@ -30,6 +30,7 @@ func (i *instance) Trace() []bench.Span        { return i.process.Trace() }
 func (i *instance) Command() []string          { return slices.Clone(i.command) }
 func (i *instance) Addr() netip.Addr           { return i.addr }
 func (i *instance) Unenforced() []string       { return slices.Clone(i.unenforced) }
+func (i *instance) HeldUp() bool               { return i.process.HeldUp() }
 
 // Log is the last that the cage and the agent wrote to their standard error.
 func (i *instance) Log() string {

@@ -221,6 +221,7 @@ func (i *instance) Relays() bool               { return i.engine.Watcher != "" }
 func (i *instance) Command() []string          { return slices.Clone(i.argv) }
 func (i *instance) Unenforced() []string       { return slices.Clone(i.unenforced) }
 func (i *instance) Addr() netip.Addr           { return i.addr }
+func (i *instance) HeldUp() bool               { return i.process.HeldUp() }
 
 // Scope is the container's cgroups, where the runtime has made one, and the
 // runtime's own processes.

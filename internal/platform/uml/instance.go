@@ -33,6 +33,7 @@ func (i *instance) Launched() int64            { return i.process.Launched() }
 func (i *instance) Trace() []bench.Span        { return i.process.Trace() }
 func (i *instance) Command() []string          { return slices.Clone(i.argv) }
 func (i *instance) Addr() netip.Addr           { return i.addr }
+func (i *instance) HeldUp() bool               { return i.process.HeldUp() }
 func (i *instance) Unenforced() []string       { return slices.Clone(i.unenforced) }
 
 // Scope names the kernel's process. The processes that run the guest's programs come
