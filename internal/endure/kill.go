@@ -152,6 +152,12 @@ func (k *killing) once() error {
 	}
 	moment := ""
 	if after >= 0 {
+		passed := 0 // trials, so that runs get on
+		if k.Soon && !k.Few {
+			passed = k.rng.IntN(2)
+		}
+		for r.finished < passed && r.line(k) {
+		}
 		for range after {
 			if !r.line(k) {
 				break
