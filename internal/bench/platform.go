@@ -221,7 +221,7 @@ const (
 // Places are the directories of the host that programs of platforms insist on, and
 // that are made for a run where no service has made them at boot. They stay empty: what
 // programs put there they put into something mounted over it.
-var Places = []string{"/run/containerd", "/run/docker", "/run/libvirt", "/run/lxc", "/run/systemd"}
+var Places = []string{"/etc/docker", "/opt/containerd", "/run/containerd", "/run/crun", "/run/docker", "/run/libvirt", "/run/lxc", "/run/systemd"}
 
 // CRIUNote is where CRIU notes what it found of the kernel; no option of its
 // changes that. One that was there before is not ours.

@@ -76,10 +76,7 @@ func (t task) apart(ctx context.Context, words io.Writer) row {
 		}
 		*program = filepath.Join(moved, "tare")
 	}
-	text, err := json.Marshal(struct {
-		task
-		Dir string
-	}{t, dir})
+	text, err := json.Marshal(handed{t, dir})
 	if err != nil {
 		return fail(err)
 	}
@@ -111,13 +108,27 @@ func (t task) apart(ctx context.Context, words io.Writer) row {
 // stopFile is made in a task's directory to have it end after the killing under way, with what it has found.
 func stopFile(dir string) string { return filepath.Join(dir, "stop") }
 
+// handed is a task with its directory, as its variable has it.
+type handed struct {
+	task
+	Dir string
+}
+
+func readTask() (h handed, err error) {
+	return h, json.Unmarshal([]byte(os.Getenv(taskVar)), &h)
+}
+
 // inside is the first process of the namespaces: it makes them ready, starts the killer and waits for everybody who has lost his parent.
 func inside() int {
 	if os.Getenv(killerVar) != "" {
 		return killer()
 	}
 	signal.Ignore(unix.SIGINT, unix.SIGTERM) // who sent it is told by stopFile
-	if err := furnish(); err != nil {
+	given, err := readTask()
+	if err == nil {
+		err = furnish(given.Dir)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "endure:", err)
 		return exitFailed
 	}
@@ -141,28 +152,54 @@ func inside() int {
 }
 
 // furnish mounts what a host of its own has.
-func furnish() error {
+func furnish(dir string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("keep mounts private: %w", err)
 	}
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("mount /proc: %w", err)
 	}
-	for dir, mode := range map[string]string{"/run": "755", "/tmp": "1777", "/dev/shm": "1777"} {
-		if err := unix.Mount("endure", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode="+mode); err != nil {
-			return fmt.Errorf("mount %s: %w", dir, err)
+	for place, mode := range map[string]string{"/run": "755", "/tmp": "1777", "/dev/shm": "1777"} {
+		if err := unix.Mount("endure", place, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode="+mode); err != nil {
+			return fmt.Errorf("mount %s: %w", place, err)
+		}
+	}
+	if err := coverWrites(filepath.Join(dir, "over"), "/etc", "/opt"); err != nil {
+		return err
+	}
+	// What earlier runs of anybody's have left there would hide that this one leaves it, too.
+	for _, made := range []string{"/etc/docker", "/etc/cni/net.d/cni.lock", "/opt/containerd"} {
+		if err := tree.Remove(made); err != nil {
+			return err
 		}
 	}
 	return os.Mkdir("/run/libvirt", 0o755) // without which libvirt counts as not set up
 }
 
+// coverWrites has what is written into the directories from now on end in memory, mounted at the place.
+func coverWrites(place string, dirs ...string) error {
+	if err := os.Mkdir(place, 0o700); err != nil {
+		return err
+	}
+	if err := unix.Mount("endure", place, "tmpfs", 0, "mode=700"); err != nil {
+		return fmt.Errorf("mount %s: %w", place, err)
+	}
+	for _, dir := range dirs {
+		upper, work := filepath.Join(place, dir, "upper"), filepath.Join(place, dir, "work")
+		if err := errors.Join(os.MkdirAll(upper, 0o755), os.MkdirAll(work, 0o755)); err != nil {
+			return err
+		}
+		if err := unix.Mount("endure", dir, "overlay", 0, "lowerdir="+dir+",upperdir="+upper+",workdir="+work); err != nil {
+			return fmt.Errorf("cover %s: %w", dir, err)
+		}
+	}
+	return nil
+}
+
 // killer does the task and prints its row.
 func killer() int {
-	var given struct {
-		task
-		Dir string
-	}
-	if err := json.Unmarshal([]byte(os.Getenv(taskVar)), &given); err != nil {
+	given, err := readTask()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "endure:", err)
 		return exitFailed
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tare/internal/bench"
 	"tare/internal/survey"
 )
 
@@ -74,7 +75,15 @@ func (k *killing) expected(fact string) bool {
 	if strings.HasPrefix(fact, "file /tmp/crun.") && strings.HasSuffix(fact, " ----------") {
 		return true
 	}
-	for _, p := range []string{filepath.Join(k.dir, "results-"), filepath.Join(k.state(), "ledger."), filepath.Join(k.state(), "begun"), filepath.Join(k.state(), "images", "")} {
+	// What all runs lock lies there, and is kept.
+	if strings.HasPrefix(fact, "file "+bench.RuntimeDir+" ") {
+		return true
+	}
+	// The build of the image works in the first network namespace, where others do.
+	if k.task.Platform == build && !k.Alone && strings.HasPrefix(fact, "socket ") {
+		return true
+	}
+	for _, p := range []string{stopFile(k.dir), filepath.Join(k.dir, "results-"), filepath.Join(k.state(), "ledger."), filepath.Join(k.state(), "begun"), filepath.Join(k.state(), "images", "")} {
 		if strings.HasPrefix(fact, "file "+p) && !strings.Contains(fact, "/images/.build-") {
 			return true
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,6 +66,12 @@ func (k *killing) kill() row {
 	return k.row
 }
 
+// newOutside lists what is new, but for what lies below the directory.
+func newOutside(dir string, before, now []string) []string {
+	found, _ := survey.Changes(before, now)
+	return slices.DeleteFunc(found, func(fact string) bool { return strings.Contains(fact, dir+"/") })
+}
+
 // stopped says whether it is to end early.
 func (k *killing) stopped() bool {
 	_, err := os.Stat(stopFile(k.dir))
@@ -85,6 +92,7 @@ func (k *killing) prepare() error {
 	if out, err := exec.Command("ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
 		return fmt.Errorf("ip: %w: %s", err, out)
 	}
+	first := k.survey()
 	var r *running
 	for _, text := range k.experiments() {
 		k.results = "" // a run that has not begun is none to go on with
@@ -120,6 +128,9 @@ func (k *killing) prepare() error {
 		return err
 	}
 	k.before = k.survey()
+	for _, fact := range newOutside(k.dir, first, k.before) {
+		k.Left = append(k.Left, "the first run, which nobody killed: "+fact)
+	}
 	k.say("undisturbed in %.1f s", k.usual.Seconds())
 	return nil
 }

@@ -28,8 +28,9 @@ const (
 const endsWithin = time.Second
 
 // hidden are directories of the host that the daemon neither sees nor changes. One that sees a
-// system's containerd uses that, whose shims are then born outside of the lab; and it looks for a user's plug-ins.
-var hidden = []string{"/run/containerd", "/run/docker"}
+// system's containerd uses that, whose shims are then born outside of the lab; it looks for a user's plug-ins;
+// it writes a key of its own, and its containerd makes directories for programs.
+var hidden = []string{"/etc/docker", "/opt/containerd", "/run/containerd", "/run/docker"}
 
 // daemon is a dockerd of ours.
 type daemon struct {

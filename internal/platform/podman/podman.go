@@ -5,6 +5,7 @@ package podman
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,17 +53,31 @@ conmon_env_vars = ["PATH=%s", "%s=%s"]
 `, launch.SearchPath(""), bench.ProcessMark, watchers(run))
 }
 
+// networks has Podman look for networks in a directory where it may leave its lock.
+func networks(dir string) []byte {
+	return fmt.Appendf(nil, "[network]\nnetwork_config_dir = %q\n", dir)
+}
+
+// asked is what crun makes when Podman asks for its version.
+const asked = "/run/crun"
+
 // setup keeps the user's own configuration and locks out of it. What Podman
 // notes of a container ends with the run's directory.
 func setup(_ context.Context, env bench.Env, state string) (oci.Service, error) {
 	if err := env.Ledger.Register(bench.KindProcess, watchers(env.Run)); err != nil {
 		return oci.Service{}, err
 	}
+	var undo launch.Undo
+	if err := launch.Provide(&undo, env.Ledger, asked); err != nil {
+		return oci.Service{}, err
+	}
 	file := filepath.Join(state, "containers.conf")
 	return oci.Service{
-		Vars:  []string{"CONTAINERS_CONF=" + file},
-		Close: func(context.Context) error { return env.Ledger.Release(bench.KindProcess, watchers(env.Run)) },
-	}, os.WriteFile(file, configuration(env.Run), 0o600)
+		Vars: []string{"CONTAINERS_CONF=" + file},
+		Close: func(ctx context.Context) error {
+			return errors.Join(undo.Run(ctx), env.Ledger.Release(bench.KindProcess, watchers(env.Run)))
+		},
+	}, os.WriteFile(file, append(configuration(env.Run), networks(filepath.Join(state, "networks"))...), 0o600)
 }
 
 // home is that of the unprivileged user who is made for a launch.
