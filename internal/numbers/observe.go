@@ -33,7 +33,7 @@ scenes:
 	busy := math.Inf(1)
 	for _, c := range r.Cases {
 		for _, u := range c.Usage {
-			busy = min(busy, u.GuestCPU+u.LayerCPU+u.RestCPU+u.StealCPU)
+			busy = min(busy, u.GuestCPU.Value+u.LayerCPU.Value+u.RestCPU.Value+u.StealCPU.Value)
 		}
 	}
 	var figures []figure

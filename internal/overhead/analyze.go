@@ -122,10 +122,10 @@ func (s *study) warnOfOtherWork() {
 		busy := false
 		for i := range c.Usage {
 			u := &c.Usage[i]
-			if u.Has(fRestCPU) && u.RestCPU > quietRest {
+			if u.RestCPU.Known && u.RestCPU.Value > quietRest {
 				busy = true
-				if u.RestCPU > worst {
-					worst, where = u.RestCPU, c.Title+" on "+u.Platform
+				if u.RestCPU.Value > worst {
+					worst, where = u.RestCPU.Value, c.Title+" on "+u.Platform
 				}
 			}
 		}

@@ -44,7 +44,7 @@ func (s *study) side(sc *bench.Scene, resource string, observed *observed) audit
 			l.Actors = l.Actors[:1] // the only one whose facts were taken
 			l.Load = crowdLoad(o.Crowd)
 		} else if share := observed.trials[o.Trial]; share != nil {
-			l.Load, l.Steal = share.load(), share.known(fStealCPU)
+			l.Load, l.Steal = share.load(), share.StealCPU.Pointer()
 			l.SwappedOut = share.tracks[hostProc].growth(bench.ColSwapUsed)
 		}
 		side.Launches = append(side.Launches, l)
@@ -55,17 +55,8 @@ func (s *study) side(sc *bench.Scene, resource string, observed *observed) audit
 // load is the CPU time of tasks that are no part of the scene, nor the observer,
 // in cores. Where the kernel does not tell tasks apart it is all the rest of the host.
 func (s *share) load() *float64 {
-	if v, ok := s.rest[restTasks]; ok {
+	if v, ok := s.RestParts[restTasks]; ok {
 		return &v
 	}
-	return s.known(fRestCPU)
-}
-
-// known is a field that was measured, or nil.
-func (s *share) known(field string) *float64 {
-	v, ok := s.is[field]
-	if !ok {
-		return nil
-	}
-	return &v
+	return s.RestCPU.Pointer()
 }

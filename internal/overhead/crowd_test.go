@@ -144,12 +144,11 @@ func TestShareBesideIdleInstances(t *testing.T) {
 	two, second := idle("idle-2")
 	alone := shareOf([]bench.ActorOutcome{subject("subject", &bench.Scope{})}, hostAt(1.3), cgroupAt("subject", 0.9))
 	s := shareOf([]bench.ActorOutcome{subject("subject", &bench.Scope{}), one, two}, hostAt(1.3), cgroupAt("subject", 0.9), first, second)
-	approx(t, "idle", s.others[bench.Idle], 0.1)
-	approx(t, "rest memory", s.is[fRestMem], alone.is[fRestMem]-44e6)
-	for _, field := range []string{fGuestCPU, fLayerCPU, fGuestMem, fLayerMem, fDiskRead, fGuestDiskRead, fRestDiskRead, fBusyCPU} {
-		v, ok := s.is[field]
-		if want, known := alone.is[field]; ok != known || v != want {
-			t.Errorf("%s is %v (known %v), without the idle ones %v (%v)", field, v, ok, want, known)
+	approx(t, "idle", s.Others[bench.Idle], 0.1)
+	approx(t, "rest memory", s.RestMem.Value, alone.RestMem.Value-44e6)
+	for _, field := range []string{"guest_cpu", "layer_cpu", "guest_mem_bytes", "layer_mem_bytes", "disk_read_bytes_per_s", "guest_disk_read_bytes_per_s", "rest_disk_read_bytes_per_s", "busy_cpu"} {
+		if got, want := figureOf(s, field), figureOf(alone, field); got != want {
+			t.Errorf("%s is %+v, without the idle ones %+v", field, got, want)
 		}
 	}
 }

@@ -46,6 +46,6 @@ func (s *share) idling(d daemon, used float64) float64 {
 		return 0
 	}
 	v = min(v, used)
-	s.daemons[d.part] += v
+	s.IdleDaemons[d.part] += v
 	return v
 }

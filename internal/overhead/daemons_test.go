@@ -37,17 +37,17 @@ func TestWhatADaemonUsesForNobodyIsTheRests(t *testing.T) {
 			helpersAt("subject", 10e6, map[string]float64{"shim": 0.03, "daemon": 0.07}))
 	}
 	s := with(map[daemon]float64{{"p", "daemon"}: 0.02, {"p", "shim"}: 0.01, {"q", "daemon"}: 0.04})
-	wantShare(t, s, map[string]float64{fGuestCPU: 0.9, fLayerCPU: 0.08, fRestCPU: 0.21, fUnattributed: 0.01})
-	approx(t, "daemon above its idle", s.parts["daemon"], 0.05)
-	approx(t, "idle", s.daemons["daemon"], 0.02)
+	wantShare(t, s, map[string]float64{"guest_cpu": 0.9, "layer_cpu": 0.08, "rest_cpu": 0.21, "unattributed_cpu": 0.01})
+	approx(t, "daemon above its idle", s.Parts["daemon"], 0.05)
+	approx(t, "idle", s.IdleDaemons["daemon"], 0.02)
 
 	s = with(map[daemon]float64{{"p", "daemon"}: 0.5})
-	wantShare(t, s, map[string]float64{fLayerCPU: 0.03, fRestCPU: 0.26, fUnattributed: 0.01})
-	approx(t, "no more than it used", s.daemons["daemon"], 0.07)
+	wantShare(t, s, map[string]float64{"layer_cpu": 0.03, "rest_cpu": 0.26, "unattributed_cpu": 0.01})
+	approx(t, "no more than it used", s.IdleDaemons["daemon"], 0.07)
 
 	s = with(nil)
-	wantShare(t, s, map[string]float64{fLayerCPU: 0.1})
-	if !strings.Contains(strings.Join(s.notes, "\n"), "p's daemon uses when idle was not measured") {
-		t.Errorf("notes %q", s.notes)
+	wantShare(t, s, map[string]float64{"layer_cpu": 0.1})
+	if !strings.Contains(strings.Join(s.Notes, "\n"), "p's daemon uses when idle was not measured") {
+		t.Errorf("notes %q", s.Notes)
 	}
 }

@@ -32,9 +32,9 @@ func TestMemoryThatAMigrationMoves(t *testing.T) {
 		"container in a machine":            {nested, [][]bench.Sample{agentAt("s", 0.5), helpersAt("s", 200e6, machineAt)}, 0},
 		"machine, monitor unknown":          {&bench.Scope{OwnKernel: true}, [][]bench.Sample{agentAt("s", 0.5)}, 0},
 	} {
-		got, known := shareOf([]bench.ActorOutcome{subject("s", c.scope)}, append(c.samples, hostAt(1))...).is[fMoves]
-		if got != c.want || known != (c.want > 0) {
-			t.Errorf("%s: %v (known: %v), want %v", name, got, known, c.want)
+		got := shareOf([]bench.ActorOutcome{subject("s", c.scope)}, append(c.samples, hostAt(1))...).Moves
+		if got.Value != c.want || got.Known != (c.want > 0) {
+			t.Errorf("%s: %+v, want %v", name, got, c.want)
 		}
 	}
 }
@@ -43,9 +43,9 @@ func TestMemoryThatAMigrationMoves(t *testing.T) {
 func TestNoMoreMovesThanIsGiven(t *testing.T) {
 	sc := &bench.Scene{ID: "c/p", Actors: []bench.Actor{
 		{Role: bench.Subject, Shape: bench.Shape{Memory: 100}}, {Role: bench.Idle, Shape: bench.Shape{Memory: 1000}}}}
-	o := &observed{shares: map[string][]*share{"c/p": {{is: map[string]float64{fMoves: 150}}}}}
-	if u := o.usage(sc, ""); u.Moves != 100 || u.Given != 100 {
-		t.Errorf("%v of %v are moved, want 100 of 100", u.Moves, u.Given)
+	o := &observed{shares: map[string][]*share{"c/p": {{Usage: result.Usage{Moves: result.Known(150)}}}}}
+	if u := o.usage(sc, ""); u.Moves.Value != 100 || u.Given != 100 {
+		t.Errorf("%v of %v are moved, want 100 of 100", u.Moves.Value, u.Given)
 	}
 }
 

@@ -30,9 +30,9 @@ func nestedScope(inner bench.Scope) *bench.Scope {
 func TestShareOfANesting(t *testing.T) {
 	scope := nestedScope(bench.Scope{Helpers: process("shim"), Shared: process("daemon")})
 	s := shareOf([]bench.ActorOutcome{subject("subject", scope)}, nestedAt(0.8)...)
-	wantShare(t, s, map[string]float64{fGuestCPU: 0.6, fLayerCPU: 0.55, fGuestMem: 30e6, fLayerMem: 650e6, fGuestDiskRead: 2e6})
+	wantShare(t, s, map[string]float64{"guest_cpu": 0.6, "layer_cpu": 0.55, "guest_mem_bytes": 30e6, "layer_mem_bytes": 650e6, "guest_disk_read_bytes_per_s": 2e6})
 	for part, v := range map[string]float64{"inner shim": 0.05, "inner daemon": 0.02, "outer guest": 0.13, "vcpu": 0.2, "iothread": 0.1, "vmm": 0.05} {
-		approx(t, part, s.parts[part], v)
+		approx(t, part, s.Parts[part], v)
 	}
 }
 
@@ -41,12 +41,12 @@ func TestShareOfANesting(t *testing.T) {
 func TestShareOfANestingThatClaimsTooMuch(t *testing.T) {
 	scope := nestedScope(bench.Scope{Helpers: process("shim"), Shared: process("daemon")})
 	s := shareOf([]bench.ActorOutcome{subject("subject", scope)}, nestedAt(1.4)...)
-	wantShare(t, s, map[string]float64{fGuestCPU: 0.6 / 1.4, fLayerCPU: 1.15 - 0.6/1.4})
-	approx(t, "outer guest", s.parts["outer guest"], 0.73/1.4)
-	approx(t, "inner shim", s.parts["inner shim"], 0.05/1.4)
-	approx(t, "vcpu", s.parts["vcpu"], 0)
-	if len(s.notes) != 1 {
-		t.Errorf("notes %q", s.notes)
+	wantShare(t, s, map[string]float64{"guest_cpu": 0.6 / 1.4, "layer_cpu": 1.15 - 0.6/1.4})
+	approx(t, "outer guest", s.Parts["outer guest"], 0.73/1.4)
+	approx(t, "inner shim", s.Parts["inner shim"], 0.05/1.4)
+	approx(t, "vcpu", s.Parts["vcpu"], 0)
+	if len(s.Notes) != 1 {
+		t.Errorf("notes %q", s.Notes)
 	}
 }
 
@@ -59,9 +59,9 @@ func TestShareOfAMachineInAMachine(t *testing.T) {
 		counters(bench.Inner, "subject", "layer", map[string]float64{bench.CPUOf("vcpu"): 0.5, bench.CPUOf("iothread"): 0.03, bench.CPUOf("vmm"): 0.02}, every...),
 		counters(bench.Outer, "subject", "agent", map[string]float64{bench.ColCPUBusy: 0.7}, every...),
 		helpersAt("subject", 700e6, map[string]float64{"vcpu": 1.0, "iothread": 0.1, "vmm": 0.05}))
-	wantShare(t, s, map[string]float64{fGuestCPU: 0.4, fLayerCPU: 0.75})
+	wantShare(t, s, map[string]float64{"guest_cpu": 0.4, "layer_cpu": 0.75})
 	for part, v := range map[string]float64{"inner vcpu": 0.1, "inner iothread": 0.03, "inner vmm": 0.02, "outer guest": 0.15, "vcpu": 0.3} {
-		approx(t, part, s.parts[part], v)
+		approx(t, part, s.Parts[part], v)
 	}
 }
 
@@ -70,7 +70,7 @@ func TestShareOfANestingUnread(t *testing.T) {
 	samples := nestedAt(0.8)
 	samples = append(samples[:3:3], samples[4:]...)
 	s := shareOf([]bench.ActorOutcome{subject("subject", nestedScope(bench.Scope{Helpers: process("shim"), Shared: process("daemon")}))}, samples...)
-	wantShare(t, s, map[string]float64{fGuestCPU: 0.6, fLayerCPU: math.NaN()})
+	wantShare(t, s, map[string]float64{"guest_cpu": 0.6, "layer_cpu": math.NaN()})
 }
 
 // gVisor in an outer guest: its control group there counts its programs, with the
@@ -83,9 +83,9 @@ func TestShareOfASandboxInAMachine(t *testing.T) {
 		counters(bench.Inner, "subject", "layer", map[string]float64{bench.ColCPUBusy: 0.6, bench.CPUOf("sandbox"): 0.2, bench.ColMemUsed: 30e6, bench.ColMemCache: 0}, every...),
 		counters(bench.Outer, "subject", "agent", map[string]float64{bench.ColCPUBusy: 0.7}, every...),
 		helpersAt("subject", 700e6, map[string]float64{"vcpu": 1.0, "iothread": 0.1, "vmm": 0.05}))
-	wantShare(t, s, map[string]float64{fGuestCPU: 0.4, fLayerCPU: 0.75, fGuestMem: 30e6})
+	wantShare(t, s, map[string]float64{"guest_cpu": 0.4, "layer_cpu": 0.75, "guest_mem_bytes": 30e6})
 	for part, v := range map[string]float64{"inner sandbox": 0.2, "outer guest": 0.1, "vcpu": 0.3} {
-		approx(t, part, s.parts[part], v)
+		approx(t, part, s.Parts[part], v)
 	}
 }
 
@@ -98,8 +98,8 @@ func TestShareOfAUserModeKernelInAMachine(t *testing.T) {
 		counters(bench.Inner, "subject", "layer", map[string]float64{bench.ColCPUBusy: 0.5, bench.CPUOf("kernel"): 0.45}, every...),
 		counters(bench.Outer, "subject", "agent", map[string]float64{bench.ColCPUBusy: 0.7}, every...),
 		helpersAt("subject", 700e6, map[string]float64{"vcpu": 1.0, "iothread": 0.1, "vmm": 0.05}))
-	wantShare(t, s, map[string]float64{fGuestCPU: 0.3, fLayerCPU: 0.85})
+	wantShare(t, s, map[string]float64{"guest_cpu": 0.3, "layer_cpu": 0.85})
 	for part, v := range map[string]float64{"inner kernel": 0.2, "outer guest": 0.2, "vcpu": 0.3} {
-		approx(t, part, s.parts[part], v)
+		approx(t, part, s.Parts[part], v)
 	}
 }

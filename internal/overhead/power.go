@@ -70,8 +70,8 @@ func (s *study) powerFit(meter string, p *powers, observed *observed) *result.Po
 		if !ok || d.why != "" || share == nil {
 			continue
 		}
-		if busy, known := share.is[fBusyCPU]; known {
-			x, y = append(x, busy), append(y, d.watts)
+		if busy := share.BusyCPU; busy.Known {
+			x, y = append(x, busy.Value), append(y, d.watts)
 		}
 	}
 	for _, r := range s.plan.Rests() {
@@ -151,7 +151,7 @@ func (s *study) powerCurves(meter string, rest float64, p *powers) []result.Powe
 		name, _, _ := strings.Cut(c.Name, "[")
 		for _, e := range c.Energy {
 			u := usageFor(&c, e.Platform)
-			if e.Meter != meter || e.N == 0 || u == nil || !u.Has(fBusyCPU) {
+			if e.Meter != meter || e.N == 0 || u == nil || !u.BusyCPU.Known {
 				continue
 			}
 			key := [2]string{name, e.Platform}
@@ -160,7 +160,7 @@ func (s *study) powerCurves(meter string, rest float64, p *powers) []result.Powe
 				curves = append(curves, result.PowerCurve{Name: name, Platform: e.Platform})
 			}
 			k := &curves[at[key]]
-			k.Points = append(k.Points, result.PowerPoint{Case: c.Name, Cores: u.BusyCPU, Watts: e.Watts})
+			k.Points = append(k.Points, result.PowerPoint{Case: c.Name, Cores: u.BusyCPU.Value, Watts: e.Watts})
 		}
 	}
 	var idle []float64

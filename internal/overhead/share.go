@@ -6,38 +6,19 @@ import (
 	"slices"
 
 	"tare/internal/bench"
+	"tare/internal/result"
 )
 
-// A share is where the resources of one launch went. A field that is not in
-// the map was not measured, and notes say why.
+// A share is where the resources of one launch went: a row of its own.
 type share struct {
-	is     map[string]float64     // by the JSON name of the field of Usage
-	parts  map[string]float64     // of the layer's CPU
-	rest   map[string]float64     // of the CPU of the rest of the host
-	others map[bench.Role]float64 // CPU
-	notes  []string
+	result.Usage
 	window [2]int64
 	tracks map[source]*track
-	// idle is what daemons use, and daemons what of it is not in parts but with the rest.
-	idle    map[daemon]float64
-	daemons map[string]float64
+	// idle is what daemons use.
+	idle map[daemon]float64
 	// beyond is what domains of the host's hypervisor ran, which the host's own counters leave out.
 	beyond float64
 }
-
-// The JSON names of the fields of Usage that may be absent.
-const (
-	fGuestCPU, fLayerCPU, fRestCPU, fStealCPU = "guest_cpu", "layer_cpu", "rest_cpu", "steal_cpu"
-	fBusyCPU, fUnattributed, fSoftIRQ         = "busy_cpu", "unattributed_cpu", "softirq_cpu"
-	fGuestMem, fLayerMem, fRestMem            = "guest_mem_bytes", "layer_mem_bytes", "rest_mem_bytes"
-	fMoves                                    = "migrate_bytes"
-	fDiskRead, fDiskWrite                     = "disk_read_bytes_per_s", "disk_write_bytes_per_s"
-	fGuestDiskRead, fGuestDiskWrite           = "guest_disk_read_bytes_per_s", "guest_disk_write_bytes_per_s"
-	fLayerDiskRead, fLayerDiskWrite           = "layer_disk_read_bytes_per_s", "layer_disk_write_bytes_per_s"
-	fRestDiskRead, fRestDiskWrite             = "rest_disk_read_bytes_per_s", "rest_disk_write_bytes_per_s"
-	fNetRx, fNetTx                            = "net_rx_bytes_per_s", "net_tx_bytes_per_s"
-	fRestNetRx, fRestNetTx                    = "rest_net_rx_bytes_per_s", "rest_net_tx_bytes_per_s"
-)
 
 // instance is what one actor used, itself and in its layer.
 type instance struct {
@@ -53,9 +34,9 @@ type instance struct {
 }
 
 func newShare(o *bench.Outcome, tracks map[source]*track, idle map[daemon]float64) *share {
-	s := &share{is: map[string]float64{}, parts: map[string]float64{}, others: map[bench.Role]float64{}, window: o.Window, tracks: tracks,
-		idle: idle, daemons: map[string]float64{}}
-	s.put(fStealCPU, hostProc, bench.ColCPUSteal)
+	s := &share{window: o.Window, tracks: tracks, idle: idle}
+	s.Parts, s.Others, s.IdleDaemons = map[string]float64{}, map[bench.Role]float64{}, map[string]float64{}
+	s.put(&s.StealCPU, hostProc, bench.ColCPUSteal)
 	s.disk(o)
 	s.network(o)
 
@@ -78,7 +59,7 @@ func newShare(o *bench.Outcome, tracks map[source]*track, idle map[daemon]float6
 			held += u.held
 			if !subject {
 				if !u.lackCPU && !u.lackLayer {
-					s.others[a.Role] += u.guest + u.layer
+					s.Others[a.Role] += u.guest + u.layer
 				}
 				continue
 			}
@@ -90,23 +71,16 @@ func newShare(o *bench.Outcome, tracks map[source]*track, idle map[daemon]float6
 			sum.lackCPU, sum.lackLayer = sum.lackCPU || u.lackCPU, sum.lackLayer || u.lackLayer
 			sum.lackMem, sum.lackLMem = sum.lackMem || u.lackMem, sum.lackLMem || u.lackLMem
 			for p, v := range u.parts {
-				s.parts[p] += v
+				s.Parts[p] += v
 			}
 		}
 	}
-	for field, v := range map[string]struct {
-		value float64
-		lack  bool
-	}{
-		fGuestCPU: {sum.guest, sum.lackCPU}, fLayerCPU: {sum.layer, sum.lackLayer},
-		fGuestMem: {sum.guestMem, sum.lackMem}, fLayerMem: {sum.layerMem, sum.lackLMem},
-	} {
-		if !v.lack {
-			s.is[field] = v.value
-		}
-	}
+	s.GuestCPU = result.Measured{Value: sum.guest, Known: !sum.lackCPU}
+	s.LayerCPU = result.Measured{Value: sum.layer, Known: !sum.lackLayer}
+	s.GuestMem = result.Measured{Value: sum.guestMem, Known: !sum.lackMem}
+	s.LayerMem = result.Measured{Value: sum.layerMem, Known: !sum.lackLMem}
 	if moves.known() {
-		s.is[fMoves] = moves.sum
+		s.Moves = result.Known(moves.sum)
 	}
 	s.whole(used, usedKnown)
 	s.memory(held, heldKnown)
@@ -114,8 +88,8 @@ func newShare(o *bench.Outcome, tracks map[source]*track, idle map[daemon]float6
 }
 
 func (s *share) note(format string, args ...any) {
-	if n := fmt.Sprintf(format, args...); !slices.Contains(s.notes, n) {
-		s.notes = append(s.notes, n)
+	if n := fmt.Sprintf(format, args...); !slices.Contains(s.Notes, n) {
+		s.Notes = append(s.Notes, n)
 	}
 }
 
@@ -135,9 +109,9 @@ func (s *share) level(src source, column string) (float64, bool) {
 	return v, why == ""
 }
 
-func (s *share) put(field string, src source, column string) {
+func (s *share) put(into *result.Measured, src source, column string) {
 	if v, ok := s.rate(src, column); ok {
-		s.is[field] = v
+		*into = result.Known(v)
 	}
 }
 

@@ -1,13 +1,19 @@
 package overhead
 
-import "tare/internal/bench"
+import (
+	"tare/internal/bench"
+	"tare/internal/result"
+)
 
 // network sums the subjects' traffic, at the host ends of their devices where
 // they have such, else as seen inside. The rest is that of the host's own
 // devices, which the lab's wires are not among.
 func (s *share) network(o *bench.Outcome) {
-	for _, f := range []struct{ guest, rest, column string }{
-		{fNetRx, fRestNetRx, bench.ColNetRx}, {fNetTx, fRestNetTx, bench.ColNetTx},
+	for _, f := range []struct {
+		guest, rest *result.Measured
+		column      string
+	}{
+		{&s.NetRx, &s.RestNetRx, bench.ColNetRx}, {&s.NetTx, &s.RestNetTx, bench.ColNetTx},
 	} {
 		s.put(f.rest, hostProc, f.column)
 		sum, known := 0.0, true
@@ -23,7 +29,7 @@ func (s *share) network(o *bench.Outcome) {
 			sum, known = sum+v, known && ok
 		}
 		if known {
-			s.is[f.guest] = sum
+			*f.guest = result.Known(sum)
 		}
 	}
 }
@@ -32,11 +38,13 @@ func (s *share) network(o *bench.Outcome) {
 // of the processes that serve them, and what is left.
 func (s *share) disk(o *bench.Outcome) {
 	for _, f := range []struct {
-		host, guest, layer, rest, column string
-		of                               func(part string) string
+		name                     string
+		host, guest, layer, rest *result.Measured
+		column                   string
+		of                       func(part string) string
 	}{
-		{fDiskRead, fGuestDiskRead, fLayerDiskRead, fRestDiskRead, bench.ColDiskRead, bench.ReadOf},
-		{fDiskWrite, fGuestDiskWrite, fLayerDiskWrite, fRestDiskWrite, bench.ColDiskWrite, bench.WrittenOf},
+		{"disk_read_bytes_per_s", &s.DiskRead, &s.GuestDiskRead, &s.LayerDiskRead, &s.RestDiskRead, bench.ColDiskRead, bench.ReadOf},
+		{"disk_write_bytes_per_s", &s.DiskWrite, &s.GuestDiskWrite, &s.LayerDiskWrite, &s.RestDiskWrite, bench.ColDiskWrite, bench.WrittenOf},
 	} {
 		s.put(f.host, hostProc, f.column)
 		var guests, layers, all float64
@@ -59,20 +67,19 @@ func (s *share) disk(o *bench.Outcome) {
 			}
 		}
 		if guestsKnown {
-			s.is[f.guest] = guests
+			*f.guest = result.Known(guests)
 		}
 		if layersKnown {
-			s.is[f.layer] = layers
+			*f.layer = result.Known(layers)
 		}
-		host, ok := s.is[f.host]
-		switch rest := host - all; {
-		case !ok || !allKnown:
+		switch rest := f.host.Value - all; {
+		case !f.host.Known || !allKnown:
 		case rest >= 0:
-			s.is[f.rest] = rest
-		case rest >= -0.02*host:
-			s.is[f.rest] = 0
+			*f.rest = result.Known(rest)
+		case rest >= -0.02*f.host.Value:
+			*f.rest = result.Known(0)
 		default:
-			s.note("%s: instances account for more than the host's disks, so its page cache serves them: the rest is not given", f.host)
+			s.note("%s: instances account for more than the host's disks, so its page cache serves them: the rest is not given", f.name)
 		}
 	}
 }

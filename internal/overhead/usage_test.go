@@ -90,36 +90,46 @@ func shareOf(actors []bench.ActorOutcome, samples ...[]bench.Sample) *share {
 	return newShare(o, tracks, idleIn)
 }
 
+// figureOf is the figure with the name in JSON.
+func figureOf(s *share, name string) result.Measured {
+	for _, f := range s.Figures() {
+		if f.Name == name {
+			return *f.Measured
+		}
+	}
+	panic("no figure " + name)
+}
+
 func wantShare(t *testing.T, s *share, want map[string]float64) {
 	t.Helper()
 	for field, v := range want {
-		got, ok := s.is[field]
+		got := figureOf(s, field)
 		if math.IsNaN(v) {
-			if ok {
-				t.Errorf("%s is %g and should be absent", field, got)
+			if got.Known {
+				t.Errorf("%s is %g and should be absent", field, got.Value)
 			}
 			continue
 		}
-		if !ok {
-			t.Errorf("%s is absent; notes %q", field, s.notes)
+		if !got.Known {
+			t.Errorf("%s is absent; notes %q", field, s.Notes)
 			continue
 		}
-		approx(t, field, got, v)
+		approx(t, field, got.Value, v)
 	}
 }
 
 func TestShareOfASharedKernel(t *testing.T) {
 	s := shareOf([]bench.ActorOutcome{subject("subject", &bench.Scope{Helpers: process("shim"), Shared: process("daemon")})},
 		hostAt(1.2), cgroupAt("subject", 0.9), helpersAt("subject", 10e6, map[string]float64{"shim": 0.03, "daemon": 0.07}), agentAt("subject", 1.2))
-	wantShare(t, s, map[string]float64{fGuestCPU: 0.9, fLayerCPU: 0.1, fRestCPU: 0.19, fStealCPU: 0.04, fGuestMem: 40e6, fLayerMem: 10e6,
-		fBusyCPU: 1.2, fUnattributed: 0.01, fSoftIRQ: 0.03, fRestMem: 850e6,
-		fDiskRead: 5e6, fDiskWrite: 1e6, fGuestDiskRead: 4e6, fGuestDiskWrite: 0.3e6, fRestDiskRead: 1e6, fRestDiskWrite: 0.7e6,
-		fNetRx: 3e6, fNetTx: 4e6, fRestNetRx: 1e3, fRestNetTx: 2e3})
-	approx(t, "observer", s.rest[restObserver], 0.005)
-	approx(t, "other tasks", s.rest[restTasks], 0.185)
-	approx(t, "daemon", s.parts["daemon"], 0.07)
-	if len(s.notes) != 0 {
-		t.Errorf("notes %q", s.notes)
+	wantShare(t, s, map[string]float64{"guest_cpu": 0.9, "layer_cpu": 0.1, "rest_cpu": 0.19, "steal_cpu": 0.04, "guest_mem_bytes": 40e6, "layer_mem_bytes": 10e6,
+		"busy_cpu": 1.2, "unattributed_cpu": 0.01, "softirq_cpu": 0.03, "rest_mem_bytes": 850e6,
+		"disk_read_bytes_per_s": 5e6, "disk_write_bytes_per_s": 1e6, "guest_disk_read_bytes_per_s": 4e6, "guest_disk_write_bytes_per_s": 0.3e6, "rest_disk_read_bytes_per_s": 1e6, "rest_disk_write_bytes_per_s": 0.7e6,
+		"net_rx_bytes_per_s": 3e6, "net_tx_bytes_per_s": 4e6, "rest_net_rx_bytes_per_s": 1e3, "rest_net_tx_bytes_per_s": 2e3})
+	approx(t, "observer", s.RestParts[restObserver], 0.005)
+	approx(t, "other tasks", s.RestParts[restTasks], 0.185)
+	approx(t, "daemon", s.Parts["daemon"], 0.07)
+	if len(s.Notes) != 0 {
+		t.Errorf("notes %q", s.Notes)
 	}
 }
 
@@ -128,26 +138,26 @@ func TestShareOfHelpersInside(t *testing.T) {
 	scope := &bench.Scope{OwnKernel: true, Helpers: []bench.Process{{PID: 1, Part: "runtime"}, {PID: 2, Part: "sandbox", Inside: true}}}
 	s := shareOf([]bench.ActorOutcome{subject("subject", scope)},
 		hostAt(1.2), cgroupAt("subject", 0.9), helpersAt("subject", 30e6, map[string]float64{"runtime": 0.02, "sandbox": 0.25}))
-	wantShare(t, s, map[string]float64{fGuestCPU: 0.65, fLayerCPU: 0.27, fGuestMem: 40e6})
-	approx(t, "sandbox", s.parts["sandbox"], 0.25)
+	wantShare(t, s, map[string]float64{"guest_cpu": 0.65, "layer_cpu": 0.27, "guest_mem_bytes": 40e6})
+	approx(t, "sandbox", s.Parts["sandbox"], 0.25)
 }
 
 func TestShareOfAnOwnKernel(t *testing.T) {
 	s := shareOf([]bench.ActorOutcome{subject("subject", &bench.Scope{OwnKernel: true, Helpers: append(process("vmm"), process("vhost")...)})},
 		hostAt(1.5), cgroupAt("subject", 1.3), agentAt("subject", 0.8),
 		helpersAt("subject", 600e6, map[string]float64{"vcpu": 1, "iothread": 0.2, "vmm": 0.1, "vhost": 0.05}))
-	wantShare(t, s, map[string]float64{fGuestCPU: 0.8, fLayerCPU: 0.55, fRestCPU: 0.14, fUnattributed: 0.01, fGuestMem: 50e6, fLayerMem: 450e6,
-		fRestMem: 300e6, fGuestDiskRead: 6e6, fRestDiskRead: nan, fRestDiskWrite: 0.5e6})
-	if !strings.Contains(strings.Join(s.notes, "\n"), "its page cache serves them") {
-		t.Errorf("notes %q", s.notes)
+	wantShare(t, s, map[string]float64{"guest_cpu": 0.8, "layer_cpu": 0.55, "rest_cpu": 0.14, "unattributed_cpu": 0.01, "guest_mem_bytes": 50e6, "layer_mem_bytes": 450e6,
+		"rest_mem_bytes": 300e6, "guest_disk_read_bytes_per_s": 6e6, "rest_disk_read_bytes_per_s": nan, "rest_disk_write_bytes_per_s": 0.5e6})
+	if !strings.Contains(strings.Join(s.Notes, "\n"), "its page cache serves them") {
+		t.Errorf("notes %q", s.Notes)
 	}
-	approx(t, "vcpu beyond the guest", s.parts["vcpu"], 0.2)
+	approx(t, "vcpu beyond the guest", s.Parts["vcpu"], 0.2)
 
 	s = shareOf([]bench.ActorOutcome{subject("subject", &bench.Scope{OwnKernel: true, Helpers: process("vmm")})},
 		hostAt(1.5), agentAt("subject", 0.8), helpersAt("subject", 600e6, map[string]float64{"vcpu": 0.5, "iothread": 0, "vmm": 0.1}))
-	wantShare(t, s, map[string]float64{fGuestCPU: 0.5, fLayerCPU: 0.1, fUnattributed: 0.01})
-	if !strings.Contains(strings.Join(s.notes, "\n"), "took 0.80 cores for busy in which its vCPU threads ran 0.50 only") {
-		t.Errorf("notes %q", s.notes)
+	wantShare(t, s, map[string]float64{"guest_cpu": 0.5, "layer_cpu": 0.1, "unattributed_cpu": 0.01})
+	if !strings.Contains(strings.Join(s.Notes, "\n"), "took 0.80 cores for busy in which its vCPU threads ran 0.50 only") {
+		t.Errorf("notes %q", s.Notes)
 	}
 }
 
@@ -155,11 +165,11 @@ func TestShareOfAnOwnKernel(t *testing.T) {
 func TestShareOfAUserModeKernel(t *testing.T) {
 	s := shareOf([]bench.ActorOutcome{subject("subject", &bench.Scope{OwnKernel: true, Helpers: process("kernel")})},
 		hostAt(1.5), cgroupAt("subject", 1.3), agentAt("subject", 0.8), helpersAt("subject", 600e6, map[string]float64{"kernel": 0.6}))
-	wantShare(t, s, map[string]float64{fGuestCPU: 0.8, fLayerCPU: 0.5, fRestCPU: 0.19, fGuestMem: 50e6, fLayerMem: 450e6})
-	if _, kernel := s.parts["kernel"]; kernel {
-		t.Errorf("parts %v", s.parts)
+	wantShare(t, s, map[string]float64{"guest_cpu": 0.8, "layer_cpu": 0.5, "rest_cpu": 0.19, "guest_mem_bytes": 50e6, "layer_mem_bytes": 450e6})
+	if _, kernel := s.Parts["kernel"]; kernel {
+		t.Errorf("parts %v", s.Parts)
 	}
-	approx(t, "beyond the guest", s.parts["vcpu"], 0.5)
+	approx(t, "beyond the guest", s.Parts["vcpu"], 0.5)
 }
 
 func TestSharedDaemonsCountOnceAndOthersApart(t *testing.T) {
@@ -169,9 +179,9 @@ func TestSharedDaemonsCountOnceAndOthersApart(t *testing.T) {
 	s := shareOf([]bench.ActorOutcome{peer, subject("subject", scope), subject("subject-2", scope)},
 		hostAt(1.5), cgroupAt("peer", 0.3), cgroupAt("subject", 0.4), cgroupAt("subject-2", 0.5),
 		helpersAt("subject", 9e6, parts), helpersAt("subject-2", 9e6, parts), agentAt("subject", 0), agentAt("subject-2", 0))
-	wantShare(t, s, map[string]float64{fGuestCPU: 0.9, fLayerCPU: 0.12, fRestCPU: 1.49 - 0.3 - 0.9 - 0.12, fGuestMem: 80e6,
-		fLayerMem: 9e6 + 4.5e6, fRestMem: 900e6 - 120e6 - 13.5e6})
-	approx(t, "peer", s.others[bench.Peer], 0.3)
+	wantShare(t, s, map[string]float64{"guest_cpu": 0.9, "layer_cpu": 0.12, "rest_cpu": 1.49 - 0.3 - 0.9 - 0.12, "guest_mem_bytes": 80e6,
+		"layer_mem_bytes": 9e6 + 4.5e6, "rest_mem_bytes": 900e6 - 120e6 - 13.5e6})
+	approx(t, "peer", s.Others[bench.Peer], 0.3)
 }
 
 func TestDiskTrafficOfTheLayer(t *testing.T) {
@@ -192,13 +202,13 @@ func TestDiskTrafficOfTheLayer(t *testing.T) {
 	disk := map[string]float64{"shim": 0.1e6, "daemon": 0.3e6}
 	s := shareOf([]bench.ActorOutcome{subject("subject", scope), subject("subject-2", scope)}, hostWith(1, 0.9, map[string]float64{bench.ColDiskRead: 10e6}),
 		cgroupAt("subject", 0.1), cgroupAt("subject-2", 0.1), helpers("subject", disk, "shim", "daemon"), helpers("subject-2", disk, "shim", "daemon"))
-	wantShare(t, s, map[string]float64{fGuestDiskRead: 8e6, fLayerDiskRead: 0.1e6 + 0.1e6 + 0.3e6, fRestDiskRead: 1.5e6, fLayerDiskWrite: 0})
+	wantShare(t, s, map[string]float64{"guest_disk_read_bytes_per_s": 8e6, "layer_disk_read_bytes_per_s": 0.1e6 + 0.1e6 + 0.3e6, "rest_disk_read_bytes_per_s": 1.5e6, "layer_disk_write_bytes_per_s": 0})
 
 	vm := &bench.Scope{OwnKernel: true, Helpers: process("vmm")}
 	for vmm, beyond := range map[float64]float64{6.5e6: 0.5e6, 2e6: 0} {
 		s = shareOf([]bench.ActorOutcome{subject("subject", vm)}, hostWith(1, 0.9, map[string]float64{bench.ColDiskRead: 10e6}),
 			agentAt("subject", 0.1), helpers("subject", map[string]float64{"vmm": vmm}, "vmm"))
-		wantShare(t, s, map[string]float64{fGuestDiskRead: 6e6, fLayerDiskRead: beyond, fRestDiskRead: 4e6 - beyond})
+		wantShare(t, s, map[string]float64{"guest_disk_read_bytes_per_s": 6e6, "layer_disk_read_bytes_per_s": beyond, "rest_disk_read_bytes_per_s": 4e6 - beyond})
 	}
 }
 
@@ -207,55 +217,55 @@ func TestWhatWasNotMeasuredIsAbsent(t *testing.T) {
 	ok := func() [][]bench.Sample {
 		return [][]bench.Sample{hostAt(1), cgroupAt("subject", 0.5), helpersAt("subject", 1e6, map[string]float64{"shim": 0.01}), agentAt("subject", 0.5)}
 	}
-	rest := []string{fRestCPU, fUnattributed}
+	rest := []string{"rest_cpu", "unattributed_cpu"}
 	for name, c := range map[string]struct {
 		spoil func(s [][]bench.Sample)
 		scope *bench.Scope
 		gone  []string
 		note  string
 	}{
-		"no host meter": {func(s [][]bench.Sample) { s[0] = nil }, scope, slices.Concat(rest, []string{fBusyCPU, fSoftIRQ, fStealCPU, fRestMem,
-			fDiskRead, fDiskWrite, fRestDiskRead, fRestDiskWrite, fRestNetRx, fRestNetTx}), "host's proc meter was not read"},
-		"no tasks": {func(s [][]bench.Sample) { s[0] = s[0][:len(every)] }, scope, []string{fUnattributed}, "host's tasks meter was not read"},
+		"no host meter": {func(s [][]bench.Sample) { s[0] = nil }, scope, slices.Concat(rest, []string{"busy_cpu", "softirq_cpu", "steal_cpu", "rest_mem_bytes",
+			"disk_read_bytes_per_s", "disk_write_bytes_per_s", "rest_disk_read_bytes_per_s", "rest_disk_write_bytes_per_s", "rest_net_rx_bytes_per_s", "rest_net_tx_bytes_per_s"}), "host's proc meter was not read"},
+		"no tasks": {func(s [][]bench.Sample) { s[0] = s[0][:len(every)] }, scope, []string{"unattributed_cpu"}, "host's tasks meter was not read"},
 		"no traffic of helpers": {func(s [][]bench.Sample) {
 			for i := range s[2] {
 				delete(s[2][i].Values, bench.ReadOf("shim"))
 			}
-		}, scope, []string{fLayerDiskRead}, ""},
-		"no cgroup": {func(s [][]bench.Sample) { s[1] = nil }, scope, slices.Concat(rest, []string{fGuestCPU, fGuestMem, fRestMem, fMoves,
-			fGuestDiskRead, fGuestDiskWrite, fRestDiskRead, fRestDiskWrite}), "subject's cgroup meter was not read"},
-		"no helper": {func(s [][]bench.Sample) { s[2] = nil }, scope, slices.Concat(rest, []string{fLayerCPU, fLayerMem, fRestMem, fLayerDiskRead, fLayerDiskWrite}),
+		}, scope, []string{"layer_disk_read_bytes_per_s"}, ""},
+		"no cgroup": {func(s [][]bench.Sample) { s[1] = nil }, scope, slices.Concat(rest, []string{"guest_cpu", "guest_mem_bytes", "rest_mem_bytes", "migrate_bytes",
+			"guest_disk_read_bytes_per_s", "guest_disk_write_bytes_per_s", "rest_disk_read_bytes_per_s", "rest_disk_write_bytes_per_s"}), "subject's cgroup meter was not read"},
+		"no helper": {func(s [][]bench.Sample) { s[2] = nil }, scope, slices.Concat(rest, []string{"layer_cpu", "layer_mem_bytes", "rest_mem_bytes", "layer_disk_read_bytes_per_s", "layer_disk_write_bytes_per_s"}),
 			"subject's helpers meter was not read"},
-		"scope not known": {func([][]bench.Sample) {}, nil, slices.Concat(rest, []string{fGuestCPU, fLayerCPU, fGuestMem, fLayerMem, fRestMem, fMoves,
-			fGuestDiskRead, fGuestDiskWrite, fLayerDiskRead, fLayerDiskWrite, fRestDiskRead, fRestDiskWrite}), "not recorded where its cost was paid"},
+		"scope not known": {func([][]bench.Sample) {}, nil, slices.Concat(rest, []string{"guest_cpu", "layer_cpu", "guest_mem_bytes", "layer_mem_bytes", "rest_mem_bytes", "migrate_bytes",
+			"guest_disk_read_bytes_per_s", "guest_disk_write_bytes_per_s", "layer_disk_read_bytes_per_s", "layer_disk_write_bytes_per_s", "rest_disk_read_bytes_per_s", "rest_disk_write_bytes_per_s"}), "not recorded where its cost was paid"},
 		"column missing": {func(s [][]bench.Sample) {
 			for i := range s[1] {
 				delete(s[1][i].Values, bench.ColCPUBusy)
 			}
-		}, scope, append([]string{fGuestCPU}, rest...), "subject's cgroup meter lacks cpu_busy_s"},
-		"missing at the edge": {func(s [][]bench.Sample) { delete(s[1][5].Values, bench.ColCPUBusy) }, scope, append([]string{fGuestCPU}, rest...), "lacks cpu_busy_s"},
+		}, scope, append([]string{"guest_cpu"}, rest...), "subject's cgroup meter lacks cpu_busy_s"},
+		"missing at the edge": {func(s [][]bench.Sample) { delete(s[1][5].Values, bench.ColCPUBusy) }, scope, append([]string{"guest_cpu"}, rest...), "lacks cpu_busy_s"},
 		"counter reset": {func(s [][]bench.Sample) {
 			for i := 4; i < len(s[1]); i++ {
 				s[1][i].Values[bench.ColCPUBusy] += 500 * float64(i-4) // ends above where it began
 			}
 			s[1][4].Values[bench.ColCPUBusy] = 0
-		}, scope, append([]string{fGuestCPU}, rest...), "cpu_busy_s went backwards"},
-		"a part of the window": {func(s [][]bench.Sample) { s[1] = s[1][:5] }, scope, slices.Concat(rest, []string{fGuestCPU,
-			fGuestDiskRead, fGuestDiskWrite, fRestDiskRead, fRestDiskWrite}), "too little of the window"},
+		}, scope, append([]string{"guest_cpu"}, rest...), "cpu_busy_s went backwards"},
+		"a part of the window": {func(s [][]bench.Sample) { s[1] = s[1][:5] }, scope, slices.Concat(rest, []string{"guest_cpu",
+			"guest_disk_read_bytes_per_s", "guest_disk_write_bytes_per_s", "rest_disk_read_bytes_per_s", "rest_disk_write_bytes_per_s"}), "too little of the window"},
 		"more than the host": {func(s [][]bench.Sample) { s[0] = hostAt(0.3) }, scope, rest, "0.22 cores more than the whole host"},
 		"VMM not known": {func([][]bench.Sample) {}, &bench.Scope{OwnKernel: true},
-			slices.Concat(rest, []string{fLayerCPU, fLayerMem, fRestMem, fMoves, fLayerDiskRead, fLayerDiskWrite, fRestDiskRead}), "no vCPU threads were read"},
+			slices.Concat(rest, []string{"layer_cpu", "layer_mem_bytes", "rest_mem_bytes", "migrate_bytes", "layer_disk_read_bytes_per_s", "layer_disk_write_bytes_per_s", "rest_disk_read_bytes_per_s"}), "no vCPU threads were read"},
 	} {
 		samples := ok()
 		c.spoil(samples)
 		s := shareOf([]bench.ActorOutcome{subject("subject", c.scope)}, samples...)
-		for _, f := range fields(new(result.Usage)) {
-			if _, known := s.is[f.name]; known == slices.Contains(c.gone, f.name) {
-				t.Errorf("%s: %s known: %v; notes %q", name, f.name, known, s.notes)
+		for _, f := range s.Figures() {
+			if f.Known == slices.Contains(c.gone, f.Name) {
+				t.Errorf("%s: %s known: %v; notes %q", name, f.Name, f.Known, s.Notes)
 			}
 		}
-		if !strings.Contains(strings.Join(s.notes, "\n"), c.note) {
-			t.Errorf("%s: notes %q", name, s.notes)
+		if !strings.Contains(strings.Join(s.Notes, "\n"), c.note) {
+			t.Errorf("%s: notes %q", name, s.Notes)
 		}
 	}
 }
@@ -285,19 +295,19 @@ func TestWhatIsMissingIsUnattributed(t *testing.T) {
 		"interrupts sampled":          {sampledInterrupts(hostWith(1, 0.9, nil)), 0.05, 0.1, "unattributed"},
 	} {
 		u := usage(c.host)
-		if !u.Has(fUnattributed) || u.UnattributedShare == nil {
+		if !u.Unattributed.Known || u.UnattributedShare == nil {
 			t.Errorf("%s: absent; notes %q", name, u.Notes)
 			continue
 		}
-		approx(t, name+": rest", u.RestCPU, c.rest)
-		approx(t, name+": unattributed", u.Unattributed, c.unattributed)
+		approx(t, name+": rest", u.RestCPU.Value, c.rest)
+		approx(t, name+": unattributed", u.Unattributed.Value, c.unattributed)
 		approx(t, name+": share", *u.UnattributedShare, c.unattributed)
-		approx(t, name+": sum", u.GuestCPU+u.LayerCPU+u.RestCPU+u.Unattributed, u.BusyCPU)
+		approx(t, name+": sum", u.GuestCPU.Value+u.LayerCPU.Value+u.RestCPU.Value+u.Unattributed.Value, u.BusyCPU.Value)
 		sum := 0.0
 		for _, v := range u.RestParts {
 			sum += v
 		}
-		approx(t, name+": parts of the rest", sum, u.RestCPU)
+		approx(t, name+": parts of the rest", sum, u.RestCPU.Value)
 		if notes := strings.Join(u.Notes, "\n"); (notes == "") != (c.note == "") || !strings.Contains(notes, c.note) {
 			t.Errorf("%s: notes %q", name, notes)
 		}
@@ -328,8 +338,8 @@ func TestBusyTimeOfAMachineIsCoarse(t *testing.T) {
 		host := hostAt(1)
 		host[3].Values[bench.ColCPUBusy] = host[2].Values[bench.ColCPUBusy] - fall
 		s := shareOf(nil, host)
-		if _, known := s.is[fBusyCPU]; known == fell {
-			t.Errorf("a fall by %g s: known: %v; notes %q", fall, known, s.notes)
+		if known := s.BusyCPU.Known; known == fell {
+			t.Errorf("a fall by %g s: known: %v; notes %q", fall, known, s.Notes)
 		}
 	}
 }
@@ -338,16 +348,16 @@ func TestBusyTimeOfAMachineIsCoarse(t *testing.T) {
 // hypervisor and 2.5 % in Dom0. The paper says 46 %, which is extra over
 // total; its equation 3 gives 87 %.
 func TestEquation3OnTheNumbersOfTable4(t *testing.T) {
-	u := result.Usage{GuestCPU: 0.042, LayerCPU: 0.0116 + 0.025}
-	got := overhead(&u, fGuestCPU, u.GuestCPU, fLayerCPU, u.LayerCPU)
+	guest, layer := result.Known(0.042), result.Known(0.0116+0.025)
+	got := overhead(guest, layer)
 	if math.Round(100**got) != 87 {
 		t.Errorf("%g", *got)
 	}
-	if wrong := u.LayerCPU / (u.GuestCPU + u.LayerCPU); math.Abs(wrong-0.46) > 0.006 {
+	if wrong := layer.Value / (guest.Value + layer.Value); math.Abs(wrong-0.46) > 0.006 {
 		t.Errorf("extra over total: %g", wrong)
 	}
-	u.Absent = []string{fLayerCPU}
-	if overhead(&u, fGuestCPU, u.GuestCPU, fLayerCPU, u.LayerCPU) != nil {
+	layer.Known = false
+	if overhead(guest, layer) != nil {
 		t.Error("an overhead was made of what is absent")
 	}
 }
@@ -360,11 +370,11 @@ func TestAnalyzeFindsWhatTheGeneratorPutIn(t *testing.T) {
 	}
 	for _, c := range result.Cases {
 		for _, u := range c.Usage {
-			if !u.Has(fUnattributed) || math.Abs(u.Unattributed-0.005) > 0.001 {
-				t.Errorf("%s on %s: %.4f cores unattributed, 0.005 were put in; notes %q", c.Name, u.Platform, u.Unattributed, u.Notes)
+			if !u.Unattributed.Known || math.Abs(u.Unattributed.Value-0.005) > 0.001 {
+				t.Errorf("%s on %s: %.4f cores unattributed, 0.005 were put in; notes %q", c.Name, u.Platform, u.Unattributed.Value, u.Notes)
 			}
-			if !u.Has(fRestCPU) || math.Abs(u.RestCPU-0.055) > 0.003 {
-				t.Errorf("%s on %s: rest of host %.4f cores, 0.055 were put in; notes %q", c.Name, u.Platform, u.RestCPU, u.Notes)
+			if !u.RestCPU.Known || math.Abs(u.RestCPU.Value-0.055) > 0.003 {
+				t.Errorf("%s on %s: rest of host %.4f cores, 0.055 were put in; notes %q", c.Name, u.Platform, u.RestCPU.Value, u.Notes)
 			}
 		}
 		for _, row := range c.Rows {

@@ -1,6 +1,9 @@
 package overhead
 
-import "tare/internal/bench"
+import (
+	"tare/internal/bench"
+	"tare/internal/result"
+)
 
 // The sources of the whole machine.
 var (
@@ -25,9 +28,9 @@ func (s *share) whole(used float64, known bool) {
 	busy, ok := s.rate(hostProc, bench.ColCPUBusy)
 	busy += s.beyond
 	if ok {
-		s.is[fBusyCPU] = busy
+		s.BusyCPU = result.Known(busy)
 	}
-	s.put(fSoftIRQ, hostProc, bench.ColCPUSoftIRQ)
+	s.put(&s.SoftIRQ, hostProc, bench.ColCPUSoftIRQ)
 	if !ok || !known {
 		return
 	}
@@ -36,7 +39,7 @@ func (s *share) whole(used float64, known bool) {
 	if why != "" {
 		s.note("%s meter %s: the rest of the host is what is left of its busy time, and nothing can come out unattributed", hostTasks, why)
 		if rest, ok := s.remainder(busy-used, busy); ok {
-			s.is[fRestCPU] = rest
+			s.RestCPU = result.Known(rest)
 		}
 		return
 	}
@@ -53,9 +56,9 @@ func (s *share) whole(used float64, known bool) {
 	for _, v := range parts {
 		rest += v
 	}
-	s.rest = parts
-	s.is[fRestCPU] = rest
-	s.is[fUnattributed] = busy - used - rest
+	s.RestParts = parts
+	s.RestCPU = result.Known(rest)
+	s.Unattributed = result.Known(busy - used - rest)
 }
 
 // withoutTasks adds to the parts of the rest what is in no task's time.
@@ -106,6 +109,6 @@ func (s *share) memory(held float64, known bool) {
 	case used < held:
 		s.note("instances and layers hold more memory than the host says is in use (pages they share count for each): the memory of the rest is not given")
 	default:
-		s.is[fRestMem] = used - held
+		s.RestMem = result.Known(used - held)
 	}
 }

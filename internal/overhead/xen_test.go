@@ -16,9 +16,9 @@ func TestShareOfADomainInAMachine(t *testing.T) {
 			bench.CPUOf("xl"): 0.01, bench.CPUOf("xenstored"): 0.03}, every...),
 		counters(bench.Outer, "subject", "agent", map[string]float64{bench.ColCPUBusy: 0.9}, every...),
 		helpersAt("subject", 700e6, map[string]float64{"vcpu": 1.0, "iothread": 0.1, "vmm": 0.05}))
-	wantShare(t, s, map[string]float64{fGuestCPU: 0.4, fLayerCPU: 0.75})
+	wantShare(t, s, map[string]float64{"guest_cpu": 0.4, "layer_cpu": 0.75})
 	for part, v := range map[string]float64{"inner vcpu": 0.1, "inner dom0": 0.16, "inner xl": 0.01, "inner xenstored": 0.03, "vcpu": 0.3, "iothread": 0.1, "vmm": 0.05} {
-		approx(t, part, s.parts[part], v)
+		approx(t, part, s.Parts[part], v)
 	}
 }
 
@@ -30,8 +30,8 @@ func TestShareOfADomain(t *testing.T) {
 		hostAt(0.3), agentAt("subject", 0.8),
 		counters(bench.Layer, "subject", bench.MeterDomain, map[string]float64{bench.CPUOf("vcpu"): 0.9, bench.CPUOf("dom0"): 0.31}, every...),
 		helpersAt("subject", 10e6, map[string]float64{"xl": 0.02}))
-	wantShare(t, s, map[string]float64{fGuestCPU: 0.8, fLayerCPU: 0.12, fBusyCPU: 1.2, fLayerMem: 10e6})
-	approx(t, "vcpu", s.parts["vcpu"], 0.1)
+	wantShare(t, s, map[string]float64{"guest_cpu": 0.8, "layer_cpu": 0.12, "busy_cpu": 1.2, "layer_mem_bytes": 10e6})
+	approx(t, "vcpu", s.Parts["vcpu"], 0.1)
 }
 
 // A container in a domain in a machine: what the domain ran is divided among the
@@ -44,9 +44,9 @@ func TestShareOfAContainerInADomain(t *testing.T) {
 			bench.CPUOf(bench.PartBetween): 0.4, bench.CPUOf("vcpu"): 0.5, bench.CPUOf("dom0"): 0.2, bench.CPUOf("xl"): 0.01}, every...),
 		counters(bench.Outer, "subject", "agent", map[string]float64{bench.ColCPUBusy: 0.9}, every...),
 		helpersAt("subject", 700e6, map[string]float64{"vcpu": 1.0, "iothread": 0.1, "vmm": 0.05}))
-	wantShare(t, s, map[string]float64{fGuestCPU: 0.3, fLayerCPU: 0.85, fGuestMem: 30e6})
+	wantShare(t, s, map[string]float64{"guest_cpu": 0.3, "layer_cpu": 0.85, "guest_mem_bytes": 30e6})
 	for part, v := range map[string]float64{"innermost runtime": 0.02, "inner guest": 0.08, "inner vcpu": 0.1, "inner dom0": 0.19, "inner xl": 0.01,
 		"vcpu": 0.3, "iothread": 0.1, "vmm": 0.05} {
-		approx(t, part, s.parts[part], v)
+		approx(t, part, s.Parts[part], v)
 	}
 }

@@ -38,7 +38,7 @@ func stackOf(c result.Case) template.HTML {
 		u := &c.Usage[i]
 		y := stackPitch * float64(i)
 		name := labelled(u.Platform, u.Label)
-		if !u.Has("unattributed_cpu") {
+		if !u.Unattributed.Known {
 			name += " (in part not measured)"
 		}
 		d.text("name", 4, y+13, name)
@@ -61,7 +61,7 @@ type stackPart struct {
 
 func stackParts(u *result.Usage) []stackPart {
 	return []stackPart{
-		{"guest", "guest", u.GuestCPU}, {"layer", "layer", u.LayerCPU}, {"others", "others", others(u)},
-		{"rest", "rest of the host", u.RestCPU}, {"unattributed", "unattributed", u.Unattributed}, {"steal", "steal", u.StealCPU},
+		{"guest", "guest", u.GuestCPU.Value}, {"layer", "layer", u.LayerCPU.Value}, {"others", "others", others(u)},
+		{"rest", "rest of the host", u.RestCPU.Value}, {"unattributed", "unattributed", u.Unattributed.Value}, {"steal", "steal", u.StealCPU.Value},
 	}
 }

@@ -16,8 +16,8 @@ var barParts = regexp.MustCompile(`<rect class="(\w+)" x="([\d.]+)" y="([\d.]+)"
 // below zero is not drawn.
 func TestStackedBarsShowEveryPart(t *testing.T) {
 	c := result.Case{Title: "a case", Usage: []result.Usage{
-		{Platform: "native", GuestCPU: 0.5, RestCPU: 0.3, Unattributed: 0.2},
-		{Platform: "docker", GuestCPU: 0.5, LayerCPU: 0.25, RestCPU: 0.2, Unattributed: -0.01, StealCPU: 0.05, Absent: []string{"unattributed_cpu"}},
+		{Platform: "native", GuestCPU: result.Known(0.5), RestCPU: result.Known(0.3), Unattributed: result.Known(0.2)},
+		{Platform: "docker", GuestCPU: result.Known(0.5), LayerCPU: result.Known(0.25), RestCPU: result.Known(0.2), Unattributed: result.Measured{Value: -0.01}, StealCPU: result.Known(0.05)},
 	}}
 	svg := string(stackOf(c))
 	perCore, end := (stackWidth-20)/1.0, map[string]float64{}

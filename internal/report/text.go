@@ -129,9 +129,9 @@ func usageText(out io.Writer, c result.Case, all bool) {
 	t.row(head...)
 	for i := range c.Usage {
 		u := &c.Usage[i]
-		row := []string{"  " + labelled(u.Platform, u.Label), cores(u, "guest_cpu", u.GuestCPU), cores(u, "layer_cpu", u.LayerCPU),
-			cores(u, "rest_cpu", u.RestCPU), unattributed(u), cores(u, "steal_cpu", u.StealCPU), overheadOf(u.CPUOverhead),
-			amount(u, "guest_mem_bytes", u.GuestMem, "bytes"), amount(u, "layer_mem_bytes", u.LayerMem, "bytes")}
+		row := []string{"  " + labelled(u.Platform, u.Label), cores(u.GuestCPU), cores(u.LayerCPU),
+			cores(u.RestCPU), unattributed(u), cores(u.StealCPU), overheadOf(u.CPUOverhead),
+			amount(u.GuestMem, "bytes"), amount(u.LayerMem, "bytes")}
 		if company {
 			row = slices.Insert(row, 3, othersOf(u))
 		}
@@ -153,7 +153,7 @@ func movesText(out io.Writer, c result.Case) {
 	t.row("  MIGRATION", "WOULD MOVE", "OF")
 	for i := range c.Usage {
 		u := &c.Usage[i]
-		t.row("  "+labelled(u.Platform, u.Label), amount(u, "migrate_bytes", u.Moves, "bytes"), amount(u, "memory_given_bytes", u.Given, "bytes"))
+		t.row("  "+labelled(u.Platform, u.Label), amount(u.Moves, "bytes"), figure.Quantity(u.Given, "bytes"))
 	}
 	t.write(out)
 }
@@ -165,9 +165,9 @@ func trafficText(out io.Writer, c result.Case) {
 	for i := range c.Usage {
 		u := &c.Usage[i]
 		t.row("  "+labelled(u.Platform, u.Label),
-			amount(u, "guest_disk_read_bytes_per_s", u.GuestDiskRead, "bytes/s"), amount(u, "layer_disk_read_bytes_per_s", u.LayerDiskRead, "bytes/s"), amount(u, "disk_read_bytes_per_s", u.DiskRead, "bytes/s"),
-			amount(u, "guest_disk_write_bytes_per_s", u.GuestDiskWrite, "bytes/s"), amount(u, "layer_disk_write_bytes_per_s", u.LayerDiskWrite, "bytes/s"), amount(u, "disk_write_bytes_per_s", u.DiskWrite, "bytes/s"),
-			amount(u, "net_rx_bytes_per_s", u.NetRx, "bytes/s"), amount(u, "net_tx_bytes_per_s", u.NetTx, "bytes/s"))
+			amount(u.GuestDiskRead, "bytes/s"), amount(u.LayerDiskRead, "bytes/s"), amount(u.DiskRead, "bytes/s"),
+			amount(u.GuestDiskWrite, "bytes/s"), amount(u.LayerDiskWrite, "bytes/s"), amount(u.DiskWrite, "bytes/s"),
+			amount(u.NetRx, "bytes/s"), amount(u.NetTx, "bytes/s"))
 	}
 	t.write(out)
 }

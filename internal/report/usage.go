@@ -28,20 +28,20 @@ func usageOf(c result.Case) []usageView {
 		u := &c.Usage[i]
 		v := usageView{
 			Name: labelled(u.Platform, u.Label), Notes: u.Notes,
-			Guest: cores(u, "guest_cpu", u.GuestCPU), Layer: cores(u, "layer_cpu", u.LayerCPU),
-			Rest: cores(u, "rest_cpu", u.RestCPU), Unattributed: unattributed(u), Steal: cores(u, "steal_cpu", u.StealCPU),
+			Guest: cores(u.GuestCPU), Layer: cores(u.LayerCPU),
+			Rest: cores(u.RestCPU), Unattributed: unattributed(u), Steal: cores(u.StealCPU),
 			Others:   othersOf(u),
 			Overhead: overheadOf(u.CPUOverhead), MemoryOverhead: overheadOf(u.MemOverhead),
 			Parts: partsOf(u.Parts), RestParts: partsOf(u.RestParts),
-			Memory:     pair(u, "guest_mem_bytes", u.GuestMem, "layer_mem_bytes", u.LayerMem, "bytes", " + "),
-			RestMemory: unbroken.Replace(amount(u, "rest_mem_bytes", u.RestMem, "bytes")),
-			Moves:      pair(u, "migrate_bytes", u.Moves, "memory_given_bytes", u.Given, "bytes", " of "),
-			DiskRead:   pair(u, "guest_disk_read_bytes_per_s", u.GuestDiskRead, "disk_read_bytes_per_s", u.DiskRead, "bytes/s", " of "),
-			DiskWrite:  pair(u, "guest_disk_write_bytes_per_s", u.GuestDiskWrite, "disk_write_bytes_per_s", u.DiskWrite, "bytes/s", " of "),
-			LayerDisk:  pair(u, "layer_disk_read_bytes_per_s", u.LayerDiskRead, "layer_disk_write_bytes_per_s", u.LayerDiskWrite, "bytes/s", ", "),
-			RestDisk:   pair(u, "rest_disk_read_bytes_per_s", u.RestDiskRead, "rest_disk_write_bytes_per_s", u.RestDiskWrite, "bytes/s", ", "),
-			Net:        pair(u, "net_rx_bytes_per_s", u.NetRx, "net_tx_bytes_per_s", u.NetTx, "bytes/s", ", "),
-			RestNet:    pair(u, "rest_net_rx_bytes_per_s", u.RestNetRx, "rest_net_tx_bytes_per_s", u.RestNetTx, "bytes/s", ", "),
+			Memory:     pair(u.GuestMem, u.LayerMem, "bytes", " + "),
+			RestMemory: unbroken.Replace(amount(u.RestMem, "bytes")),
+			Moves:      pair(u.Moves, result.Known(u.Given), "bytes", " of "),
+			DiskRead:   pair(u.GuestDiskRead, u.DiskRead, "bytes/s", " of "),
+			DiskWrite:  pair(u.GuestDiskWrite, u.DiskWrite, "bytes/s", " of "),
+			LayerDisk:  pair(u.LayerDiskRead, u.LayerDiskWrite, "bytes/s", ", "),
+			RestDisk:   pair(u.RestDiskRead, u.RestDiskWrite, "bytes/s", ", "),
+			Net:        pair(u.NetRx, u.NetTx, "bytes/s", ", "),
+			RestNet:    pair(u.RestNetRx, u.RestNetTx, "bytes/s", ", "),
 		}
 		views = append(views, v)
 	}
@@ -56,8 +56,8 @@ func overheadOf(v *float64) string {
 }
 
 // pair writes two quantities of a row.
-func pair(u *result.Usage, field1 string, v1 float64, field2 string, v2 float64, unit, between string) string {
-	return unbroken.Replace(amount(u, field1, v1, unit)) + between + unbroken.Replace(amount(u, field2, v2, unit))
+func pair(a, b result.Measured, unit, between string) string {
+	return unbroken.Replace(amount(a, unit)) + between + unbroken.Replace(amount(b, unit))
 }
 
 func others(u *result.Usage) float64 {
@@ -83,23 +83,23 @@ func othersOf(u *result.Usage) string {
 	return figure.Fixed(others(u), 3)
 }
 
-func cores(u *result.Usage, field string, v float64) string {
-	if !u.Has(field) {
+func cores(v result.Measured) string {
+	if !v.Known {
 		return "not measured"
 	}
-	return figure.Fixed(v, 3)
+	return figure.Fixed(v.Value, 3)
 }
 
-func amount(u *result.Usage, field string, v float64, unit string) string {
-	if !u.Has(field) {
+func amount(v result.Measured, unit string) string {
+	if !v.Known {
 		return "not measured"
 	}
-	return figure.Quantity(v, unit)
+	return figure.Quantity(v.Value, unit)
 }
 
 // unattributed is in cores and as a share of the host's busy time.
 func unattributed(u *result.Usage) string {
-	s := cores(u, "unattributed_cpu", u.Unattributed)
+	s := cores(u.Unattributed)
 	if u.UnattributedShare != nil {
 		s += " (" + figure.Fixed(100**u.UnattributedShare, 1) + "\u00a0%)"
 	}

@@ -11,9 +11,9 @@ import (
 
 // The column of others is there only where there are others.
 func TestUsageOfOthers(t *testing.T) {
-	alone := result.Case{Usage: []result.Usage{{Platform: "native", GuestCPU: 0.5}}}
-	beside := result.Case{Usage: []result.Usage{{Platform: "native", GuestCPU: 0.5},
-		{Platform: "lxc", GuestCPU: 0.5, Others: map[bench.Role]float64{bench.Peer: 0.25, bench.Neighbour: 0.125}}}}
+	native := result.Usage{Platform: "native", GuestCPU: result.Known(0.5), LayerCPU: result.Known(0)}
+	lxc := result.Usage{Platform: "lxc", GuestCPU: result.Known(0.5), LayerCPU: result.Known(0), Others: map[bench.Role]float64{bench.Peer: 0.25, bench.Neighbour: 0.125}}
+	alone, beside := result.Case{Usage: []result.Usage{native}}, result.Case{Usage: []result.Usage{native, lxc}}
 	var without, with bytes.Buffer
 	usageText(&without, alone, false)
 	usageText(&with, beside, false)

@@ -33,8 +33,8 @@ func (r *Result) Balances() []Balance {
 				for _, v := range u.Others {
 					b.Others += v
 				}
-				b.Guest, b.Layer, b.Rest, b.Busy = u.GuestCPU, u.LayerCPU, u.RestCPU, u.BusyCPU
-				b.Sum = u.BusyCPU - u.Unattributed
+				b.Guest, b.Layer, b.Rest, b.Busy = u.GuestCPU.Value, u.LayerCPU.Value, u.RestCPU.Value, u.BusyCPU.Value
+				b.Sum = u.BusyCPU.Value - u.Unattributed.Value
 				b.Gap = u.UnattributedShare
 			}
 			rows = append(rows, b)

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"encoding/json"
 	"slices"
 
 	"tare/internal/bench"
@@ -12,9 +13,9 @@ type Usage struct {
 	Platform string `json:"platform"`
 	Label    string `json:"label,omitempty"`
 	// CPU in cores busy: inside the guest, in the layer that serves it, and on the rest of the host.
-	GuestCPU float64 `json:"guest_cpu"`
-	LayerCPU float64 `json:"layer_cpu"`
-	RestCPU  float64 `json:"rest_cpu"`
+	GuestCPU Measured `json:"guest_cpu"`
+	LayerCPU Measured `json:"layer_cpu"`
+	RestCPU  Measured `json:"rest_cpu"`
 	// RestParts splits RestCPU: "observer" is Tare itself, "other tasks"
 	// everything else that is scheduled, kernel threads among it, and "irq" and
 	// "softirq" interrupts, where the kernel keeps them out of tasks' time.
@@ -23,20 +24,20 @@ type Usage struct {
 	RestParts map[string]float64 `json:"rest_parts,omitempty"`
 	// BusyCPU is the host's own counter, and Unattributed what of it is in
 	// neither guest, layer, others nor rest; below 0 if they exceed it.
-	BusyCPU      float64 `json:"busy_cpu"`
-	Unattributed float64 `json:"unattributed_cpu"`
+	BusyCPU      Measured `json:"busy_cpu"`
+	Unattributed Measured `json:"unattributed_cpu"`
 	// UnattributedShare is Unattributed by BusyCPU, nil if either is not known.
 	UnattributedShare *float64 `json:"unattributed_share,omitempty"`
 	// SoftIRQ is the host's time in soft interrupts. It is contained in the
 	// above: in RestParts, or else with the tasks they interrupt.
-	SoftIRQ float64 `json:"softirq_cpu"`
+	SoftIRQ Measured `json:"softirq_cpu"`
 	// StealCPU in cores: taken by the hypervisor this host itself runs under.
-	StealCPU float64 `json:"steal_cpu"`
+	StealCPU Measured `json:"steal_cpu"`
 	// Others is the CPU in cores of actors that are not subjects, their layers
 	// included, by role: "peer", "neighbour", "idle". It is in none of the above.
 	Others map[bench.Role]float64 `json:"others_cpu,omitempty"`
-	// Absent names the JSON fields of this row that could not be measured; their
-	// zero says nothing. Notes say why.
+	// Absent names the figures that are not known, for whoever reads the JSON, where
+	// their zero says nothing. Notes say why.
 	Absent []string `json:"absent,omitempty"`
 	// Parts splits LayerCPU: "shim", "daemon", "vcpu", ...
 	Parts map[string]float64 `json:"parts,omitempty"`
@@ -45,30 +46,30 @@ type Usage struct {
 	IdleDaemons map[string]float64 `json:"idle_daemons_cpu,omitempty"`
 	// Memory in bytes, at the last reading within the window: at its closing edge
 	// the program may have given its own back.
-	GuestMem float64 `json:"guest_mem_bytes"`
-	LayerMem float64 `json:"layer_mem_bytes"`
-	RestMem  float64 `json:"rest_mem_bytes"` // in use on the host and in no instance or layer
+	GuestMem Measured `json:"guest_mem_bytes"`
+	LayerMem Measured `json:"layer_mem_bytes"`
+	RestMem  Measured `json:"rest_mem_bytes"` // in use on the host and in no instance or layer
 	// Moves is the memory that a migration of the subjects would have to move, in
 	// bytes at its most in the window, and Given what they are given: a
 	// container's limit, a virtual machine's size.
-	Moves float64 `json:"migrate_bytes"`
-	Given float64 `json:"memory_given_bytes"`
+	Moves Measured `json:"migrate_bytes"`
+	Given float64  `json:"memory_given_bytes"`
 	// Disk traffic of the host in bytes per second, of it the subjects', what the
 	// processes of the layer cause beyond that, and what is left.
-	DiskRead       float64 `json:"disk_read_bytes_per_s"`
-	DiskWrite      float64 `json:"disk_write_bytes_per_s"`
-	GuestDiskRead  float64 `json:"guest_disk_read_bytes_per_s"`
-	GuestDiskWrite float64 `json:"guest_disk_write_bytes_per_s"`
-	LayerDiskRead  float64 `json:"layer_disk_read_bytes_per_s"`
-	LayerDiskWrite float64 `json:"layer_disk_write_bytes_per_s"`
-	RestDiskRead   float64 `json:"rest_disk_read_bytes_per_s"`
-	RestDiskWrite  float64 `json:"rest_disk_write_bytes_per_s"`
+	DiskRead       Measured `json:"disk_read_bytes_per_s"`
+	DiskWrite      Measured `json:"disk_write_bytes_per_s"`
+	GuestDiskRead  Measured `json:"guest_disk_read_bytes_per_s"`
+	GuestDiskWrite Measured `json:"guest_disk_write_bytes_per_s"`
+	LayerDiskRead  Measured `json:"layer_disk_read_bytes_per_s"`
+	LayerDiskWrite Measured `json:"layer_disk_write_bytes_per_s"`
+	RestDiskRead   Measured `json:"rest_disk_read_bytes_per_s"`
+	RestDiskWrite  Measured `json:"rest_disk_write_bytes_per_s"`
 	// Network traffic of the subjects, in bytes per second. It is in the lab's
 	// namespace; that of the rest is of the host's own devices, which it does not cross.
-	NetRx     float64 `json:"net_rx_bytes_per_s"`
-	NetTx     float64 `json:"net_tx_bytes_per_s"`
-	RestNetRx float64 `json:"rest_net_rx_bytes_per_s"`
-	RestNetTx float64 `json:"rest_net_tx_bytes_per_s"`
+	NetRx     Measured `json:"net_rx_bytes_per_s"`
+	NetTx     Measured `json:"net_tx_bytes_per_s"`
+	RestNetRx Measured `json:"rest_net_rx_bytes_per_s"`
+	RestNetTx Measured `json:"rest_net_tx_bytes_per_s"`
 	// CPUOverhead and MemOverhead are equation 3 of tesfatsion2018 with the
 	// sign kept: (whole layer - guest) / guest, where whole = guest + layer.
 	CPUOverhead *float64 `json:"cpu_overhead,omitempty"`
@@ -77,5 +78,64 @@ type Usage struct {
 	Notes       []string `json:"notes,omitempty"`
 }
 
-// Has reports whether the field with the JSON name was measured.
-func (u *Usage) Has(field string) bool { return !slices.Contains(u.Absent, field) }
+// Figure is a figure of a row by its name in JSON.
+type Figure struct {
+	Name string
+	*Measured
+}
+
+// Figures are those that may be absent, in the order in which [Usage.Absent] names them.
+func (u *Usage) Figures() []Figure {
+	return []Figure{
+		{"guest_cpu", &u.GuestCPU}, {"layer_cpu", &u.LayerCPU}, {"rest_cpu", &u.RestCPU}, {"steal_cpu", &u.StealCPU},
+		{"busy_cpu", &u.BusyCPU}, {"unattributed_cpu", &u.Unattributed}, {"softirq_cpu", &u.SoftIRQ},
+		{"guest_mem_bytes", &u.GuestMem}, {"layer_mem_bytes", &u.LayerMem}, {"rest_mem_bytes", &u.RestMem}, {"migrate_bytes", &u.Moves},
+		{"disk_read_bytes_per_s", &u.DiskRead}, {"disk_write_bytes_per_s", &u.DiskWrite},
+		{"guest_disk_read_bytes_per_s", &u.GuestDiskRead}, {"guest_disk_write_bytes_per_s", &u.GuestDiskWrite},
+		{"layer_disk_read_bytes_per_s", &u.LayerDiskRead}, {"layer_disk_write_bytes_per_s", &u.LayerDiskWrite},
+		{"rest_disk_read_bytes_per_s", &u.RestDiskRead}, {"rest_disk_write_bytes_per_s", &u.RestDiskWrite},
+		{"net_rx_bytes_per_s", &u.NetRx}, {"net_tx_bytes_per_s", &u.NetTx}, {"rest_net_rx_bytes_per_s", &u.RestNetRx}, {"rest_net_tx_bytes_per_s", &u.RestNetTx},
+	}
+}
+
+// UnmarshalJSON reads what is written of a row: the figures that it names as
+// absent are not known.
+func (u *Usage) UnmarshalJSON(text []byte) error {
+	type plain Usage
+	if err := json.Unmarshal(text, (*plain)(u)); err != nil {
+		return err
+	}
+	for _, f := range u.Figures() {
+		if slices.Contains(u.Absent, f.Name) {
+			*f.Measured = Measured{}
+		}
+	}
+	return nil
+}
+
+// Measured is a figure that may not be known. In JSON it is its value, 0 where
+// it is not known.
+type Measured struct {
+	Value float64
+	Known bool
+}
+
+// Known is a figure that was measured.
+func Known(v float64) Measured { return Measured{Value: v, Known: true} }
+
+// Pointer is the value, nil where it is not known.
+func (m Measured) Pointer() *float64 {
+	if !m.Known {
+		return nil
+	}
+	return &m.Value
+}
+
+// MarshalJSON writes the value.
+func (m Measured) MarshalJSON() ([]byte, error) { return json.Marshal(m.Value) }
+
+// UnmarshalJSON reads a value, which is then known.
+func (m *Measured) UnmarshalJSON(text []byte) error {
+	m.Known = true
+	return json.Unmarshal(text, &m.Value)
+}
