@@ -137,6 +137,11 @@ func Widen(e *result.Effect, low, high, margin float64) {
 	e.Verdict = Verdict(stats.Interval{Low: e.Low, High: e.High}, margin)
 }
 
+// Refuse takes back what was said of the ratio, and says why. The pairs stay.
+func Refuse(e *result.Effect, why string) {
+	*e = result.Effect{Verdict: result.Refused, N: e.N, Ratios: e.Ratios, Why: why}
+}
+
 // Doubt adds what weakens a verdict that was given. Planned is the number of
 // blocks of a complete run. It adds nothing to an effect without an interval.
 func Doubt(e *result.Effect, planned int) {

@@ -5,6 +5,7 @@ import (
 
 	"tare/internal/audit"
 	"tare/internal/bench"
+	"tare/internal/usage"
 )
 
 // Options of an analysis.
@@ -44,19 +45,10 @@ func (s *study) side(sc *bench.Scene, resource string, observed *observed) audit
 			l.Actors = l.Actors[:1] // the only one whose facts were taken
 			l.Load = crowdLoad(o.Crowd)
 		} else if share := observed.trials[o.Trial]; share != nil {
-			l.Load, l.Steal = share.load(), share.StealCPU.Pointer()
-			l.SwappedOut = share.tracks[hostProc].growth(bench.ColSwapUsed)
+			l.Load, l.Steal = share.Load(), share.StealCPU.Pointer()
+			l.SwappedOut = share.Track(usage.HostProc).Growth(bench.ColSwapUsed)
 		}
 		side.Launches = append(side.Launches, l)
 	}
 	return side
-}
-
-// load is the CPU time of tasks that are no part of the scene, nor the observer,
-// in cores. Where the kernel does not tell tasks apart it is all the rest of the host.
-func (s *share) load() *float64 {
-	if v, ok := s.RestParts[restTasks]; ok {
-		return &v
-	}
-	return s.RestCPU.Pointer()
 }

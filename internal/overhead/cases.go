@@ -9,6 +9,7 @@ import (
 	"tare/internal/bench"
 	"tare/internal/result"
 	"tare/internal/stats"
+	"tare/internal/usage"
 )
 
 // cases works out every case in the plan's order.
@@ -43,7 +44,7 @@ func (s *study) cases(observed *observed) {
 			}
 		} else if c.Kind.Sampled() {
 			for _, sc := range scenes[k] {
-				c.Usage = append(c.Usage, observed.usage(sc, s.labels[sc.Platform.String()]))
+				c.Usage = append(c.Usage, usage.Of(sc, s.labels[sc.Platform.String()], observed.shares[sc.ID]))
 			}
 		}
 		c.Answer = c.Say(s.plan.Baseline)

@@ -131,24 +131,3 @@ func TestCrowdLoadIsOfTheOthers(t *testing.T) {
 		t.Errorf("load %v of a host that does not tell", *l)
 	}
 }
-
-// Idle instances that are read as a crowd are among the others, and what
-// they do not tell hides nothing of the rest.
-func TestShareBesideIdleInstances(t *testing.T) {
-	idle := func(name string) (bench.ActorOutcome, []bench.Sample) {
-		a := subject(name, &bench.Scope{Cgroups: map[string]string{"cpuacct": "x"}, Helpers: process("shim")})
-		a.Role = bench.Idle
-		return a, counters(bench.Layer, name, "quiet", map[string]float64{bench.ColCPUBusy: 0.05, bench.ColMemCharged: 2e6, bench.ColMemRSS: 20e6}, every...)
-	}
-	one, first := idle("idle")
-	two, second := idle("idle-2")
-	alone := shareOf([]bench.ActorOutcome{subject("subject", &bench.Scope{})}, hostAt(1.3), cgroupAt("subject", 0.9))
-	s := shareOf([]bench.ActorOutcome{subject("subject", &bench.Scope{}), one, two}, hostAt(1.3), cgroupAt("subject", 0.9), first, second)
-	approx(t, "idle", s.Others[bench.Idle], 0.1)
-	approx(t, "rest memory", s.RestMem.Value, alone.RestMem.Value-44e6)
-	for _, field := range []string{"guest_cpu", "layer_cpu", "guest_mem_bytes", "layer_mem_bytes", "disk_read_bytes_per_s", "guest_disk_read_bytes_per_s", "rest_disk_read_bytes_per_s", "busy_cpu"} {
-		if got, want := figureOf(s, field), figureOf(alone, field); got != want {
-			t.Errorf("%s is %+v, without the idle ones %+v", field, got, want)
-		}
-	}
-}

@@ -14,12 +14,13 @@ const bothFinished = "in which both finished"
 
 // effect compares a row with the baseline's points, paired by block.
 func (s *study) effect(row *result.Row, caseName string, compared bool, base []result.Point, fair *audit.Audit) *result.Effect {
-	e := s.absent()
+	level, planned := s.ends.Level(caseName, row.Platform)
+	e := effect.Of(row.Points, base, effect.Terms{Better: row.Metric.Better, Level: level, Margin: s.plan.Margin, Pair: bothFinished})
 	if compared {
-		level, planned := s.ends.Level(caseName, row.Platform)
-		e = effect.Of(row.Points, base, effect.Terms{Better: row.Metric.Better, Level: level, Margin: s.plan.Margin, Pair: bothFinished})
 		effect.Doubt(e, planned)
 		effect.Test(e, s.plan.Margin)
+	} else {
+		effect.Refuse(e, s.noPart())
 	}
 	e.Caution = s.caution(row.Platform)
 	effect.Judge(e, fair, s.options.AllowUnfair)
@@ -27,9 +28,9 @@ func (s *study) effect(row *result.Row, caseName string, compared bool, base []r
 	return e
 }
 
-// absent is that of a case in which the baseline has no part.
-func (s *study) absent() *result.Effect {
-	return refused(fmt.Sprintf("the baseline, %s, has no part in this case", s.plan.Baseline))
+// noPart says why nothing is compared in a case without the baseline.
+func (s *study) noPart() string {
+	return fmt.Sprintf("the baseline, %s, has no part in this case", s.plan.Baseline)
 }
 
 // refused is an effect of which nothing can be said.

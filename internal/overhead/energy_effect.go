@@ -19,7 +19,7 @@ func (s *study) powerEffect(e, native *result.Energy, src bench.PowerSource, cas
 	case src.Modelled:
 		x, fair = refused("modelled from CPU time, not measured"), nil
 	case native == nil:
-		x = s.absent()
+		x = refused(s.noPart())
 	default:
 		x = s.drawnAgainst(e, native, caseName)
 	}
@@ -35,9 +35,8 @@ func (s *study) drawnAgainst(e, native *result.Energy, caseName string) *result.
 	x := effect.Of(e.Points, native.Points, effect.Terms{Better: result.PowerMetric.Better, Level: level, Margin: s.plan.Margin, Pair: "in which the power of both is known"})
 	if x.HasRatio() {
 		if e.Bound >= e.Watts || native.Bound >= native.Watts {
-			none := refused(fmt.Sprintf("the meter may be off by all it shows: by %.3g of %.3g W", max(e.Bound, native.Bound), min(e.Watts, native.Watts)))
-			none.N, none.Ratios = x.N, x.Ratios
-			return none
+			effect.Refuse(x, fmt.Sprintf("the meter may be off by all it shows: by %.3g of %.3g W", max(e.Bound, native.Bound), min(e.Watts, native.Watts)))
+			return x
 		}
 		effect.Widen(x, (1-e.Bound/e.Watts)/(1+native.Bound/native.Watts), (1+e.Bound/e.Watts)/(1-native.Bound/native.Watts), s.plan.Margin)
 		effect.Doubt(x, planned)

@@ -11,6 +11,7 @@ import (
 	"tare/internal/bench"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/usage"
 )
 
 // gauging has a reading every half second over the window and before it.
@@ -226,7 +227,7 @@ func TestARestThatIsNone(t *testing.T) {
 						cores = 0.9
 					}
 					for _, at := range []int64{10e9, 20e9} {
-						samples = append(samples, bench.Sample{At: at, Level: bench.Host, Meter: hostProc.meter,
+						samples = append(samples, bench.Sample{At: at, Level: bench.Host, Meter: usage.HostProc.Meter,
 							Values: map[string]float64{bench.ColCPUBusy: cores * float64(at) / 1e9}})
 					}
 				}

@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/result"
+	"tare/internal/usage"
 )
 
 // powers are the windows' power by trial and meter, and the power at rest by
@@ -43,13 +44,13 @@ func (s *study) rest(p *powers) {
 			continue
 		}
 		readings := map[string][]powerReading{}
-		host := &track{}
+		host := &usage.Track{}
 		err := s.run.Samples(t.ID, func(x *bench.Sample) error {
 			switch {
 			case x.Level == bench.Power:
 				readings[x.Meter] = append(readings[x.Meter], newPowerReading(x))
-			case x.Level == bench.Host && x.Meter == hostProc.meter && x.At >= out.Window[0] && x.At <= out.Window[1]:
-				host.add(x)
+			case x.Level == bench.Host && x.Meter == usage.HostProc.Meter && x.At >= out.Window[0] && x.At <= out.Window[1]:
+				host.Add(x)
 			}
 			return nil
 		})
@@ -57,7 +58,7 @@ func (s *study) rest(p *powers) {
 			s.warn("the machine's power at rest, %s, is not known: %v", t.ID, err)
 			continue
 		}
-		if busy, lack := host.rate(bench.ColCPUBusy, out.Window); lack == "" {
+		if busy, lack := host.Rate(bench.ColCPUBusy, out.Window); lack == "" {
 			if busy > quietRest {
 				p.restless[t.ID] = busy
 				continue

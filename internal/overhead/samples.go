@@ -7,13 +7,14 @@ import (
 	"tare/internal/bench"
 	"tare/internal/result"
 	"tare/internal/stats"
+	"tare/internal/usage"
 )
 
 // observed is what one pass over all samples leaves.
 type observed struct {
-	shares map[string][]*share // by scene, of each finished launch
-	trials map[string]*share   // the same by trial
-	counts map[string]int      // samples by trial
+	shares map[string][]*usage.Launch // by scene, of each finished launch
+	trials map[string]*usage.Launch   // the same by trial
+	counts map[string]int             // samples by trial
 	levels map[bench.Level]*watched
 	powers *powers
 }
@@ -27,15 +28,15 @@ type watched struct {
 
 // samples reads the samples of every finished trial once.
 func (s *study) samples() *observed {
-	o := &observed{shares: map[string][]*share{}, trials: map[string]*share{}, counts: map[string]int{}, levels: map[bench.Level]*watched{},
+	o := &observed{shares: map[string][]*usage.Launch{}, trials: map[string]*usage.Launch{}, counts: map[string]int{}, levels: map[bench.Level]*watched{},
 		powers: &powers{drawn: map[string]map[string]meanPower{}, rests: map[string]map[int]result.RestPower{}, busy: map[string]float64{}, restless: map[string]float64{}}}
-	read := map[string]map[source]*track{} // by trial
+	read := map[string]usage.Tracks{} // by trial
 	for _, t := range s.plan.Trials {
 		out := s.last[t.ID]
 		if out == nil || out.Status != bench.Done {
 			continue
 		}
-		tracks := map[source]*track{}
+		tracks := usage.Tracks{}
 		spans := map[bench.Level][2]int64{}
 		readings := map[string][]powerReading{} // by meter
 		err := s.run.Samples(t.ID, func(x *bench.Sample) error {
@@ -46,11 +47,7 @@ func (s *study) samples() *observed {
 				return nil
 			}
 			if x.At >= out.Window[0] && x.At <= out.Window[1] {
-				key := source{x.Level, x.Actor, x.Meter}
-				if tracks[key] == nil {
-					tracks[key] = &track{}
-				}
-				tracks[key].add(x)
+				tracks.Add(x)
 			}
 			return nil
 		})
@@ -71,10 +68,10 @@ func (s *study) samples() *observed {
 		read[t.ID] = tracks
 	}
 	s.rest(o.powers)
-	idle := idleDaemons(read)
+	idle := usage.IdleDaemons(read)
 	for _, t := range s.plan.Trials {
 		if tracks := read[t.ID]; tracks != nil {
-			o.trials[t.ID] = newShare(s.last[t.ID], tracks, idle)
+			o.trials[t.ID] = usage.LaunchOf(s.last[t.ID], tracks, idle)
 			o.shares[t.Scene] = append(o.shares[t.Scene], o.trials[t.ID])
 		}
 	}

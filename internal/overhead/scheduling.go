@@ -9,6 +9,7 @@ import (
 	"tare/internal/effect"
 	"tare/internal/result"
 	"tare/internal/stats"
+	"tare/internal/usage"
 )
 
 // paces are the quantities in their order, with the columns they are made of.
@@ -200,18 +201,18 @@ var schedColumns = [...]string{bench.ColSchedExecutions, bench.ColSchedRun, benc
 	bench.ColSchedVCPUExecutions, bench.ColSchedVCPURun, bench.ColSchedVCPUWait}
 
 // add adds an actor's, or says why it cannot.
-func (p *pace) add(s *share, out *bench.Outcome, actor string) (why string) {
+func (p *pace) add(s *usage.Launch, out *bench.Outcome, actor string) (why string) {
 	i := slices.IndexFunc(out.Actors, func(a bench.ActorOutcome) bool { return a.Actor == actor })
 	if i >= 0 && out.Actors[i].Scope != nil && out.Actors[i].Scope.Domain != 0 {
 		return "Xen counts no executions of a domain: only its trace buffers show them, at a price for each"
 	}
-	t := s.tracks[source{bench.Layer, actor, bench.MeterSched}]
+	t := s.Track(usage.Source{Level: bench.Layer, Actor: actor, Meter: bench.MeterSched})
 	if t == nil {
 		return notRead
 	}
 	p.domains++
 	for i, column := range schedColumns {
-		v, lack := t.rate(column, s.window)
+		v, lack := t.Rate(column, s.Window)
 		if lack == "" {
 			p.values[i] += v
 			if column == bench.ColSchedVCPUExecutions {
@@ -221,7 +222,7 @@ func (p *pace) add(s *share, out *bench.Outcome, actor string) (why string) {
 			return "the scheduler's meter " + string(lack)
 		}
 	}
-	_, unknown := t.level(bench.ColSchedExits)
+	_, unknown := t.Level(bench.ColSchedExits)
 	p.lower = p.lower || unknown != ""
 	return ""
 }

@@ -9,6 +9,7 @@ import (
 	"tare/internal/bench"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/usage"
 )
 
 // representative chooses the trial whose series a report shows: a finished one
@@ -54,7 +55,7 @@ func SeriesOf(r *store.Run, trial string) (*result.Series, error) {
 	d := &drawing{lines: map[string]*result.Line{}, last: map[string]reading{}, own: map[string]bool{}}
 	series := &result.Series{Trial: trial, Case: sc.Case, Platform: sc.Platform.String()}
 	for _, a := range out.Actors {
-		d.own[a.Actor] = a.Scope != nil && countsItself(a.Scope)
+		d.own[a.Actor] = a.Scope != nil && usage.CountsItself(a.Scope)
 		if a.Role == bench.Subject {
 			series.Label = a.Label
 		}
@@ -120,7 +121,7 @@ func (d *drawing) add(s *bench.Sample) {
 	if s.Meter == "helpers" {
 		sum, found := 0.0, false
 		for _, c := range slices.Sorted(maps.Keys(s.Values)) {
-			if isPart(c) {
+			if usage.IsPart(c) {
 				sum, found = sum+s.Values[c], true
 			}
 		}

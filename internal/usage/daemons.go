@@ -1,4 +1,4 @@
-package overhead
+package usage
 
 import (
 	"maps"
@@ -10,19 +10,22 @@ import (
 // A daemon is a part that serves all instances of a platform.
 type daemon struct{ platform, part string }
 
-// idleDaemons is the CPU in cores that daemons use while their platform has no
+// Idle is the CPU in cores that daemons use for nobody.
+type Idle map[daemon]float64
+
+// IdleDaemons is the CPU in cores that daemons use while their platform has no
 // instance: over all trials of other platforms in which they were read, weighted by time.
-func idleDaemons(read map[string]map[source]*track) map[daemon]float64 {
+func IdleDaemons(read map[string]Tracks) Idle {
 	used, seconds := map[daemon]float64{}, map[daemon]float64{}
 	for _, trial := range slices.Sorted(maps.Keys(read)) {
 		for src, t := range read[trial] {
-			platform, ok := bench.DaemonsIn(src.meter)
+			platform, ok := bench.DaemonsIn(src.Meter)
 			if !ok || t.lastAt <= t.firstAt {
 				continue
 			}
 			for _, column := range t.columns {
 				part, ok := bench.PartOf(column)
-				if grown := t.growth(column); ok && grown != nil && *grown >= 0 {
+				if grown := t.Growth(column); ok && grown != nil && *grown >= 0 {
 					d := daemon{platform, part}
 					used[d] += *grown
 					seconds[d] += float64(t.lastAt-t.firstAt) / 1e9
@@ -39,7 +42,7 @@ func idleDaemons(read map[string]map[source]*track) map[daemon]float64 {
 // idling is what of a daemon's CPU time it would have used for nobody, all of
 // it at most. It is booked with the rest of the host, where that of daemons
 // belongs that serve nobody.
-func (s *share) idling(d daemon, used float64) float64 {
+func (s *Launch) idling(d daemon, used float64) float64 {
 	v, known := s.idle[d]
 	if !known {
 		s.note("what %s's %s uses when idle was not measured: its share is all it used", d.platform, d.part)

@@ -1,4 +1,4 @@
-package overhead
+package usage
 
 import (
 	"fmt"
@@ -9,13 +9,13 @@ import (
 	"tare/internal/result"
 )
 
-// A share is where the resources of one launch went: a row of its own.
-type share struct {
+// A Launch is where the resources of one launch went: a row of its own.
+type Launch struct {
 	result.Usage
-	window [2]int64
-	tracks map[source]*track
+	Window [2]int64
+	tracks Tracks
 	// idle is what daemons use.
-	idle map[daemon]float64
+	idle Idle
 	// beyond is what domains of the host's hypervisor ran, which the host's own counters leave out.
 	beyond float64
 }
@@ -33,10 +33,11 @@ type instance struct {
 	moves *float64
 }
 
-func newShare(o *bench.Outcome, tracks map[source]*track, idle map[daemon]float64) *share {
-	s := &share{window: o.Window, tracks: tracks, idle: idle}
+// LaunchOf works out where the resources of a finished trial went.
+func LaunchOf(o *bench.Outcome, tracks Tracks, idle Idle) *Launch {
+	s := &Launch{Window: o.Window, tracks: tracks, idle: idle}
 	s.Parts, s.Others, s.IdleDaemons = map[string]float64{}, map[bench.Role]float64{}, map[string]float64{}
-	s.put(&s.StealCPU, hostProc, bench.ColCPUSteal)
+	s.put(&s.StealCPU, HostProc, bench.ColCPUSteal)
 	s.disk(o)
 	s.network(o)
 
@@ -87,29 +88,41 @@ func newShare(o *bench.Outcome, tracks map[source]*track, idle map[daemon]float6
 	return s
 }
 
-func (s *share) note(format string, args ...any) {
+// Track is what was read of a source within the window; nil of one that was not.
+func (s *Launch) Track(src Source) *Track { return s.tracks[src] }
+
+// Load is the CPU time of tasks that are no part of the scene, nor the observer,
+// in cores. Where the kernel does not tell tasks apart it is all the rest of the host.
+func (s *Launch) Load() *float64 {
+	if v, ok := s.RestParts[restTasks]; ok {
+		return &v
+	}
+	return s.RestCPU.Pointer()
+}
+
+func (s *Launch) note(format string, args ...any) {
 	if n := fmt.Sprintf(format, args...); !slices.Contains(s.Notes, n) {
 		s.Notes = append(s.Notes, n)
 	}
 }
 
-func (s *share) rate(src source, column string) (float64, bool) {
-	v, why := s.tracks[src].rate(column, s.window)
+func (s *Launch) rate(src Source, column string) (float64, bool) {
+	v, why := s.tracks[src].Rate(column, s.Window)
 	if why != "" {
 		s.note("%s meter %s", src, why)
 	}
 	return v, why == ""
 }
 
-func (s *share) level(src source, column string) (float64, bool) {
-	v, why := s.tracks[src].level(column)
+func (s *Launch) level(src Source, column string) (float64, bool) {
+	v, why := s.tracks[src].Level(column)
 	if why != "" {
 		s.note("%s meter %s", src, why)
 	}
 	return v, why == ""
 }
 
-func (s *share) put(into *result.Measured, src source, column string) {
+func (s *Launch) put(into *result.Measured, src Source, column string) {
 	if v, ok := s.rate(src, column); ok {
 		*into = result.Known(v)
 	}
@@ -117,19 +130,19 @@ func (s *share) put(into *result.Measured, src source, column string) {
 
 // instance works out what an actor used. Daemons that several instances share
 // are read with each, and counted with the first.
-func (s *share) instance(a *bench.ActorOutcome, counted map[string]bool) instance {
+func (s *Launch) instance(a *bench.ActorOutcome, counted map[string]bool) instance {
 	u := instance{parts: map[string]float64{}}
 	if a.Scope == nil {
 		s.note("%s: it is not recorded where its cost was paid", a.Actor)
 		u.lackCPU, u.lackLayer, u.lackMem, u.lackLMem = true, true, true, true
 		return u
 	}
-	if quiet := (source{bench.Layer, a.Actor, "quiet"}); s.tracks[quiet] != nil {
+	if quiet := (Source{Level: bench.Layer, Actor: a.Actor, Meter: "quiet"}); s.tracks[quiet] != nil {
 		s.resting(quiet, &u)
 		return u
 	}
 	helpers := s.helpers(a, &u, counted)
-	if countsItself(a.Scope) {
+	if CountsItself(a.Scope) {
 		s.ownKernel(a, &u, helpers)
 	} else {
 		s.sharedKernel(a, &u, helpers)
@@ -143,7 +156,7 @@ func (s *share) instance(a *bench.ActorOutcome, counted map[string]bool) instanc
 
 // resting fills what an idle instance used from the meter of a crowd, which
 // does not tell apart what serves it. The cache it is charged with counts as its memory.
-func (s *share) resting(src source, u *instance) {
+func (s *Launch) resting(src Source, u *instance) {
 	var busy, charged, rss bool
 	u.guest, busy = s.rate(src, bench.ColCPUBusy)
 	u.guestMem, charged = s.level(src, bench.ColMemCharged)
@@ -152,23 +165,23 @@ func (s *share) resting(src source, u *instance) {
 	u.held = u.guestMem + u.layerMem
 }
 
-// countsItself says whether an instance's own kernel tells what it used. One in
+// CountsItself says whether an instance's own kernel tells what it used. One in
 // user space that is a process of the host (gVisor's Sentry) is not relied on: the host's
 // control group counts its programs, and its process is read apart.
-func countsItself(s *bench.Scope) bool {
+func CountsItself(s *bench.Scope) bool {
 	sandbox := func(p bench.Process) bool { return p.Part == "sandbox" && p.Inside }
 	return s.OwnKernel && !slices.ContainsFunc(s.Helpers, sandbox)
 }
 
 // helpers fills u.parts with the CPU of the processes that serve the actor and
 // returns their memory.
-func (s *share) helpers(a *bench.ActorOutcome, u *instance, counted map[string]bool) (rss float64) {
+func (s *Launch) helpers(a *bench.ActorOutcome, u *instance, counted map[string]bool) (rss float64) {
 	own, common := partsOf(a.Scope.Helpers), partsOf(a.Scope.Shared)
 	if len(own)+len(common) == 0 {
-		u.lackLMem = countsItself(a.Scope) // its memory is that of a VMM we do not know
+		u.lackLMem = CountsItself(a.Scope) // its memory is that of a VMM we do not know
 		return 0
 	}
-	src := source{bench.Layer, a.Actor, "helpers"}
+	src := Source{Level: bench.Layer, Actor: a.Actor, Meter: "helpers"}
 	again := counted[a.Platform.Driver()] && len(common) > 0
 	for _, p := range slices.Concat(own, common) {
 		if again && !slices.Contains(own, p) {
@@ -198,7 +211,7 @@ func (s *share) helpers(a *bench.ActorOutcome, u *instance, counted map[string]b
 }
 
 // memoryOf sums the memory of the parts that processes play.
-func (s *share) memoryOf(src source, processes []bench.Process) (sum float64, lack bool) {
+func (s *Launch) memoryOf(src Source, processes []bench.Process) (sum float64, lack bool) {
 	seen := map[string]bool{}
 	for _, p := range processes {
 		if seen[p.Part] {
@@ -231,8 +244,8 @@ func partsOf(processes []bench.Process) []string {
 // sharedKernel: the guest is what the kernel charges to the instance's cgroup,
 // less the CPU time of helpers that are inside. Their memory holds the guest's
 // own (gVisor's sandbox maps it), so it stays with the guest.
-func (s *share) sharedKernel(a *bench.ActorOutcome, u *instance, rss float64) {
-	src := source{bench.Layer, a.Actor, "cgroup"}
+func (s *Launch) sharedKernel(a *bench.ActorOutcome, u *instance, rss float64) {
+	src := Source{Level: bench.Layer, Actor: a.Actor, Meter: "cgroup"}
 	var ok bool
 	u.guest, ok = s.rate(src, bench.ColCPUBusy)
 	u.lackCPU = !ok
@@ -244,7 +257,7 @@ func (s *share) sharedKernel(a *bench.ActorOutcome, u *instance, rss float64) {
 	u.guestMem, ok = s.level(src, bench.ColMemUsed)
 	u.lackMem = !ok
 	if len(inside) > 0 {
-		theirs, lack := s.memoryOf(source{bench.Layer, a.Actor, "helpers"}, inside)
+		theirs, lack := s.memoryOf(Source{Level: bench.Layer, Actor: a.Actor, Meter: "helpers"}, inside)
 		rss, u.lackLMem = max(0, rss-theirs), u.lackLMem || lack
 	}
 	u.layerMem = rss
@@ -254,7 +267,7 @@ func (s *share) sharedKernel(a *bench.ActorOutcome, u *instance, rss float64) {
 // ownKernel: the guest is what its own kernel accounts for, but no more than its
 // vCPU threads ran: a guest that is not told of time taken from it (steal)
 // takes that for its own. Of a nesting the same goes for the outer guest. The vCPU threads' time and the VMM's memory beyond that are the layer's.
-func (s *share) ownKernel(a *bench.ActorOutcome, u *instance, rss float64) {
+func (s *Launch) ownKernel(a *bench.ActorOutcome, u *instance, rss float64) {
 	src := counter(a)
 	var ok bool
 	u.guest, ok = s.rate(src, bench.ColCPUBusy)
@@ -264,7 +277,7 @@ func (s *share) ownKernel(a *bench.ActorOutcome, u *instance, rss float64) {
 		// The kernel is a process of the host, and so is each program it runs:
 		// they come and go, and the control group has them all.
 		delete(u.parts, "kernel")
-		vcpu, known = s.rate(source{bench.Layer, a.Actor, "cgroup"}, bench.ColCPUBusy)
+		vcpu, known = s.rate(Source{Level: bench.Layer, Actor: a.Actor, Meter: "cgroup"}, bench.ColCPUBusy)
 	}
 	if a.Scope.Domain != 0 {
 		vcpu, known = s.domain(a)

@@ -1,18 +1,24 @@
-package overhead
+package usage
 
 import (
 	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"tare/internal/bench"
 	"tare/internal/result"
-	"tare/internal/store/storetest"
 )
+
+var nan = math.NaN()
+
+func approx(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= 1e-9*max(1, math.Abs(want))) {
+		t.Errorf("%s: got %.12g, want %.12g", what, got, want)
+	}
+}
 
 // counters makes readings of one source at the given seconds, each column
 // counting at its rate from 1000; mem_ columns stay.
@@ -74,24 +80,20 @@ func subject(name string, scope *bench.Scope) bench.ActorOutcome {
 // idleIn is what the daemon of the platform p uses when idle, in the tests.
 var idleIn = map[daemon]float64{{"p", "daemon"}: 0}
 
-func shareOf(actors []bench.ActorOutcome, samples ...[]bench.Sample) *share {
+func shareOf(actors []bench.ActorOutcome, samples ...[]bench.Sample) *Launch {
 	o := &bench.Outcome{Window: [2]int64{10e9, 20e9}, Actors: actors}
-	tracks := map[source]*track{}
+	tracks := Tracks{}
 	for _, s := range slices.Concat(samples...) {
 		if s.At < o.Window[0] || s.At > o.Window[1] {
 			continue
 		}
-		key := source{s.Level, s.Actor, s.Meter}
-		if tracks[key] == nil {
-			tracks[key] = &track{}
-		}
-		tracks[key].add(&s)
+		tracks.Add(&s)
 	}
-	return newShare(o, tracks, idleIn)
+	return LaunchOf(o, tracks, idleIn)
 }
 
 // figureOf is the figure with the name in JSON.
-func figureOf(s *share, name string) result.Measured {
+func figureOf(s *Launch, name string) result.Measured {
 	for _, f := range s.Figures() {
 		if f.Name == name {
 			return *f.Measured
@@ -100,7 +102,7 @@ func figureOf(s *share, name string) result.Measured {
 	panic("no figure " + name)
 }
 
-func wantShare(t *testing.T, s *share, want map[string]float64) {
+func wantShare(t *testing.T, s *Launch, want map[string]float64) {
 	t.Helper()
 	for field, v := range want {
 		got := figureOf(s, field)
@@ -278,7 +280,7 @@ func TestWhatIsMissingIsUnattributed(t *testing.T) {
 		s := shareOf([]bench.ActorOutcome{subject("subject", scope)}, host, cgroupAt("subject", 0.8),
 			helpersAt("subject", 1e6, map[string]float64{"shim": 0.05}), agentAt("subject", 0.8))
 		sc := &bench.Scene{ID: "s", Platform: bench.PlatformRef{Name: "p"}}
-		return (&observed{shares: map[string][]*share{"s": {s}}}).usage(sc, "")
+		return Of(sc, "", []*Launch{s})
 	}
 	for name, c := range map[string]struct {
 		host               []bench.Sample
@@ -349,7 +351,7 @@ func TestBusyTimeOfAMachineIsCoarse(t *testing.T) {
 // total; its equation 3 gives 87 %.
 func TestEquation3OnTheNumbersOfTable4(t *testing.T) {
 	guest, layer := result.Known(0.042), result.Known(0.0116+0.025)
-	got := overhead(guest, layer)
+	got := equation3(guest, layer)
 	if math.Round(100**got) != 87 {
 		t.Errorf("%g", *got)
 	}
@@ -357,80 +359,8 @@ func TestEquation3OnTheNumbersOfTable4(t *testing.T) {
 		t.Errorf("extra over total: %g", wrong)
 	}
 	layer.Known = false
-	if overhead(guest, layer) != nil {
+	if equation3(guest, layer) != nil {
 		t.Error("an overhead was made of what is absent")
-	}
-}
-
-func TestAnalyzeFindsWhatTheGeneratorPutIn(t *testing.T) {
-	r := storetest.Synthetic(t, t.TempDir(), storetest.Options{Seed: 5, FailEvery: 50})
-	result := analyze(t, r)
-	if len(result.Cases) != len(storetest.Cases()) || len(result.Platforms) != 4 || len(result.Observer.Levels) != 3 {
-		t.Fatalf("%d cases, %d platforms, %+v", len(result.Cases), len(result.Platforms), result.Observer)
-	}
-	for _, c := range result.Cases {
-		for _, u := range c.Usage {
-			if !u.Unattributed.Known || math.Abs(u.Unattributed.Value-0.005) > 0.001 {
-				t.Errorf("%s on %s: %.4f cores unattributed, 0.005 were put in; notes %q", c.Name, u.Platform, u.Unattributed.Value, u.Notes)
-			}
-			if !u.RestCPU.Known || math.Abs(u.RestCPU.Value-0.055) > 0.003 {
-				t.Errorf("%s on %s: rest of host %.4f cores, 0.055 were put in; notes %q", c.Name, u.Platform, u.RestCPU.Value, u.Notes)
-			}
-		}
-		for _, row := range c.Rows {
-			if c.Kind == bench.Startup || row.Effect == nil || row.Metric.Better != bench.HigherIsBetter {
-				continue
-			}
-			if want := storetest.DefaultRatio[row.Platform]; math.Abs(row.Effect.Ratio/want-1) > 0.03 {
-				t.Errorf("%s on %s: ratio %.4f, %.4f was put in", c.Name, row.Platform, row.Effect.Ratio, want)
-			}
-		}
-	}
-	s := result.Series
-	if s == nil || s.Platform == "native" || s.Label != "" || s.Window != [2]float64{0, 10} {
-		t.Fatalf("series %+v", s)
-	}
-	for _, l := range s.Lines {
-		if len(l.T) != len(l.Y) || len(l.T) < 10 {
-			t.Errorf("line %s: %d times, %d values", l.Name, len(l.T), len(l.Y))
-		}
-	}
-}
-
-func TestDamagedSamplesCostTheirTrialOnly(t *testing.T) {
-	dir := t.TempDir()
-	r := storetest.Synthetic(t, dir, storetest.Options{Seed: 5, Blocks: 3, Cases: []string{"cpu"}})
-	trial := r.Plan().Trials[0]
-	if err := os.WriteFile(filepath.Join(dir, "samples", trial.ID+".jsonl"), []byte("{oops\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	result := analyze(t, r)
-	if !strings.Contains(strings.Join(result.Warnings, "\n"), trial.ID+".jsonl:1: ") {
-		t.Errorf("warnings %q", result.Warnings)
-	}
-	platform := r.Plan().Scene(trial.Scene).Platform.String()
-	for _, u := range result.Cases[0].Usage {
-		if want := map[bool]int{true: 2, false: 3}[u.Platform == platform]; u.N != want {
-			t.Errorf("%s: usage of %d launches, want %d", u.Platform, u.N, want)
-		}
-	}
-	for _, row := range result.Cases[0].Rows {
-		if row.N != 3 {
-			t.Errorf("%s: %d launches", row.Platform, row.N)
-		}
-	}
-}
-
-func TestObserverIsChargedPerSecond(t *testing.T) {
-	// 7 readings over 13 s at 3 ms of CPU each, the first before the stretch.
-	r := crafted{metric: throughput, platform: []string{"native"}, blocks: 1, values: map[string][]float64{"native": {1}},
-		samples: func(string) []bench.Sample { return hostAt(1)[:len(every)] }}.write(t)
-	l := analyze(t, r).Observer.Levels[0]
-	approx(t, "CPU", l.CPU, 6*0.003/13)
-	approx(t, "late", l.LateP99, 1)
-	approx(t, "took", l.TookP99, 2)
-	if l.Samples != 7 || l.Level != bench.Host {
-		t.Errorf("%+v", l)
 	}
 }
 
@@ -446,16 +376,37 @@ func TestLevelWithinTheWindow(t *testing.T) {
 		"three":       {[]float64{100, 150, 5}, 150},
 		"a gap":       {[]float64{100, math.NaN(), 5}, 5},
 	} {
-		var tr track
+		var tr Track
 		for i, v := range c.readings {
 			s := bench.Sample{At: int64(i), Level: bench.Layer, Values: map[string]float64{bench.ColCPUBusy: float64(i)}}
 			if i == 0 || !math.IsNaN(v) {
 				s.Values[bench.ColMemUsed] = v
 			}
-			tr.add(&s)
+			tr.Add(&s)
 		}
-		if got, why := tr.level(bench.ColMemUsed); got != c.want || why != "" {
+		if got, why := tr.Level(bench.ColMemUsed); got != c.want || why != "" {
 			t.Errorf("%s: %v (%s), want %v", name, got, why, c.want)
+		}
+	}
+}
+
+// Idle instances that are read as a crowd are among the others, and what
+// they do not tell hides nothing of the rest.
+func TestShareBesideIdleInstances(t *testing.T) {
+	idle := func(name string) (bench.ActorOutcome, []bench.Sample) {
+		a := subject(name, &bench.Scope{Cgroups: map[string]string{"cpuacct": "x"}, Helpers: process("shim")})
+		a.Role = bench.Idle
+		return a, counters(bench.Layer, name, "quiet", map[string]float64{bench.ColCPUBusy: 0.05, bench.ColMemCharged: 2e6, bench.ColMemRSS: 20e6}, every...)
+	}
+	one, first := idle("idle")
+	two, second := idle("idle-2")
+	alone := shareOf([]bench.ActorOutcome{subject("subject", &bench.Scope{})}, hostAt(1.3), cgroupAt("subject", 0.9))
+	s := shareOf([]bench.ActorOutcome{subject("subject", &bench.Scope{}), one, two}, hostAt(1.3), cgroupAt("subject", 0.9), first, second)
+	approx(t, "idle", s.Others[bench.Idle], 0.1)
+	approx(t, "rest memory", s.RestMem.Value, alone.RestMem.Value-44e6)
+	for _, field := range []string{"guest_cpu", "layer_cpu", "guest_mem_bytes", "layer_mem_bytes", "disk_read_bytes_per_s", "guest_disk_read_bytes_per_s", "rest_disk_read_bytes_per_s", "busy_cpu"} {
+		if got, want := figureOf(s, field), figureOf(alone, field); got != want {
+			t.Errorf("%s is %+v, without the idle ones %+v", field, got, want)
 		}
 	}
 }

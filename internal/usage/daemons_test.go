@@ -1,4 +1,4 @@
-package overhead
+package usage
 
 import (
 	"maps"
@@ -9,18 +9,14 @@ import (
 )
 
 func TestIdleDaemonsAreMeasuredWhileOthersRun(t *testing.T) {
-	trial := func(cores float64, seconds ...float64) map[source]*track {
-		tracks := map[source]*track{}
+	trial := func(cores float64, seconds ...float64) Tracks {
+		tracks := Tracks{}
 		for _, s := range counters(bench.Host, "", bench.DaemonsOf("docker"), map[string]float64{bench.CPUOf("daemon"): cores, bench.MemOf("daemon"): 5e6}, seconds...) {
-			key := source{s.Level, s.Actor, s.Meter}
-			if tracks[key] == nil {
-				tracks[key] = &track{}
-			}
-			tracks[key].add(&s)
+			tracks.Add(&s)
 		}
 		return tracks
 	}
-	got := idleDaemons(map[string]map[source]*track{"a": trial(0.01, 10, 13), "b": trial(0.03, 20, 21), "too short": trial(1, 5)})
+	got := IdleDaemons(map[string]Tracks{"a": trial(0.01, 10, 13), "b": trial(0.03, 20, 21), "too short": trial(1, 5)})
 	approx(t, "weighted by time", got[daemon{"docker", "daemon"}], (3*0.01+1*0.03)/4)
 	if len(got) != 1 {
 		t.Errorf("memory is no part: %v", got)
@@ -31,7 +27,7 @@ func TestWhatADaemonUsesForNobodyIsTheRests(t *testing.T) {
 	old := maps.Clone(idleIn)
 	t.Cleanup(func() { idleIn = old })
 	scope := &bench.Scope{Helpers: process("shim"), Shared: process("daemon")}
-	with := func(idle map[daemon]float64) *share {
+	with := func(idle map[daemon]float64) *Launch {
 		idleIn = idle
 		return shareOf([]bench.ActorOutcome{subject("subject", scope)}, hostAt(1.2), cgroupAt("subject", 0.9),
 			helpersAt("subject", 10e6, map[string]float64{"shim": 0.03, "daemon": 0.07}))

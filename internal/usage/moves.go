@@ -1,4 +1,4 @@
-package overhead
+package usage
 
 import "tare/internal/bench"
 
@@ -28,17 +28,17 @@ func (t *total) known() bool { return t.terms > 0 && t.lack == 0 }
 //     from the files again;
 //   - of a virtual machine all that its monitor has of the guest's memory, the
 //     guest's kernel and page cache with it: the monitor cannot tell them apart.
-func (s *share) moves(a *bench.ActorOutcome, held float64, lack bool) *float64 {
+func (s *Launch) moves(a *bench.ActorOutcome, held float64, lack bool) *float64 {
 	if a.Scope.Inner != nil || a.Scope.Domain != 0 {
 		return nil // the figures are of the outer guest, or of the control domain
 	}
-	if countsItself(a.Scope) {
+	if CountsItself(a.Scope) {
 		if lack {
 			return nil
 		}
 		return &held
 	}
-	src := source{bench.Layer, a.Actor, "cgroup"}
+	src := Source{Level: bench.Layer, Actor: a.Actor, Meter: "cgroup"}
 	private, why := s.tracks[src].most(bench.ColMemUsed)
 	shared, whyShared := s.tracks[src].most(bench.ColMemShared)
 	if why != "" || whyShared != "" {

@@ -1,4 +1,4 @@
-package overhead
+package usage
 
 import (
 	"tare/internal/bench"
@@ -8,22 +8,22 @@ import (
 // network sums the subjects' traffic, at the host ends of their devices where
 // they have such, else as seen inside. The rest is that of the host's own
 // devices, which the lab's wires are not among.
-func (s *share) network(o *bench.Outcome) {
+func (s *Launch) network(o *bench.Outcome) {
 	for _, f := range []struct {
 		guest, rest *result.Measured
 		column      string
 	}{
 		{&s.NetRx, &s.RestNetRx, bench.ColNetRx}, {&s.NetTx, &s.RestNetTx, bench.ColNetTx},
 	} {
-		s.put(f.rest, hostProc, f.column)
+		s.put(f.rest, HostProc, f.column)
 		sum, known := 0.0, true
 		for _, a := range o.Actors {
 			if a.Role != bench.Subject {
 				continue
 			}
-			src := source{bench.Layer, a.Actor, "net"}
+			src := Source{Level: bench.Layer, Actor: a.Actor, Meter: "net"}
 			if s.tracks[src] == nil {
-				src = source{bench.Guest, a.Actor, "agent"}
+				src = Source{Level: bench.Guest, Actor: a.Actor, Meter: "agent"}
 			}
 			v, ok := s.rate(src, f.column)
 			sum, known = sum+v, known && ok
@@ -36,7 +36,7 @@ func (s *share) network(o *bench.Outcome) {
 
 // disk gives the traffic of the host's disks, of it that of the subjects, that
 // of the processes that serve them, and what is left.
-func (s *share) disk(o *bench.Outcome) {
+func (s *Launch) disk(o *bench.Outcome) {
 	for _, f := range []struct {
 		name                     string
 		host, guest, layer, rest *result.Measured
@@ -46,13 +46,13 @@ func (s *share) disk(o *bench.Outcome) {
 		{"disk_read_bytes_per_s", &s.DiskRead, &s.GuestDiskRead, &s.LayerDiskRead, &s.RestDiskRead, bench.ColDiskRead, bench.ReadOf},
 		{"disk_write_bytes_per_s", &s.DiskWrite, &s.GuestDiskWrite, &s.LayerDiskWrite, &s.RestDiskWrite, bench.ColDiskWrite, bench.WrittenOf},
 	} {
-		s.put(f.host, hostProc, f.column)
+		s.put(f.host, HostProc, f.column)
 		var guests, layers, all float64
 		guestsKnown, layersKnown, allKnown := true, true, true
 		counted := map[daemon]bool{}
 		for i := range o.Actors {
 			a := &o.Actors[i]
-			if s.tracks[source{bench.Layer, a.Actor, "quiet"}] != nil {
+			if s.tracks[Source{Level: bench.Layer, Actor: a.Actor, Meter: "quiet"}] != nil {
 				continue // it rests: what little it asks of the disks is with the rest
 			}
 			guest, known := s.diskOf(a, f.column)
@@ -63,7 +63,7 @@ func (s *share) disk(o *bench.Outcome) {
 			allKnown = allKnown && known
 			if a.Role == bench.Subject {
 				guests, guestsKnown = guests+guest, guestsKnown && known
-				layers, layersKnown = layers+layer, layersKnown && layerKnown && (known || !countsItself(a.Scope))
+				layers, layersKnown = layers+layer, layersKnown && layerKnown && (known || !CountsItself(a.Scope))
 			}
 		}
 		if guestsKnown {
@@ -87,14 +87,14 @@ func (s *share) disk(o *bench.Outcome) {
 // helpersDisk is what the processes that serve an actor caused, beyond what a
 // guest with a kernel of its own asked its disks for, which they do on its
 // behalf. Daemons count with the first actor of their platform.
-func (s *share) helpersDisk(a *bench.ActorOutcome, of func(part string) string, guest float64, counted map[daemon]bool) (float64, bool) {
+func (s *Launch) helpersDisk(a *bench.ActorOutcome, of func(part string) string, guest float64, counted map[daemon]bool) (float64, bool) {
 	if a.Scope == nil {
 		return 0, false
 	}
-	t := s.tracks[source{bench.Layer, a.Actor, "helpers"}]
+	t := s.tracks[Source{Level: bench.Layer, Actor: a.Actor, Meter: "helpers"}]
 	sum, known, seen := 0.0, true, map[string]bool{}
 	add := func(part string) {
-		v, why := t.rate(of(part), s.window)
+		v, why := t.Rate(of(part), s.Window)
 		sum, known = sum+v, known && why == ""
 	}
 	for _, p := range a.Scope.Helpers {
@@ -109,7 +109,7 @@ func (s *share) helpersDisk(a *bench.ActorOutcome, of func(part string) string, 
 			add(p.Part)
 		}
 	}
-	if countsItself(a.Scope) {
+	if CountsItself(a.Scope) {
 		sum = max(0, sum-guest)
 		known = known && len(seen) > 0 // else its monitor is not known
 	}
@@ -118,12 +118,12 @@ func (s *share) helpersDisk(a *bench.ActorOutcome, of func(part string) string, 
 
 // diskOf is an actor's traffic: what the kernel charges to its control group
 // or, if it has a kernel of its own, what that one asks of its disks.
-func (s *share) diskOf(a *bench.ActorOutcome, column string) (float64, bool) {
+func (s *Launch) diskOf(a *bench.ActorOutcome, column string) (float64, bool) {
 	switch {
 	case a.Scope == nil:
 		return 0, false // noted with its CPU time
-	case countsItself(a.Scope):
+	case CountsItself(a.Scope):
 		return s.rate(counter(a), column)
 	}
-	return s.rate(source{bench.Layer, a.Actor, "cgroup"}, column)
+	return s.rate(Source{Level: bench.Layer, Actor: a.Actor, Meter: "cgroup"}, column)
 }

@@ -1,4 +1,7 @@
-package overhead
+// Package usage books the resources of a host on who used them, from the samples
+// of a launch: the guest, the layer that serves it, other actors, the rest of the
+// host, and what is in none of them. It knows launches, not runs.
+package usage
 
 import (
 	"fmt"
@@ -12,12 +15,11 @@ import (
 // not be attributed is pointed at.
 const unattributedNote = 0.03
 
-// usage averages the launches of a scene.
-func (o *observed) usage(sc *bench.Scene, label string) result.Usage {
-	shares := o.shares[sc.ID]
-	u := result.Usage{Platform: sc.Platform.String(), Label: label, N: len(shares)}
+// Of averages the launches of a scene.
+func Of(sc *bench.Scene, label string, launches []*Launch) result.Usage {
+	u := result.Usage{Platform: sc.Platform.String(), Label: label, N: len(launches)}
 	sums, known := u.Figures(), map[string]int{}
-	for _, s := range shares {
+	for _, s := range launches {
 		for i, f := range s.Figures() {
 			if f.Known {
 				sums[i].Value += f.Value
@@ -30,8 +32,8 @@ func (o *observed) usage(sc *bench.Scene, label string) result.Usage {
 		case n == 0:
 			u.Absent = append(u.Absent, f.Name)
 			continue
-		case n < len(shares):
-			u.Notes = append(u.Notes, fmt.Sprintf("%s is from %d of %d launches", f.Name, n, len(shares)))
+		case n < len(launches):
+			u.Notes = append(u.Notes, fmt.Sprintf("%s is from %d of %d launches", f.Name, n, len(launches)))
 		}
 		f.Value /= float64(known[f.Name])
 		f.Known = true
@@ -39,17 +41,17 @@ func (o *observed) usage(sc *bench.Scene, label string) result.Usage {
 	// What a monitor has beyond the guest's memory, such as translated code, is not moved.
 	u.Given = memoryOfSubjects(sc)
 	u.Moves.Value = min(u.Moves.Value, u.Given)
-	split(&u, shares)
+	split(&u, launches)
 	attribute(&u)
-	for _, s := range shares {
+	for _, s := range launches {
 		for _, n := range s.Notes {
 			if !slices.Contains(u.Notes, n) {
 				u.Notes = append(u.Notes, n)
 			}
 		}
 	}
-	u.CPUOverhead = overhead(u.GuestCPU, u.LayerCPU)
-	u.MemOverhead = overhead(u.GuestMem, u.LayerMem)
+	u.CPUOverhead = equation3(u.GuestCPU, u.LayerCPU)
+	u.MemOverhead = equation3(u.GuestMem, u.LayerMem)
 	return u
 }
 
@@ -74,10 +76,10 @@ func attribute(u *result.Usage) {
 
 // mean averages parts over the launches in which the figure they split is known;
 // a part that a launch lacks was zero there.
-func mean(shares []*share, split func(*share) (result.Measured, map[string]float64)) map[string]float64 {
+func mean(launches []*Launch, split func(*Launch) (result.Measured, map[string]float64)) map[string]float64 {
 	var out map[string]float64
 	known := 0
-	for _, s := range shares {
+	for _, s := range launches {
 		whole, parts := split(s)
 		if !whole.Known {
 			continue
@@ -97,12 +99,12 @@ func mean(shares []*share, split func(*share) (result.Measured, map[string]float
 }
 
 // split averages the parts of the layer and of the rest, and the other actors.
-func split(u *result.Usage, shares []*share) {
-	u.Parts = mean(shares, func(s *share) (result.Measured, map[string]float64) { return s.LayerCPU, s.Parts })
-	u.RestParts = mean(shares, func(s *share) (result.Measured, map[string]float64) { return s.RestCPU, s.RestParts })
-	u.IdleDaemons = mean(shares, func(s *share) (result.Measured, map[string]float64) { return s.LayerCPU, s.IdleDaemons })
+func split(u *result.Usage, launches []*Launch) {
+	u.Parts = mean(launches, func(s *Launch) (result.Measured, map[string]float64) { return s.LayerCPU, s.Parts })
+	u.RestParts = mean(launches, func(s *Launch) (result.Measured, map[string]float64) { return s.RestCPU, s.RestParts })
+	u.IdleDaemons = mean(launches, func(s *Launch) (result.Measured, map[string]float64) { return s.LayerCPU, s.IdleDaemons })
 	n := map[bench.Role]int{}
-	for _, s := range shares {
+	for _, s := range launches {
 		for r, v := range s.Others {
 			if u.Others == nil {
 				u.Others = map[bench.Role]float64{}
@@ -116,9 +118,9 @@ func split(u *result.Usage, shares []*share) {
 	}
 }
 
-// overhead is equation 3 of tesfatsion2018 with the sign kept: whole is guest
+// equation3 is that of tesfatsion2018 with the sign kept: whole is guest
 // and layer together, so (whole - guest) / guest is layer / guest.
-func overhead(guest, layer result.Measured) *float64 {
+func equation3(guest, layer result.Measured) *float64 {
 	if !guest.Known || !layer.Known || guest.Value <= 0 {
 		return nil
 	}

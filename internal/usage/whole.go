@@ -1,4 +1,4 @@
-package overhead
+package usage
 
 import (
 	"tare/internal/bench"
@@ -7,9 +7,9 @@ import (
 
 // The sources of the whole machine.
 var (
-	hostProc  = source{bench.Host, "", "proc"}
-	hostTasks = source{bench.Host, "", "tasks"}
-	hostIdle  = source{bench.Host, "", "idle"}
+	HostProc  = Source{Level: bench.Host, Meter: "proc"}
+	hostTasks = Source{Level: bench.Host, Meter: "tasks"}
+	hostIdle  = Source{Level: bench.Host, Meter: "idle"}
 )
 
 // The parts of the rest of the host.
@@ -24,17 +24,17 @@ const (
 // whole sets what all actors used against the host's own counters. Its busy
 // time is found from idle time, that of tasks by the scheduler: two counters
 // that know nothing of each other, so what is missing between them shows.
-func (s *share) whole(used float64, known bool) {
-	busy, ok := s.rate(hostProc, bench.ColCPUBusy)
+func (s *Launch) whole(used float64, known bool) {
+	busy, ok := s.rate(HostProc, bench.ColCPUBusy)
 	busy += s.beyond
 	if ok {
 		s.BusyCPU = result.Known(busy)
 	}
-	s.put(&s.SoftIRQ, hostProc, bench.ColCPUSoftIRQ)
+	s.put(&s.SoftIRQ, HostProc, bench.ColCPUSoftIRQ)
 	if !ok || !known {
 		return
 	}
-	tasks, why := s.tracks[hostTasks].rate(bench.ColCPUTasks, s.window)
+	tasks, why := s.tracks[hostTasks].Rate(bench.ColCPUTasks, s.Window)
 	tasks += s.beyond
 	if why != "" {
 		s.note("%s meter %s: the rest of the host is what is left of its busy time, and nothing can come out unattributed", hostTasks, why)
@@ -62,10 +62,10 @@ func (s *share) whole(used float64, known bool) {
 }
 
 // withoutTasks adds to the parts of the rest what is in no task's time.
-func (s *share) withoutTasks(parts map[string]float64) {
-	columns := map[string]source{}
+func (s *Launch) withoutTasks(parts map[string]float64) {
+	columns := map[string]Source{}
 	if s.interruptsApart() { // those on idle CPUs are among them
-		columns[restIRQ], columns[restSoftIRQ] = hostProc, hostProc
+		columns[restIRQ], columns[restSoftIRQ] = HostProc, HostProc
 	} else if s.tracks[hostIdle] != nil {
 		columns[restIdleIRQ] = hostIdle
 	}
@@ -83,7 +83,7 @@ var columnOf = map[string]string{
 // remainder is what is left of a counter of the host. Its counters and those of
 // instances are of different resolution (clock ticks and nanoseconds), so a
 // remainder just below zero is none; one far below is impossible and refused.
-func (s *share) remainder(v, busy float64) (float64, bool) {
+func (s *Launch) remainder(v, busy float64) (float64, bool) {
 	if v < -(0.02 + 0.02*busy) {
 		s.note("the instances account for %.2f cores more than the whole host: the rest of the host is not given", -v)
 		return 0, false
@@ -96,14 +96,14 @@ func (s *share) remainder(v, busy float64) (float64, bool) {
 // its clock ticks; a tick never finds itself inside of a hard interrupt other
 // than its own, so there their time has been zero since boot, while where they
 // are measured it is that of every timer interrupt at least.
-func (s *share) interruptsApart() bool {
-	irq, why := s.tracks[hostProc].level(bench.ColCPUIRQ)
+func (s *Launch) interruptsApart() bool {
+	irq, why := s.tracks[HostProc].Level(bench.ColCPUIRQ)
 	return why == "" && irq > 0
 }
 
 // memory gives what of the host's memory in use no actor holds.
-func (s *share) memory(held float64, known bool) {
-	used, ok := s.level(hostProc, bench.ColMemUsed)
+func (s *Launch) memory(held float64, known bool) {
+	used, ok := s.level(HostProc, bench.ColMemUsed)
 	switch {
 	case !ok || !known:
 	case used < held:

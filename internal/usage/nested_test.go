@@ -1,4 +1,4 @@
-package overhead
+package usage
 
 import (
 	"math"

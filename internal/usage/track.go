@@ -1,4 +1,4 @@
-package overhead
+package usage
 
 import (
 	"cmp"
@@ -10,15 +10,15 @@ import (
 	"tare/internal/bench"
 )
 
-// A source is one reader of one trial.
-type source struct {
-	level        bench.Level
-	actor, meter string
+// A Source is one reader of one trial.
+type Source struct {
+	Level        bench.Level
+	Actor, Meter string
 }
 
-// A track follows one source through a trial's measured window without keeping
+// A Track follows one source through a trial's measured window without keeping
 // its samples: the columns that count, at the first reading and the last two.
-type track struct {
+type Track struct {
 	columns     []string
 	first, last []float64 // NaN where the column was missing
 	before      []float64 // the reading before the last
@@ -27,6 +27,18 @@ type track struct {
 	firstAt     int64     // the instant of the reading, not the one it was due
 	lastAt      int64
 	n           int
+}
+
+// Tracks follow all sources of a trial.
+type Tracks map[Source]*Track
+
+// Add takes note of a reading that lies within the window.
+func (t Tracks) Add(s *bench.Sample) {
+	key := Source{Level: s.Level, Actor: s.Actor, Meter: s.Meter}
+	if t[key] == nil {
+		t[key] = &Track{}
+	}
+	t[key].Add(s)
 }
 
 // counts says whether a column is one that the analysis uses.
@@ -43,12 +55,12 @@ func counts(level bench.Level, column string) bool {
 	if gauge(column) || level == bench.Layer && strings.HasPrefix(column, "disk_") && strings.HasSuffix(column, "_bytes") {
 		return true
 	}
-	return level != bench.Guest && isPart(column)
+	return level != bench.Guest && IsPart(column)
 }
 
-// isPart says whether a column is the CPU time of a part that serves an
+// IsPart says whether a column is the CPU time of a part that serves an
 // instance, not a mode of the CPU.
-func isPart(column string) bool {
+func IsPart(column string) bool {
 	switch column {
 	case bench.ColCPUUser, bench.ColCPUSystem, bench.ColCPUNice, bench.ColCPUIdle, bench.ColCPUIOWait,
 		bench.ColCPUIRQ, bench.ColCPUSoftIRQ, bench.ColCPUSteal, bench.ColCPUGuest, bench.ColCPUBusy:
@@ -70,7 +82,8 @@ func grain(level bench.Level, column string) float64 {
 // gauge says whether a column is a level, which may fall.
 func gauge(column string) bool { return strings.HasPrefix(column, "mem_") }
 
-func (t *track) add(s *bench.Sample) {
+// Add takes note of a reading of the source within the window.
+func (t *Track) Add(s *bench.Sample) {
 	if t.n == 0 {
 		for _, c := range slices.Sorted(maps.Keys(s.Values)) {
 			if counts(s.Level, c) {
@@ -101,14 +114,14 @@ func (t *track) add(s *bench.Sample) {
 	t.n++
 }
 
-// A lack says why a quantity could not be measured; "" if it could.
-type lack string
+// A Lack says why a quantity could not be measured; "" if it could.
+type Lack string
 
 // covering is the share of the window that a source's readings must span.
 const covering = 0.8
 
-// rate is the column's mean rate of change per second over the window.
-func (t *track) rate(column string, window [2]int64) (float64, lack) {
+// Rate is the column's mean rate of change per second over the window.
+func (t *Track) Rate(column string, window [2]int64) (float64, Lack) {
 	if t == nil {
 		return 0, "was not read"
 	}
@@ -118,24 +131,24 @@ func (t *track) rate(column string, window [2]int64) (float64, lack) {
 	}
 	i := slices.Index(t.columns, column)
 	if i < 0 || math.IsNaN(t.first[i]) || math.IsNaN(t.last[i]) {
-		return 0, lack("lacks " + column)
+		return 0, Lack("lacks " + column)
 	}
 	if t.fell[i] || t.last[i] < t.first[i] {
-		return 0, lack(column + " went backwards")
+		return 0, Lack(column + " went backwards")
 	}
 	return (t.last[i] - t.first[i]) / (float64(span) / 1e9), ""
 }
 
-// level is the column at the last reading that lies within the window. That at
+// Level is the column at the last reading that lies within the window. That at
 // its closing edge may come after the program has ended and given its memory
 // back; where there are but two, the higher counts.
-func (t *track) level(column string) (float64, lack) {
+func (t *Track) Level(column string) (float64, Lack) {
 	if t == nil {
 		return 0, "was not read"
 	}
 	i := slices.Index(t.columns, column)
 	if i < 0 || math.IsNaN(t.last[i]) {
-		return 0, lack("lacks " + column)
+		return 0, Lack("lacks " + column)
 	}
 	switch {
 	case t.n == 2:
@@ -147,16 +160,16 @@ func (t *track) level(column string) (float64, lack) {
 }
 
 // most is the highest reading of the column in the window.
-func (t *track) most(column string) (float64, lack) {
-	if _, why := t.level(column); why != "" {
+func (t *Track) most(column string) (float64, Lack) {
+	if _, why := t.Level(column); why != "" {
 		return 0, why
 	}
 	return t.highest[slices.Index(t.columns, column)], ""
 }
 
-// growth is how much the column grew from the first reading of the window to
+// Growth is how much the column grew from the first reading of the window to
 // the last, or nil if it was not read.
-func (t *track) growth(column string) *float64 {
+func (t *Track) Growth(column string) *float64 {
 	if t == nil {
 		return nil
 	}
@@ -168,6 +181,6 @@ func (t *track) growth(column string) *float64 {
 	return &d
 }
 
-func (s source) String() string {
-	return strings.TrimSpace(cmp.Or(s.actor, string(s.level)) + "'s " + s.meter)
+func (s Source) String() string {
+	return strings.TrimSpace(cmp.Or(s.Actor, string(s.Level)) + "'s " + s.Meter)
 }

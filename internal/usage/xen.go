@@ -1,4 +1,4 @@
-package overhead
+package usage
 
 import (
 	"slices"
@@ -10,9 +10,9 @@ import (
 // domain that is the instance and the control domain, both by the hypervisor's
 // account. The control domain's own kernel knows only when it ran itself. What
 // serves the domain there is named, the rest of the control domain is "dom0".
-func (s *share) insideXen(a *bench.ActorOutcome, u *instance, vcpu float64) float64 {
+func (s *Launch) insideXen(a *bench.ActorOutcome, u *instance, vcpu float64) float64 {
 	in := a.Scope.Inner
-	src := source{bench.Inner, a.Actor, "layer"}
+	src := Source{Level: bench.Inner, Actor: a.Actor, Meter: "layer"}
 	domain, ok := s.rate(src, bench.CPUOf("vcpu"))
 	control, known := s.rate(src, bench.CPUOf(bench.PartDom0))
 	if !ok || !known {
@@ -31,7 +31,7 @@ func (s *share) insideXen(a *bench.ActorOutcome, u *instance, vcpu float64) floa
 
 // serving adds what the processes in a control domain took to the parts and
 // returns what is left of the domain's time.
-func (s *share) serving(src source, u *instance, prefix string, processes []bench.Process, control, scale float64) float64 {
+func (s *Launch) serving(src Source, u *instance, prefix string, processes []bench.Process, control, scale float64) float64 {
 	for _, p := range partsOf(processes) {
 		v, ok := s.rate(src, bench.CPUOf(p))
 		u.lackLayer = u.lackLayer || !ok
@@ -45,9 +45,9 @@ func (s *share) serving(src source, u *instance, prefix string, processes []benc
 // domain is what the virtual CPUs of an instance ran that is a domain of the
 // host's own hypervisor. The control domain is the host: what it spends on domains in its
 // kernel is with the rest of the host.
-func (s *share) domain(a *bench.ActorOutcome) (vcpu float64, known bool) {
+func (s *Launch) domain(a *bench.ActorOutcome) (vcpu float64, known bool) {
 	s.note("the host is Xen's control domain: the rest of it is Dom0's own share")
-	vcpu, known = s.rate(source{bench.Layer, a.Actor, bench.MeterDomain}, bench.CPUOf("vcpu"))
+	vcpu, known = s.rate(Source{Level: bench.Layer, Actor: a.Actor, Meter: bench.MeterDomain}, bench.CPUOf("vcpu"))
 	if known {
 		s.beyond += vcpu
 	}

@@ -1,4 +1,4 @@
-package overhead
+package usage
 
 import (
 	"slices"
@@ -20,11 +20,11 @@ const (
 // counter is where the CPU time and memory of the instance itself are read: by
 // its own kernel, through its agent, or of an instance nested as processes of the
 // outer guest, from its cgroup there.
-func counter(a *bench.ActorOutcome) source {
-	if a.Scope.Inner != nil && !countsItself(a.Scope.Innermost()) {
-		return source{bench.Inner, a.Actor, "layer"}
+func counter(a *bench.ActorOutcome) Source {
+	if a.Scope.Inner != nil && !CountsItself(a.Scope.Innermost()) {
+		return Source{Level: bench.Inner, Actor: a.Actor, Meter: "layer"}
 	}
-	return source{bench.Guest, a.Actor, "agent"}
+	return Source{Level: bench.Guest, Actor: a.Actor, Meter: "agent"}
 }
 
 // inCgroup are the parts of helpers that the instance's own cgroup counts too.
@@ -36,7 +36,7 @@ func inCgroup(list []bench.Process) []string {
 // outer guest, whose share beyond the inner instance is added to the layer's parts.
 // An outer guest that is not told of steal takes it for its own in all it counts:
 // each part is then scaled down, so that they sum to what the vCPU threads ran.
-func (s *share) inside(a *bench.ActorOutcome, u *instance, vcpu float64) float64 {
+func (s *Launch) inside(a *bench.ActorOutcome, u *instance, vcpu float64) float64 {
 	in := a.Scope.Inner
 	switch {
 	case in == nil:
@@ -49,9 +49,9 @@ func (s *share) inside(a *bench.ActorOutcome, u *instance, vcpu float64) float64
 
 // insideBetween divides what the guest between ran, once what it is in was divided,
 // among the instance, what serves it there, and the rest of that guest.
-func (s *share) insideBetween(a *bench.ActorOutcome, u *instance, outer func() float64) float64 {
+func (s *Launch) insideBetween(a *bench.ActorOutcome, u *instance, outer func() float64) float64 {
 	own, in := u.guest, a.Scope.Innermost()
-	src := source{bench.Inner, a.Actor, "layer"}
+	src := Source{Level: bench.Inner, Actor: a.Actor, Meter: "layer"}
 	between, ok := s.rate(src, bench.CPUOf(bench.PartBetween))
 	if !ok {
 		u.lackLayer = true
@@ -81,18 +81,18 @@ func (s *share) insideBetween(a *bench.ActorOutcome, u *instance, outer func() f
 }
 
 // insideOuter divides what the vCPU threads of an outer guest ran.
-func (s *share) insideOuter(a *bench.ActorOutcome, u *instance, vcpu float64) float64 {
+func (s *Launch) insideOuter(a *bench.ActorOutcome, u *instance, vcpu float64) float64 {
 	in := a.Scope.Inner
 	if in.Domain != 0 {
 		return s.insideXen(a, u, vcpu)
 	}
-	ran, ok := s.rate(source{bench.Outer, a.Actor, "agent"}, bench.ColCPUBusy)
+	ran, ok := s.rate(Source{Level: bench.Outer, Actor: a.Actor, Meter: "agent"}, bench.ColCPUBusy)
 	if !ok {
 		u.lackLayer = true
 		return u.guest
 	}
-	src := source{bench.Inner, a.Actor, "layer"}
-	if !countsItself(in) {
+	src := Source{Level: bench.Inner, Actor: a.Actor, Meter: "layer"}
+	if !CountsItself(in) {
 		for _, p := range inCgroup(in.Helpers) {
 			v, _ := s.rate(src, bench.CPUOf(p))
 			u.guest = max(0, u.guest-v)
