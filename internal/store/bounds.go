@@ -30,6 +30,7 @@ const (
 	maxNames   = 4096     // different names of actors, meters and columns in a trial's samples
 	maxName    = 4 << 10  // bytes of what stands in every row: names, titles, units
 	maxString  = 64 << 10 // bytes of any other text
+	maxCPUs    = 8192     // of a Linux kernel, at most
 	maxTrials  = 100_000
 	maxBlocks  = 1000
 	maxMetrics = 200         // of a case
@@ -256,7 +257,7 @@ func boundScene(s *bench.Scene) error {
 			err = errors.Join(err, fmt.Errorf("actor %.40q is there twice", a.Name))
 		}
 		names[a.Name] = true
-		err = errors.Join(err, checkNames("actor", a.Name, a.Platform.String()), checkRole(a.Role))
+		err = errors.Join(err, checkNames("actor", a.Name, a.Platform.String()), checkRole(a.Role), checkCPUs(a.CPUSet))
 		if a.Shape.CPUs < 0 || a.Shape.Memory < 0 || a.Shape.Disk < 0 {
 			err = errors.Join(err, fmt.Errorf("actor %.40q: a shape of %d CPUs, %v of memory and %v of disk", a.Name, a.Shape.CPUs, a.Shape.Memory, a.Shape.Disk))
 		}
@@ -335,8 +336,20 @@ func span(what string, start, end int64) error {
 	return nil
 }
 
+func checkCPUs(cpus []int) error {
+	if len(cpus) > maxCPUs {
+		return fmt.Errorf("%d CPUs in a set: at most %d", len(cpus), maxCPUs)
+	}
+	for _, c := range cpus {
+		if c < 0 || c >= maxCPUs {
+			return fmt.Errorf("CPU %d in a set: from 0 to %d", c, maxCPUs-1)
+		}
+	}
+	return nil
+}
+
 func boundActor(a *bench.ActorOutcome) error {
-	err := errors.Join(checkRole(a.Role), checkNames("it", a.Platform.String(), a.Version, a.Label),
+	err := errors.Join(checkCPUs(a.CPUSet), checkRole(a.Role), checkNames("it", a.Platform.String(), a.Version, a.Label),
 		bench.CheckInstant(a.ClockOffset), bench.CheckInstant(a.ClockUncertainty))
 	if s := a.StartUp; s != nil {
 		for _, p := range slices.Concat(s.Phases, s.Own) {
