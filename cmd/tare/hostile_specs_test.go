@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -164,6 +165,14 @@ func TestHostileSpecs(t *testing.T) {
 		t.Run("a file without end", func(t *testing.T) {
 			t.Parallel()
 			readHostileSpec(t, &worst, "/dev/zero", "too long")
+		})
+		t.Run("a pipe into which nobody writes", func(t *testing.T) {
+			t.Parallel()
+			pipe := filepath.Join(t.TempDir(), "x.yaml")
+			if err := syscall.Mkfifo(pipe, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			readHostileSpec(t, &worst, pipe, "nothing to run")
 		})
 	})
 	t.Logf("%d specifications in %v: %v", len(hostileSpecs), time.Since(began).Round(time.Second), &worst)

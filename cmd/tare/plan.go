@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -141,9 +142,10 @@ func (r *request) read() (file string, text []byte, err error) {
 	return r.name + ".yaml", text, err
 }
 
-// readSpec reads a file, and no more of it than tells that it is too long.
+// readSpec reads a file, and no more of it than tells that it is too long. A pipe into which
+// nobody writes is empty.
 func readSpec(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
