@@ -35,6 +35,9 @@ func removeSwap(stateDir, path string) error {
 	}
 	for deadline := time.Now().Add(swapBusy); ; time.Sleep(100 * time.Millisecond) {
 		_, _, e := unix.Syscall(unix.SYS_SWAPOFF, uintptr(unsafe.Pointer(p)), 0, 0)
+		if e == unix.ENOMEM && time.Now().Before(deadline) {
+			continue // what is in it belongs to an instance at its limit, which is about to end
+		}
 		if e != 0 && e != unix.EINVAL { // not in use
 			return fmt.Errorf("swapoff: %w", e)
 		}
@@ -44,6 +47,6 @@ func removeSwap(stateDir, path string) error {
 	}
 }
 
-// swapBusy is how long a file stays one that cannot be deleted while another process, which was killed, takes
-// it into use or out of it: the kernel then finds it neither in use nor free.
+// swapBusy is how long swap space may stay in use though nobody wants it, and a file one that cannot be deleted while
+// another process, which was killed, takes it into use or out of it: the kernel then finds it neither in use nor free.
 const swapBusy = 20 * time.Second
