@@ -16,13 +16,20 @@ import (
 	"time"
 )
 
-// What one command may take, whatever it reads: processor time, so that a busy
-// host does not count, and resident memory. The deadline is for what waits.
+// What one command may take, whatever it reads: resident memory, and processor time, of which the same command takes
+// up to three times as much where others fill the caches and the other half of the core. So what is promised is asked
+// in the long run, on a machine that does nothing else. The deadline is for what waits.
 const (
-	hostileCPU      = 2 * time.Second
 	hostileMemory   = 300 << 20
 	hostileDeadline = time.Minute
 )
+
+func hostileCPU() time.Duration {
+	if os.Getenv("TARE_LONG") != "" {
+		return 2 * time.Second
+	}
+	return 8 * time.Second
+}
 
 // taken is the most that any command of a corpus took, and which.
 type taken struct {
@@ -84,7 +91,7 @@ func bounded(t *testing.T, worst *taken, args ...string) said {
 	case status >= exitInvalid && out.stdout == "" && !strings.Contains(out.stderr, ": "):
 		t.Errorf("%s: refused without a word: %.500s", what, out.stderr)
 	}
-	if cpu > hostileCPU || memory > hostileMemory {
+	if cpu > hostileCPU() || memory > hostileMemory {
 		t.Errorf("%s: took %v of CPU and %d MiB", what, cpu, memory>>20)
 	}
 	if len(out.stderr) > 64<<10 {

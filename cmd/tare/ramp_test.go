@@ -32,8 +32,8 @@ func TestRampEnds(t *testing.T) {
 			t.Fatalf("the run was over before %v:\n%s", c.signal, p.stderr())
 		}
 		if c.signal == os.Kill {
-			if n := len(f.processes()); n == 0 { // their agents end by themselves, sooner or later
-				t.Error("a killed ramp of at least four left no process: the test does not see what it leaves")
+			if len(f.groups()) == 0 { // their agents end by themselves, sooner or later
+				t.Error("a killed ramp of at least four left no control group: the test does not see what it leaves")
 			}
 			clean := start(t, state, "clean")
 			clean.ends(exitDone)
