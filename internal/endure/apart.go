@@ -34,7 +34,7 @@ type task struct {
 	dir       string // made below Disk, removed at the end
 }
 
-// taskVar holds the task, as JSON, in the environment of the first process inside, and reaperVar says that it has become the killer's parent.
+// taskVar holds the task, as JSON, in the environment of the first process inside, and killerVar says that it has become the killer's parent.
 const (
 	taskVar   = "TARE_ENDURE_TASK"
 	killerVar = "TARE_ENDURE_KILLER"

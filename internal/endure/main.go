@@ -54,7 +54,7 @@ func run(ctx context.Context, args []string) int {
 	flags.IntVar(&t.Moments, "moments", 100, "how often to kill each platform's runs")
 	flags.Uint64Var(&t.Seed, "seed", uint64(time.Now().UnixNano()), "what the moments are drawn from")
 	flags.BoolVar(&t.Alone, "alone", false, "nobody else is at work on this machine: compare also what is shared with others, such as settings")
-	flags.BoolVar(&t.Soon, "soon", false, "every moment soon after a line of the run's own: takes a third of the time")
+	flags.BoolVar(&t.Soon, "soon", false, "every moment soon after a line of the run's own, which takes less time")
 	quick := flags.Bool("quick", false, "-soon, and few scenes: to see that it works")
 	platforms := flags.String("platforms", usual, "the platforms, separated by commas; image is the build of the image")
 	jobs := flags.Int("jobs", 1, "how many platforms at a time; more than one is not -alone")
