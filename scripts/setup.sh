@@ -18,7 +18,7 @@ agreed() {
 	case $answer in y | Y | yes) ;; *) die "nothing was installed" ;; esac
 }
 
-# apt runs apt-get on package lists of its own: the host's stay as they are.
+# apt runs apt-get with separate package lists. The host's lists stay unchanged.
 apt() {
 	DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get -qq -o Dpkg::Use-Pty=0 -o Dir::State::lists="$WORK/lists" \
 		-o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o DPkg::Lock::Timeout=120 "$@"
@@ -74,7 +74,7 @@ They stay until you remove them, with the users and groups that they make. None 
 
 install_now() { apt --no-install-recommends -y install "$@" >>"$LOG" 2>&1; }
 
-# twice runs a command once more where it fails: mirrors have their moments.
+# twice repeats a command once if it fails: mirrors fail now and then.
 twice() { "$@" || { say "that failed; trying once more" && sleep 5 && "$@"; }; }
 
 # failed shows the end of the log, and keeps the log.
@@ -116,7 +116,7 @@ services_off() {
 	mv "$WORK/policy" "$POLICY"
 }
 
-# links lists what is started at boot.
+# links lists the services started at boot.
 links() { find /etc/systemd/system /etc/systemd/user /etc/rc?.d -type l 2>/dev/null | sort || true; }
 
 # services_back takes the policy away, and with it what the packages would have

@@ -15,11 +15,11 @@ import (
 	"os"
 	"runtime"
 
-	"tare/internal/agent"
 	"tare/internal/bench"
-	"tare/internal/cage"
-	"tare/internal/clock"
 	"tare/internal/guest"
+	"tare/internal/guest/agent"
+	"tare/internal/guest/spawn"
+	"tare/internal/host/clock"
 )
 
 // Exit statuses.
@@ -29,7 +29,7 @@ const (
 )
 
 // errUsage says that the command line is wrong.
-var errUsage = errors.New("want serve [--port PATH] [--own-kernel], cage SPEC, hold SPEC or version")
+var errUsage = errors.New("want serve [--port PATH] [--own-kernel], spawn SPEC, hold SPEC or version")
 
 func main() {
 	began := clock.Now()
@@ -57,10 +57,10 @@ func run(ctx context.Context, began int64, args []string) error {
 	switch {
 	case len(args) >= 1 && args[0] == "serve":
 		return serve(ctx, began, args[1:])
-	case len(args) == 2 && args[0] == "cage":
-		return cage.Enter(args[1])
+	case len(args) == 2 && args[0] == "spawn":
+		return spawn.Enter(args[1])
 	case len(args) == 2 && args[0] == "hold":
-		return cage.Hold(args[1])
+		return spawn.Hold(args[1])
 	case len(args) == 1 && args[0] == "version":
 		fmt.Println("tare-agent", agent.AgentVersion)
 		return nil

@@ -14,12 +14,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/agent"
 	"tare/internal/bench"
+	"tare/internal/guest/agent"
 )
 
 func TestUsage(t *testing.T) {
-	for _, args := range [][]string{nil, {"dance"}, {"serve", "--loud"}, {"serve", "now"}, {"cage"}} {
+	for _, args := range [][]string{nil, {"dance"}, {"serve", "--loud"}, {"serve", "now"}, {"spawn"}} {
 		if err := run(context.Background(), 0, args); !errors.Is(err, errUsage) {
 			t.Errorf("%q: %v", args, err)
 		}

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/systrace"
+	"tare/internal/verify/systrace"
 )
 
 // blindVDSO takes from a program that is about to begin the page by which it reads clocks without a system call.

@@ -55,7 +55,7 @@ func TestKilled(t *testing.T) {
 				}
 				t.Logf("killed %v into the %s of %s; it left %d processes, %d cgroups, %d mounts and %d things in the ledger",
 					delay, at.phase, trial, len(f.processes()), len(f.groups()), len(f.mounts()), len(f.registered()))
-				if at.phase == "measure" && (len(f.labs) == 0 || len(f.groups()) == 0 || len(f.mounts()) == 0 || len(f.registered()) == 0) {
+				if at.phase == "measure" && (len(f.testnets) == 0 || len(f.groups()) == 0 || len(f.mounts()) == 0 || len(f.registered()) == 0) {
 					t.Error("the test does not see what a killed run leaves")
 				}
 				clean := start(t, state, "clean")

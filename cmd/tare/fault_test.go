@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/store/storetest"
+	"tare/internal/result/store/storetest"
 )
 
 // TestInterrupted presses Ctrl-C in a measurement: everything is closed without

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/ledger"
+	"tare/internal/state/ledger"
 )
 
 // The requests of ioctl(2) by which a file system is frozen and thawed (linux/fs.h).
@@ -108,7 +108,7 @@ func (d *disk) freeze() {
 	}
 }
 
-// thaw is no error if it is not frozen.
+// thaw is not an error if it is not frozen.
 func (d *disk) thaw() { _ = unix.IoctlSetInt(int(d.dir.Fd()), fiThaw, 0) }
 
 // TestFrozen freezes the disk under test in a measurement, while a program writes to it that then

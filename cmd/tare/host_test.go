@@ -16,7 +16,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/image"
-	"tare/internal/ledger"
+	"tare/internal/state/ledger"
 )
 
 // realState returns a state directory of the test's own on the disk under
@@ -59,7 +59,7 @@ func realState(t *testing.T) string {
 // footprint is what a run may leave on the host, by names that are its own.
 type footprint struct {
 	state, run string
-	labs       []string // the network namespaces it had, as /proc names them
+	testnets   []string // the network namespaces it had, as /proc names them
 }
 
 // footprintOf notes the network namespaces of a run that is going on.
@@ -74,7 +74,7 @@ func footprintOf(t *testing.T, state, run string) *footprint {
 		var fs unix.Statfs_t
 		var st unix.Stat_t
 		if unix.Statfs(name, &fs) == nil && fs.Type == unix.NSFS_MAGIC && unix.Stat(name, &st) == nil {
-			f.labs = append(f.labs, fmt.Sprintf("net:[%d]", st.Ino))
+			f.testnets = append(f.testnets, fmt.Sprintf("net:[%d]", st.Ino))
 		}
 	}
 	return f
@@ -115,7 +115,7 @@ func (f *footprint) processes() (left []string) {
 		case bytes.Contains(cmdline, []byte(f.run)):
 			why = "has its name"
 		// Another run's may have got the number of a namespace that is gone.
-		case slices.Contains(f.labs, netns) && !bytes.Contains(environ, []byte(bench.ProcessMark+"=")):
+		case slices.Contains(f.testnets, netns) && !bytes.Contains(environ, []byte(bench.ProcessMark+"=")):
 			why = "is in its network namespace"
 		}
 		fds, _ := filepath.Glob(dir + "/fd/*")

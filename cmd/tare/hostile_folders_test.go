@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/store/storetest"
+	"tare/internal/result/store/storetest"
 )
 
-// A tamperer changes a folder of results as someone might who means harm.
+// A tamperer changes a folder of results as an attacker might.
 type tamperer func(f *hostileFolder)
 
 // hostileFolder is a copy of a good folder, and a place elsewhere with a secret.
@@ -176,7 +176,7 @@ var hostileFolders = []struct {
 	{"meter of samples", set(samplesFiles, "meter", quoted(strings.TrimSuffix(markup, "\x1b[31m"))), ""},
 	{"columns of samples", swap(samplesFiles, `"mem_used_bytes"`, quoted("mem_"+markup+"_bytes")), ""},
 	{"parts in columns", swap(samplesFiles, `"cpu_busy_s"`, quoted("cpu_"+strings.TrimSuffix(markup, "\x1b[31m")+"_s")), ""},
-	{"id of the run", poisoned("run.json", "run"), "no id of a run"},
+	{"id of the run", poisoned("run.json", "run"), "not an id of a run"},
 	{"version", poisoned("run.json", "tare"), ""},
 	{"version in an unknown format", func(f *hostileFolder) {
 		poisoned("run.json", "tare")(f)
@@ -187,7 +187,7 @@ var hostileFolders = []struct {
 	{"versions of programs", set("run.json", "programs", `{`+quoted(markup)+`:`+quoted(markup)+`}`), ""},
 	{"label of a platform", poisoned("run.json", "label"), ""},
 	{"command line", set("run.json", "command", `[`+quoted(markup)+`]`), ""},
-	{"power meters", added("run.json", `"format": "tare-run/1",`, `"power":[{"name":`+quoted(markup)+`,"of":`+quoted(markup)+`,"every_s":1}]`), ""},
+	{"power meters", added("run.json", `"format": "tare-run/2",`, `"power":[{"name":`+quoted(markup)+`,"of":`+quoted(markup)+`,"every_s":1}]`), ""},
 	{"title", poisoned("plan.json", "title"), ""},
 	{"question", poisoned("plan.json", "question"), ""},
 	{"baseline", poisoned("plan.json", "baseline"), ""},
@@ -258,9 +258,9 @@ var hostileFolders = []struct {
 			return strings.Join(lines, "")
 		})
 	}, "out of all measure"},
-	{"a window without end", set(trialsLines, "window", `[0,2305843009213693952]`), "no time of a monotonic clock"},
+	{"a window without end", set(trialsLines, "window", `[0,2305843009213693952]`), "not a time of a monotonic clock"},
 	{"a window that ends before it begins", set(trialsLines, "window", `[2,1]`), "before it begins"},
-	{"phases without end", set(trialsLines, "end", `2305843009213693952`), "no time of a monotonic clock"},
+	{"phases without end", set(trialsLines, "end", `2305843009213693952`), "not a time of a monotonic clock"},
 	{"blocks without end", set("plan.json", "blocks", `1000000000`), "at most 1000"},
 	{"blocks without end with rests", added("plan.json", `"experiment": "synthetic",`, `"rest":1,"blocks":1000000000`), ""},
 	{"looks without end", added("plan.json", `"experiment": "synthetic",`, `"until":{"interval":0.03,"min":1,"max":3,"looks":[1,2,2000000000]}`), "looks of the stopping rule"},
@@ -340,7 +340,7 @@ var hostileFolders = []struct {
 	{"no scenes", set("plan.json", "scenes", `[]`), "no scene"},
 	{"no metrics", set("plan.json", "metrics", `{}`), ""},
 	{"the same metric twice", func(f *hostileFolder) {
-		f.edit("plan.json", func(s string) string { return strings.ReplaceAll(s, `"latency_p95"`, `"throughput"`) })
+		f.edit("plan.json", func(s string) string { return strings.ReplaceAll(s, `"p95_latency"`, `"throughput"`) })
 	}, ""},
 
 	// Links and what is no file.

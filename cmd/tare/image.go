@@ -2,9 +2,11 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -12,13 +14,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tare/internal/app/session"
 	"tare/internal/bench"
 	"tare/internal/image"
-	"tare/internal/kept"
-	"tare/internal/ledger"
+	"tare/internal/platform/all"
+	"tare/internal/report"
+	"tare/internal/state/cache"
 )
 
-func (a *app) imageCommand() *cobra.Command {
+func imageCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "image",
 		Short:   "Build, list and remove golden images",
@@ -26,28 +30,11 @@ func (a *app) imageCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.imageBuildCommand(), a.imageListCommand(), a.imageFormsCommand(), a.imageRemoveCommand())
+	c.AddCommand(imageBuildCommand(a), imageListCommand(a), imageFormsCommand(a), imageRemoveCommand(a))
 	return c
 }
 
-// images is the store of golden images; what a build makes is registered in led.
-func (a *app) images(led bench.Ledger) *image.Store { return a.equip(image.New(a.state), led) }
-
-// hosts is the store of the image that outer guests of nestings boot from.
-func (a *app) hosts(led bench.Ledger) *image.Store { return a.equip(image.NewHosts(a.state), led) }
-
-// xenHosts is that of the image of those that boot under Xen.
-func (a *app) xenHosts(led bench.Ledger) *image.Store {
-	return a.equip(image.NewXenHosts(a.state), led)
-}
-
-func (a *app) equip(s *image.Store, led bench.Ledger) *image.Store {
-	s.Ledger = led
-	s.Progress = func(line string) { fmt.Fprintln(a.stderr, line) }
-	return s
-}
-
-func (a *app) imageBuildCommand() *cobra.Command {
+func imageBuildCommand(a *app) *cobra.Command {
 	var asJSON, verify, hosts, xen bool
 	c := &cobra.Command{
 		Use:   "build",
@@ -64,21 +51,18 @@ nesting builds otherwise; with --xen-hosts that of one that boots under Xen
 			if err := needRoot("image build"); err != nil {
 				return err
 			}
-			if err := a.closeState(); err != nil {
-				return err
-			}
-			led, err := ledger.Open(a.state, "image")
+			led, err := a.site.ForImages()
 			if err != nil {
 				return err
 			}
-			store := a.images(led)
+			of := image.New
 			if hosts {
-				store = a.hosts(led)
+				of = image.NewHosts
 			}
 			if xen {
-				store = a.xenHosts(led)
+				of = image.NewXenHosts
 			}
-			img, err := store.Build(c.Context())
+			img, err := a.site.Images(of, led).Build(c.Context())
 			if err != nil {
 				return err
 			}
@@ -89,12 +73,7 @@ nesting builds otherwise; with --xen-hosts that of one that boots under Xen
 				}
 			}
 			m := img.Manifest()
-			if asJSON {
-				return writeJSON(a.stdout, m)
-			}
-			_, err = fmt.Fprintf(a.stdout, "image %s: %d packages, %d files, %s\n",
-				m.Digest[:19], len(m.Packages), m.Files, bench.Bytes(m.Bytes))
-			return err
+			return a.show(asJSON, m, func(w io.Writer) error { return printManifest(w, m) })
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the manifest as JSON")
@@ -105,12 +84,17 @@ nesting builds otherwise; with --xen-hosts that of one that boots under Xen
 	return c
 }
 
-func (a *app) imageListCommand() *cobra.Command {
+func printManifest(w io.Writer, m image.Manifest) error {
+	_, err := fmt.Fprintf(w, "image %s: %d packages, %d files, %s\n", m.Digest[:19], len(m.Packages), m.Files, bench.Bytes(m.Bytes))
+	return err
+}
+
+func imageListCommand(a *app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "list", Short: "List the images on this host, and what else is kept for the next run", Example: "  tare image list", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			infos, err := a.images(nil).List()
+			infos, err := a.site.Images(image.New, nil).List()
 			if err != nil {
 				return err
 			}
@@ -118,9 +102,9 @@ func (a *app) imageListCommand() *cobra.Command {
 				if infos == nil {
 					infos = []image.Info{}
 				}
-				return writeJSON(a.stdout, infos)
+				return report.IndentedJSON(a.stdout, infos)
 			}
-			things, err := kept.List(a.state)
+			things, err := cache.List(a.site.Dir, all.Platforms(a.site.Dir))
 			if err != nil {
 				return err
 			}
@@ -131,7 +115,7 @@ func (a *app) imageListCommand() *cobra.Command {
 					fmt.Fprintf(w, "%s\t\t\t%s\tunusable: %s\n", i.Recipe, i.Size, i.Problem)
 					continue
 				}
-				forms := append([]string{"root"}, slices.Sorted(maps.Keys(i.Forms))...)
+				forms := append([]string{"root"}, slices.Sorted(maps.Keys(i.Formats))...)
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Digest[:19], cmp.Or(i.Role, "golden"), i.Created.Format(time.DateTime), i.Size, strings.Join(forms, ", "))
 			}
 			if len(things) > 0 {
@@ -141,7 +125,7 @@ func (a *app) imageListCommand() *cobra.Command {
 				fmt.Fprintf(w, "%s\t%s\t%s\n", t.Name, t.Size, t.What)
 			}
 			if len(infos)+len(things) > 0 {
-				fmt.Fprintf(w, "\nall in %s; tare image rm removes an image, tare clean --all everything here\n", a.state)
+				fmt.Fprintf(w, "\nall in %s; tare image rm removes an image, tare clean --all everything here\n", a.site.Dir)
 			}
 			return w.Flush()
 		},
@@ -150,22 +134,19 @@ func (a *app) imageListCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) imageRemoveCommand() *cobra.Command {
+func imageRemoveCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     "rm DIGEST...",
 		Short:   "Remove images, by digest or the beginning of one",
 		Example: "  tare image rm sha256:3f2a",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := a.closeState(); err != nil {
-				return err
-			}
-			led, err := ledger.Open(a.state, "image")
+			led, err := a.site.ForImages()
 			if err != nil {
 				return err
 			}
 			for _, d := range args {
-				gone, err := a.images(led).Remove(c.Context(), d)
+				gone, err := a.site.Images(image.New, led).Remove(c.Context(), d)
 				if err != nil {
 					return err
 				}
@@ -176,10 +157,88 @@ func (a *app) imageRemoveCommand() *cobra.Command {
 	}
 }
 
-// writeJSON prints v as people read JSON.
-func writeJSON(w interface{ Write([]byte) (int, error) }, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
+// imageForms is the JSON of tare image forms.
+type imageForms struct {
+	Digest   string       `json:"digest"`
+	Packages int          `json:"packages"`
+	Files    int          `json:"files"`
+	Bytes    bench.Bytes  `json:"bytes"`
+	Forms    []image.Made `json:"forms"`
+}
+
+func imageFormsCommand(a *app) *cobra.Command {
+	var asJSON bool
+	var page string
+	c := &cobra.Command{
+		Use:   "forms",
+		Short: "Measure how long the image takes to make in each form, and how large it is",
+		Long: `Makes the golden image anew in each form that platforms use, in a directory
+that is removed afterwards, and tells how long that took, how large the form is
+and what it takes on the disk. FROM is what it is made from, whose own time is
+not counted again; the tree is what tare image build has made from packages. Docker's is what its daemon's store takes, with an
+empty daemon's own files.`,
+		Example: "  tare image forms\n  tare image forms --html forms.html\n  tare image forms --json",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := needRoot("image forms"); err != nil {
+				return err
+			}
+			led, err := a.site.ForImages()
+			if err != nil {
+				return err
+			}
+			store := a.site.Images(image.New, led)
+			img, err := store.Open(c.Context())
+			if err != nil {
+				return err
+			}
+			defer img.Close()
+			made, err := store.Measure(c.Context(), img, session.Importers(img, led, fmt.Sprintf("forms-%d", os.Getpid()))...)
+			if err != nil {
+				return err
+			}
+			m := img.Manifest()
+			if page != "" {
+				if err := writeForms(page, m, made); err != nil {
+					return err
+				}
+			}
+			if asJSON {
+				return report.IndentedJSON(a.stdout, imageForms{m.Digest, len(m.Packages), m.Files, bench.Bytes(m.Bytes), made})
+			}
+			if err := printManifest(a.stdout, m); err != nil {
+				return err
+			}
+			fmt.Fprintln(a.stdout)
+			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "FORM\tFROM\tSECONDS\tSIZE\tON DISK\tWHAT")
+			for _, f := range made {
+				if f.Problem != "" {
+					fmt.Fprintf(w, "%s\t%s\t-\t-\t-\tnot made: %s\n", f.Format, f.From, f.Problem)
+					continue
+				}
+				fmt.Fprintf(w, "%s\t%s\t%.1f\t%s\t%s\t%s\n", f.Format, f.From, f.Seconds, f.Size, f.OnDisk, f.What)
+			}
+			return w.Flush()
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	c.Flags().StringVar(&page, "html", "", "write a page with figures to the file, too")
+	return c
+}
+
+// writeForms writes the page of tare image forms.
+func writeForms(path string, m image.Manifest, made []image.Made) error {
+	page := report.Forms{Digest: m.Digest, Packages: len(m.Packages), Files: m.Files, Bytes: bench.Bytes(m.Bytes)}
+	for _, f := range made {
+		page.Forms = append(page.Forms, report.Form{Name: f.Format, What: f.What, From: f.From, Seconds: f.Seconds, Size: f.Size, OnDisk: f.OnDisk, Problem: f.Problem, Command: f.Command})
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("write the page: %w", err)
+	}
+	if err := errors.Join(report.FormsHTML(file, page), file.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
 }

@@ -7,27 +7,27 @@ import (
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 	"tare/internal/result"
 )
 
 const (
 	bombedScene = `  - name: bombed
     workload: sysbench-cpu
-    beside: {workload: bomb, params: {kind: fork}, placement: shared, cage: {pids: 200}}
+    beside: {workload: bomb, params: {kind: fork}, placement: shared, containment: {pids: 200}}
     relative: {to: cpu, row: CPU, column: fork bomb}
 `
-	// Its subject is not through when the time of the cage is over.
+	// Its subject is not through when the time of the containment is over.
 	overdueScene = `  - name: endless
     workload: command
     params: {argv: [sleep, 100], metrics: [{name: n, better: higher, regex: '(\d+)'}]}
-    beside: {workload: bomb, params: {kind: fork}, placement: shared, cage: {pids: 200, time: 2s}}
+    beside: {workload: bomb, params: {kind: fork}, placement: shared, containment: {pids: 200, time: 2s}}
 `
 )
 
 // A subject beside a bomb is measured, one that is not through when the time of
-// the cage is over is overdue, which fails no run and decides nothing, and of the
-// cages nothing is left.
+// the containment is over is overdue, which fails no run and decides nothing, and of the
+// containments nothing is left.
 func TestBesideABomb(t *testing.T) {
 	state := realState(t)
 	dir := filepath.Join(t.TempDir(), "results")
@@ -44,7 +44,7 @@ func TestBesideABomb(t *testing.T) {
 		t.Errorf("beside the bomb: %s: %s, watch %+v", bombed.Status, bombed.Error, bombed.Watch)
 	}
 	if endless.Status != bench.Overdue || endless.Watch == nil || !endless.Watch.Overdue ||
-		!strings.Contains(endless.Error, "not through when the time of the neighbour's cage was over") {
+		!strings.Contains(endless.Error, "not finished when the neighbour's time limit expired") {
 		t.Errorf("without an end: %s in %s: %s, watch %+v", endless.Status, endless.Phase, endless.Error, endless.Watch)
 	}
 	r := resultOf(t, dir)
@@ -101,5 +101,5 @@ func inside(t *testing.T, run string) int {
 const bombedAlone = `  - name: bombed
     workload: sysbench-cpu
     timing: {measure: 20s}
-    beside: {workload: bomb, params: {kind: fork}, placement: shared, cage: {pids: 200}}
+    beside: {workload: bomb, params: {kind: fork}, placement: shared, containment: {pids: 200}}
 `

@@ -3,22 +3,21 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"tare/internal/app/planning"
 	"tare/internal/bench"
-	"tare/internal/experiment"
-	"tare/internal/host"
-	"tare/internal/plan"
-	"tare/internal/power"
-	"tare/internal/spec"
+	"tare/internal/bench/figure"
+	"tare/internal/meter/power"
 	"tare/internal/workload"
 )
 
-func (a *app) listCommand() *cobra.Command {
+func listCommand(a *app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:       "list platforms|workloads|experiments|meters",
@@ -27,22 +26,17 @@ func (a *app) listCommand() *cobra.Command {
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		ValidArgs: []string{"platforms", "workloads", "experiments", "meters"},
 		RunE: func(c *cobra.Command, args []string) error {
-			switch args[0] {
-			case "platforms":
-				return a.listPlatforms(asJSON)
-			case "workloads":
-				return a.listWorkloads(asJSON)
-			case "meters":
-				return a.listMeters(asJSON)
-			}
-			return a.listExperiments(c.Context(), asJSON)
+			rows, print := map[string]func(context.Context, planning.Catalog) (any, func(io.Writer) error){
+				"platforms": listPlatforms, "workloads": listWorkloads, "meters": listMeters, "experiments": listExperiments,
+			}[args[0]](c.Context(), a.catalog())
+			return a.show(asJSON, rows, print)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return c
 }
 
-func (a *app) listPlatforms(asJSON bool) error {
+func listPlatforms(_ context.Context, c planning.Catalog) (any, func(io.Writer) error) {
 	type row struct {
 		Name    string         `json:"name"`
 		Summary string         `json:"summary"`
@@ -51,116 +45,85 @@ func (a *app) listPlatforms(asJSON bool) error {
 		On []string `json:"on,omitempty"`
 	}
 	var rows []row
-	for _, p := range a.platforms() {
-		rows = append(rows, row{p.Name(), p.Summary(), p.Options(), a.outersOf(p.Name())})
+	for _, p := range c.Platforms() {
+		rows = append(rows, row{p.Name(), p.Summary(), p.Options(), c.Outers(p.Name())})
 	}
-	if asJSON {
-		return writeJSON(a.stdout, rows)
-	}
-	for _, r := range rows {
-		fmt.Fprintf(a.stdout, "%s  %s\n", r.Name, r.Summary)
-		for _, o := range r.Options {
-			fmt.Fprintf(a.stdout, "    %s=%s  %s\n", o.Name, strings.Join(o.Values, "|"), o.Doc)
-		}
-	}
-	fmt.Fprintln(a.stdout, "\nThe first value of an option is what holds where it is not named, such as docker[net=host,storage=volume].")
-	fmt.Fprintln(a.stdout, "\nNestings, written INNER@OUTER, each with its own options: docker[net=host]@qemu-tcg[cache=writeback]")
-	for _, outer := range a.outers() {
-		var inner []string
+	return rows, func(out io.Writer) error {
 		for _, r := range rows {
-			if slices.Contains(r.On, outer) {
-				inner = append(inner, r.Name)
+			fmt.Fprintf(out, "%s  %s\n", r.Name, r.Summary)
+			for _, o := range r.Options {
+				fmt.Fprintf(out, "    %s=%s  %s\n", o.Name, strings.Join(o.Values, "|"), o.Doc)
 			}
 		}
-		fmt.Fprintf(a.stdout, "    %s\n", bench.Nested(strings.Join(inner, "|"), outer))
+		fmt.Fprintln(out, "\nThe first value of an option is what holds where it is not named, such as docker[net=host,storage=volume].")
+		fmt.Fprintln(out, "\nNestings, written INNER@OUTER, each with its own options: docker[net=host]@qemu-tcg[cache=writeback]")
+		for _, outer := range c.Outers("") {
+			var inner []string
+			for _, r := range rows {
+				if slices.Contains(r.On, outer) {
+					inner = append(inner, r.Name)
+				}
+			}
+			fmt.Fprintf(out, "    %s\n", bench.Nested(strings.Join(inner, "|"), outer))
+		}
+		return nil
 	}
-	return nil
 }
 
-func (a *app) listWorkloads(asJSON bool) error {
-	type param struct {
-		Name    string          `json:"name"`
-		Kind    bench.ParamKind `json:"kind"`
-		Default string          `json:"default,omitempty"`
-		Words   []string        `json:"words,omitempty"`
-		Doc     string          `json:"doc"`
-	}
+func listWorkloads(_ context.Context, c planning.Catalog) (any, func(io.Writer) error) {
 	type row struct {
-		Name     string   `json:"name"`
-		Resource string   `json:"resource"`
-		Summary  string   `json:"summary"`
-		Params   []param  `json:"params,omitempty"`
-		Programs []string `json:"programs,omitempty"`
+		Name     string        `json:"name"`
+		Resource string        `json:"resource"`
+		Summary  string        `json:"summary"`
+		Params   []bench.Param `json:"params,omitempty"`
+		Programs []string      `json:"programs,omitempty"`
 	}
 	var rows []row
 	for _, w := range workload.All() {
-		r := row{Name: w.Name(), Resource: w.Resource(), Summary: w.Summary(), Programs: w.Programs()}
-		for _, p := range w.Params() {
-			r.Params = append(r.Params, param{p.Name, p.Kind, p.Default, p.Words, p.Doc})
+		rows = append(rows, row{w.Name(), w.Resource(), w.Summary(), w.Params(), w.Programs()})
+	}
+	return rows, func(out io.Writer) error {
+		for _, r := range rows {
+			fmt.Fprintf(out, "%s (%s)  %s\n", r.Name, r.Resource, r.Summary)
+			w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+			for _, p := range r.Params {
+				fmt.Fprintf(w, "    %s\t%s\t%s\t%s\n", p.Name, p.Kind, p.Default, p.Doc)
+			}
+			if err := w.Flush(); err != nil {
+				return err
+			}
 		}
-		rows = append(rows, r)
+		return nil
 	}
-	if asJSON {
-		return writeJSON(a.stdout, rows)
-	}
-	for _, r := range rows {
-		fmt.Fprintf(a.stdout, "%s (%s)  %s\n", r.Name, r.Resource, r.Summary)
-		w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-		for _, p := range r.Params {
-			fmt.Fprintf(w, "    %s\t%s\t%s\t%s\n", p.Name, p.Kind, p.Default, p.Doc)
+}
+
+func listExperiments(ctx context.Context, c planning.Catalog) (any, func(io.Writer) error) {
+	rows := c.Builtins(ctx)
+	return rows, func(out io.Writer) error {
+		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "NAME\tPLATFORMS HERE\tABOUT\tQUESTION")
+		for _, r := range rows {
+			platforms, took := "–", "–"
+			if r.Estimate > 0 {
+				platforms, took = fmt.Sprint(len(r.Platforms)), figure.Span(r.Estimate)
+				if r.Least > 0 && figure.Span(r.Least) != took {
+					took = figure.Span(r.Least) + " to " + took
+				}
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Name, platforms, took, r.Title)
 		}
 		if err := w.Flush(); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func (a *app) listExperiments(ctx context.Context, asJSON bool) error {
-	type row struct {
-		experiment.Info
-		// Estimate is how long it would take here, in seconds, and Platforms the
-		// platforms that it would measure; absent if it cannot be planned.
-		Estimate  float64  `json:"estimate_s,omitempty"`
-		Platforms []string `json:"platforms,omitempty"`
-	}
-	var rows []row
-	plans := a.planner(ctx)
-	for _, e := range experiment.List() {
-		r := row{Info: e}
-		if p, err := plans(e.Name); err == nil {
-			r.Estimate = p.Estimate
-			for _, s := range p.Scenes {
-				if name := s.Platform.String(); !slices.Contains(r.Platforms, name) {
-					r.Platforms = append(r.Platforms, name)
-				}
+		fmt.Fprintln(out, "\nPublished figures and tables that they measure anew:")
+		w = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		for _, r := range rows {
+			if len(r.Covers) > 0 {
+				fmt.Fprintf(w, "  %s\t%s\n", r.Name, byPaper(r.Covers))
 			}
 		}
-		rows = append(rows, r)
+		return w.Flush()
 	}
-	if asJSON {
-		return writeJSON(a.stdout, rows)
-	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tPLATFORMS HERE\tABOUT\tQUESTION")
-	for _, r := range rows {
-		platforms, took := "–", "–"
-		if r.Estimate > 0 {
-			platforms, took = fmt.Sprint(len(r.Platforms)), plan.Duration(r.Estimate)
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Name, platforms, took, r.Title)
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintln(a.stdout, "\nPublished figures and tables that they measure anew:")
-	w = tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	for _, r := range rows {
-		if len(r.Covers) > 0 {
-			fmt.Fprintf(w, "  %s\t%s\n", r.Name, byPaper(r.Covers))
-		}
-	}
-	return w.Flush()
 }
 
 // byPaper names each paper once before its exhibits, which are together.
@@ -182,50 +145,18 @@ func byPaper(covers []string) string {
 }
 
 // listMeters lists the kinds of power meters, as --power takes them.
-func (a *app) listMeters(asJSON bool) error {
-	type row struct {
-		Name    string `json:"name"`
-		Example string `json:"example"`
-		Doc     string `json:"doc"`
-		// Options stand behind a "?" or, of a meter of this machine, a ":".
-		Options []string `json:"options"`
-	}
-	var rows []row
-	for _, k := range power.Kinds() {
-		rows = append(rows, row{k.Name, k.Example, k.Doc, k.Options})
-	}
-	if asJSON {
-		return writeJSON(a.stdout, rows)
-	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", r.Name, r.Example, r.Doc)
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintf(a.stdout, "\nEvery kind takes every=TIME (between two readings); %s also step=WATTS and update=TIME (what the meter shows). Secrets: env:NAME or file:PATH.\n",
-		strings.Join(power.StepKinds(), ", "))
-	return nil
-}
-
-// planner plans built-in experiments as they would be run here.
-func (a *app) planner(ctx context.Context) func(name string) (*bench.Plan, error) {
-	facts, err := host.Read("/", a.state)
-	if err != nil {
-		return func(string) (*bench.Plan, error) { return nil, err }
-	}
-	in := plan.Inputs{Host: a.planHost(facts), Words: a.vocabulary()}
-	in.Available, in.Skips = offer(a.checkAll(ctx, runCheckDeadline))
-	return func(name string) (*bench.Plan, error) {
-		text, err := experiment.Find(name)
-		if err != nil {
-			return nil, err
+func listMeters(_ context.Context, c planning.Catalog) (any, func(io.Writer) error) {
+	rows := power.Kinds()
+	return rows, func(out io.Writer) error {
+		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		for _, r := range rows {
+			fmt.Fprintf(w, "%s\t%s\t%s\n", r.Name, r.Example, r.Doc)
 		}
-		e, err := spec.Parse(name+".yaml", text, nil, in.Words)
-		if err != nil {
-			return nil, err
+		if err := w.Flush(); err != nil {
+			return err
 		}
-		return plan.Make(e, in)
+		fmt.Fprintf(out, "\nEvery kind takes every=TIME (between two readings); %s also step=WATTS and update=TIME (what the meter shows). Secrets: env:NAME or file:PATH.\n",
+			strings.Join(power.StepKinds(), ", "))
+		return nil
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/survey"
+	"tare/internal/verify/survey"
 )
 
 // TestLookingLeavesNothing asks for what the host can do and for what would be

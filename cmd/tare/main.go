@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -17,6 +18,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tare/internal/app/planning"
+	"tare/internal/app/site"
 	"tare/internal/bench"
 	"tare/internal/report"
 	"tare/internal/spec"
@@ -26,13 +29,9 @@ import (
 type app struct {
 	stdout, stderr io.Writer // both plain: a terminal obeys nothing that is said in them
 	screen         io.Writer // where progress is drawn
-	state          string    // the state directory
 	// repeat is the command that repeats what is under way, where that is not the command line.
 	repeat []string
-	// holds: this process is the one that measures on the host.
-	holds bool
-	// self is this program's file, for what it starts itself again for; "" in tests of its parts.
-	self string
+	site   *site.Site
 }
 
 func main() { os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -44,12 +43,31 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	// A second Ctrl-C ends the program at once; tare clean then removes what is left.
 	context.AfterFunc(ctx, stop)
 
-	a := &app{stdout: report.Plain(stdout), stderr: report.Plain(stderr), screen: stderr, self: "/proc/self/exe"}
+	a := newApp(stdout, stderr)
 	root := a.command()
 	root.SetArgs(args)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	return a.status(root.ExecuteContext(ctx))
+	err := root.ExecuteContext(ctx)
+	a.say(err)
+	return statusOf(err)
+}
+
+func newApp(stdout, stderr io.Writer) *app {
+	notes := report.Plain(stderr)
+	return &app{stdout: report.Plain(stdout), stderr: notes, screen: stderr,
+		site: &site.Site{Notes: notes, Apart: []string{"/proc/self/exe", removeWord}}}
+}
+
+// catalog is what can be measured with.
+func (a *app) catalog() planning.Catalog { return planning.Catalog{Dir: a.site.Dir} }
+
+// show prints v as JSON, or as text.
+func (a *app) show(asJSON bool, v any, text func(io.Writer) error) error {
+	if asJSON {
+		return report.IndentedJSON(a.stdout, v)
+	}
+	return text(a.stdout)
 }
 
 func (a *app) command() *cobra.Command {
@@ -69,18 +87,18 @@ guest, layer and host at the same time, and says how sure it is.
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.PersistentFlags().StringVar(&a.state, "state", defaultState(), "where images, daemons' data and the ledger are kept")
+	root.PersistentFlags().StringVar(&a.site.Dir, "state", defaultState(), "where images, daemons' data and the ledger are kept")
 	root.PersistentPreRunE = func(*cobra.Command, []string) (err error) {
-		a.state, err = filepath.Abs(a.state)
+		a.site.Dir, err = filepath.Abs(a.site.Dir)
 		return err
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return &statusError{exitUsage, fmt.Errorf("%w%w", flagError(err), bench.Hint("see "+c.CommandPath()+" --help"))}
 	})
 	root.AddCommand(
-		a.doctorCommand(), a.listCommand(), a.imageCommand(), a.planCommand(), a.runCommand(),
-		a.resumeCommand(), a.reportCommand(), a.compareCommand(), a.gateCommand(),
-		a.selftestCommand(), a.nestedCommand(), a.watchdogCommand(), a.removeCommand(), a.cleanCommand(), a.versionCommand(),
+		doctorCommand(a), listCommand(a), imageCommand(a), planCommand(a), runCommand(a), abCommand(a),
+		resumeCommand(a), reportCommand(a), compareCommand(a), gateCommand(a),
+		selftestCommand(a), nestedCommand(), watchdogCommand(a), removeCommand(a), cleanCommand(a), versionCommand(a),
 	)
 	usageStatus(root)
 	return root
@@ -144,20 +162,6 @@ func defaultState() string {
 	return "/var/lib/tare"
 }
 
-// agentPath is the agent binary beside this program.
-func agentPath() (string, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return "", fmt.Errorf("find this program: %w", err)
-	}
-	path := filepath.Join(filepath.Dir(self), "tare-agent")
-	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("find the agent: %w%w", err,
-			bench.Hint("tare-agent is built with tare and must lie beside it: go build ./cmd/tare-agent"))
-	}
-	return path, nil
-}
-
 // needRoot is an error for anyone who cannot make namespaces and cgroups.
 func needRoot(what string) error {
 	if os.Geteuid() == 0 {
@@ -165,4 +169,17 @@ func needRoot(what string) error {
 	}
 	return fmt.Errorf("%s needs root: it makes containers, virtual machines and network namespaces: %w%w",
 		what, bench.ErrUnavailable, bench.Hint("sudo tare ..."))
+}
+
+// version is this program's, written into every run.
+const version = "0.1.0"
+
+func versionCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Example: "  tare version", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(a.stdout, "tare %s (%s)\n", version, runtime.Version())
+			return err
+		},
+	}
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 )
 
 // starve lets the kernel kill the process for want of memory: it is the first to go of a group in which another takes all that there is.

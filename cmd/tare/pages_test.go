@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,8 +11,9 @@ import (
 	"testing"
 	"unicode"
 
-	"tare/internal/experiment"
+	"tare/internal/app/planning"
 	"tare/internal/spec"
+	"tare/internal/spec/builtin"
 )
 
 // pages are the README, the changelog and everything below docs, by path.
@@ -132,7 +134,7 @@ func commandLines(text string) []string {
 
 // parses is an error if tare would refuse the command line before it does anything.
 func parses(line string) error {
-	a := &app{}
+	a := newApp(io.Discard, io.Discard)
 	c, rest, err := a.command().Find(shellWords(line)[1:])
 	if err != nil {
 		return err
@@ -144,18 +146,19 @@ func parses(line string) error {
 	if err := c.ValidateArgs(args); err != nil || c.Flags().Lookup("platforms") == nil || c.Flags().Lookup("set") == nil || len(args) == 0 || filepath.Ext(args[0]) != "" {
 		return err
 	}
-	var r request
-	if r.set, err = c.Flags().GetStringArray("set"); err != nil {
+	var r planning.Request
+	if r.Set, err = c.Flags().GetStringArray("set"); err != nil {
 		return err
 	}
-	if r.platforms, err = c.Flags().GetStringSlice("platforms"); err != nil {
+	if r.Platforms, err = c.Flags().GetStringSlice("platforms"); err != nil {
 		return err
 	}
-	experimentText, err := experiment.Find(args[0])
+	r.Platforms = planning.JoinOptions(r.Platforms)
+	experimentText, err := builtin.Find(args[0])
 	if err != nil {
 		return err
 	}
-	_, err = spec.Parse(args[0], experimentText, r.overrides(), a.vocabulary())
+	_, err = spec.Parse(args[0], experimentText, r.Overrides(), a.catalog().Words())
 	return err
 }
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"tare/internal/bench"
-	"tare/internal/power/powertest"
+	"tare/internal/meter/power/powertest"
 	"tare/internal/result"
 )
 
@@ -74,13 +74,13 @@ func TestPowerFromMeterToReport(t *testing.T) {
 		m, base, b := r.Power[i], r.Cases[0].Energy[2*i], r.Cases[0].Energy[2*i+1]
 		// On a busy machine rests are left out, and the note says so.
 		restless := strings.Contains(strings.Join(m.Notes, "; "), "the machine was not at rest")
-		if m.StepW < 1 || m.StepW > 2 || len(m.Rests) != blocks && !restless {
-			t.Errorf("%s: step %g W, %d rests of %d", what, m.StepW, len(m.Rests), blocks)
+		if m.StepW < 1 || m.StepW > 2 || len(m.Idles) != blocks && !restless {
+			t.Errorf("%s: step %g W, %d rests of %d", what, m.StepW, len(m.Idles), blocks)
 		}
 		missing := 0 // what a busy machine did not get to read is missing, not wrong
-		for _, r := range m.Rests {
+		for _, r := range m.Idles {
 			for n, got := range map[int]*float64{1: r.Before, 2: r.After} {
-				want := said(all[bench.RestID(r.Block, n)])
+				want := said(all[bench.IdleID(r.Block, n)])
 				if got == nil {
 					missing++
 				} else if math.Abs(*got-want) > r.Bound {

@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/analysis"
 	"tare/internal/bench"
-	"tare/internal/overhead"
 	"tare/internal/result"
-	"tare/internal/store"
+	"tare/internal/result/store"
 )
 
 // program is tare at work.
@@ -151,6 +151,7 @@ func writeSpec(t *testing.T, platforms string, scenes string) string {
 	text := "name: small\nplatforms: [" + platforms + "]\nbaseline: " + strings.Split(platforms, ",")[0] + `
 shape: {cpus: 1, memory: 256MiB, disk: 64MiB}
 timing: {warmup: 0s, measure: 300ms, cooldown: 0s}
+disturbed: {repeats: 0} # other tests run beside this one
 blocks: 1
 scenes:
 ` + scenes
@@ -176,7 +177,7 @@ func resultOf(t *testing.T, dir string) *result.Result {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	result, err := overhead.Analyze(r)
+	result, err := analysis.Analyze(r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"tare/internal/bench"
 )
 
-const rampScene = "  - {name: crowd, ramp: {to: 8, step: 4}}\n"
+const rampScene = "  - {name: density, ramp: {to: 8, step: 4}}\n"
 
 // TestRampEnds ends a ramp of real instances in the middle: by Ctrl-C, which
 // closes what is up, and by SIGKILL, after which cleaning does; then it resumes the run.
@@ -23,7 +23,7 @@ func TestRampEnds(t *testing.T) {
 	}{{os.Interrupt, "warmup"}, {os.Kill, "measure"}} {
 		p := start(t, state, args...)
 		run := p.await(runID)[1]
-		p.await(`crowd/lxc: ` + c.phase + `$`)
+		p.await(`density/lxc: ` + c.phase + `$`)
 		f := footprintOf(t, state, run)
 		if err := p.cmd.Process.Signal(c.signal); err != nil {
 			t.Fatal(err)
@@ -50,7 +50,7 @@ func TestRampEnds(t *testing.T) {
 		t.Fatalf("%d of 2 trials have an outcome:\n%s", len(now), p.stderr())
 	}
 	for _, o := range now {
-		c := o.Crowd
+		c := o.Density
 		if o.Status != bench.Done || c == nil {
 			t.Errorf("trial %s is %s in %s: %s", o.Trial, o.Status, o.Phase, o.Error)
 			continue
@@ -58,7 +58,7 @@ func TestRampEnds(t *testing.T) {
 		if c.Limit != bench.LimitCount || c.Instances != 8 || len(c.Steps) != 2 || len(o.Actors) != 8 {
 			t.Errorf("%s: %d instances, %s, %d steps, %d actors", o.Scene, c.Instances, c.Why, len(c.Steps), len(o.Actors))
 		}
-		for _, name := range bench.CrowdMeters {
+		for _, name := range bench.DensityMeters {
 			few, many := c.Steps[0].Memory[name], c.Steps[1].Memory[name]
 			if !strings.HasPrefix(name, "host_") && (few <= 0 || many <= few) {
 				t.Errorf("%s: %s of four is %.0f bytes and of eight %.0f", o.Scene, name, few, many)

@@ -13,9 +13,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tare/internal/app/planning"
+	"tare/internal/app/site"
 	"tare/internal/bench"
-	"tare/internal/experiment"
-	"tare/internal/power"
+	"tare/internal/meter/power"
+	"tare/internal/spec/builtin"
 	"tare/internal/workload"
 )
 
@@ -24,9 +26,9 @@ var update = flag.Bool("update", false, "write the pages of docs/reference anew"
 // TestReferencePages holds the pages of docs/reference to the program's own
 // tables. With -update it writes them.
 func TestReferencePages(t *testing.T) {
-	a := &app{state: "/var/lib/tare"}
+	a := &app{site: &site.Site{Dir: "/var/lib/tare"}}
 	for name, lines := range map[string][]string{
-		"commands": a.commandPage(), "platforms": a.platformPage(), "workloads": workloadPage(t),
+		"commands": commandPage(a), "platforms": platformPage(a.catalog()), "workloads": workloadPage(t),
 		"experiments": experimentPage(), "meters": meterPage(), "exit-status": exitPage(),
 	} {
 		path := filepath.Join("../../docs/reference", name+".md")
@@ -88,7 +90,7 @@ func asCode(words []string) string { return "`" + strings.Join(words, "`, `") + 
 // sentence is a summary with a capital and a stop.
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
-func (a *app) commandPage() []string {
+func commandPage(a *app) []string {
 	page := head("Commands", "Every verb and its flags, as `tare VERB --help` tells them.")
 	var add func(*cobra.Command)
 	add = func(c *cobra.Command) {
@@ -135,10 +137,10 @@ func flagLines(c *cobra.Command) []string {
 	return lines
 }
 
-func (a *app) platformPage() []string {
+func platformPage(c planning.Catalog) []string {
 	page := head("Platforms", "The names and options of `tare list platforms`. The first value of an option holds where it is not named. "+
 		"Every platform takes `as=WORD`, which makes it a platform of its own under a second name. [What is measured on each](../DRIVERS.md).")
-	for _, p := range a.platforms() {
+	for _, p := range c.Platforms() {
 		page = append(page, "", "## "+p.Name(), "")
 		page = append(page, wrapped("", "", sentence(p.Summary()))...)
 		for i, o := range p.Options() {
@@ -149,10 +151,10 @@ func (a *app) platformPage() []string {
 		}
 	}
 	page = append(page, "", "## Nestings", "", "Written INNER@OUTER, each with its own options in brackets.", "")
-	for _, outer := range a.outers() {
+	for _, outer := range c.Outers("") {
 		var inner []string
-		for _, p := range a.platforms() {
-			if slices.Contains(a.outersOf(p.Name()), outer) {
+		for _, p := range c.Platforms() {
+			if slices.Contains(c.Outers(p.Name()), outer) {
 				inner = append(inner, p.Name())
 			}
 		}
@@ -278,8 +280,8 @@ func metricLines(metrics []bench.Metric) []string {
 
 func experimentPage() []string {
 	page := head("Experiments", "The built-in experiments of `tare list experiments`, which also tells the time that each would take on your host. "+
-		"Their files are in `internal/experiment/builtin`. [The published figures](../methodology/exhibits.md), one by one.")
-	for _, e := range experiment.List() {
+		"Their files are in `internal/spec/builtin`. [The published figures](../methodology/exhibits.md), one by one.")
+	for _, e := range builtin.List() {
 		page = append(page, "", "## "+e.Name, "")
 		page = append(page, wrapped("", "", "*"+e.Title+"*")...)
 		page = append(page, "", "```text", e.Doc, "```")

@@ -5,13 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tare/internal/overhead"
+	"tare/internal/analysis"
+	"tare/internal/app/prove"
 	"tare/internal/report"
 	"tare/internal/result"
-	"tare/internal/store"
+	"tare/internal/result/store"
 )
 
-func (a *app) reportCommand() *cobra.Command {
+func reportCommand(a *app) *cobra.Command {
 	var format string
 	var all, allowUnfair bool
 	c := &cobra.Command{
@@ -40,11 +41,11 @@ are decided, 2 not all of them, 3 an unfair comparison, 4 a trial failed.`,
 			if err != nil {
 				return err
 			}
-			a.cite(result, r)
+			prove.Cite(a.site, result, r)
 			if err := render(a.stdout, result); err != nil {
 				return err
 			}
-			return a.resultStatus(args[0], result)
+			return resultStatus(a.stderr, args[0], result)
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "in text, every metric and not only the headline ones")
@@ -55,8 +56,9 @@ are decided, 2 not all of them, 3 an unfair comparison, 4 a trial failed.`,
 
 // analyze works out what a report of the run shows.
 func analyze(r *store.Run, allowUnfair bool) (*result.Result, error) {
-	return overhead.AnalyzeWith(r, overhead.Options{AllowUnfair: allowUnfair, Repeat: selftestRepeat(r.Header())})
+	return analysis.AnalyzeWith(r, analysis.Options{AllowUnfair: allowUnfair, Repeat: selftestRepeat(r.Header())})
 }
 
-// renderText prints what a run ends with: the headline metrics.
-func renderText(w io.Writer, r *result.Result) error { return report.Text(w, r, false) }
+func allowUnfairFlag(c *cobra.Command, allow *bool) {
+	c.Flags().BoolVar(allow, "allow-unfair", false, "show ratios of comparisons that the audit found invalid, marked as such")
+}

@@ -2,46 +2,60 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
+	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"tare/internal/app/prove"
 	"tare/internal/bench"
-	"tare/internal/host"
-	"tare/internal/kept"
-	"tare/internal/ledger"
-	"tare/internal/stop"
-	"tare/internal/store"
+	"tare/internal/plan"
+	"tare/internal/result/store"
 )
 
-func (a *app) resumeCommand() *cobra.Command {
+func resumeCommand(a *app) *cobra.Command {
 	var m manner
+	var more plan.More
 	c := &cobra.Command{
 		Use:   "resume DIR",
-		Short: "Go on with a run that was stopped",
+		Short: "Go on with a run that was stopped, or with one that has not decided",
 		Long: `Runs the trials of a run that have no outcome yet, in the planned order, and
 reports. Finished trials, failed ones among them, are kept as they are. A
 stopping rule decides as if the run had not been stopped. A part of the
 self-test ends as it would have: with its finding, kept in the certificate.
+
+With --blocks or --budget the run gets more than was planned: it goes on where a
+platform is not decided, and intervals are made at the levels of a rule that looks more
+than once.
 
 Only what began on this host is resumed, as it was settled then: the state
 directory remembers it. What a folder from elsewhere says is not obeyed; tare run
 --from DIR measures its experiment anew. Trials of another machine, processor,
 kernel or version of Tare are not mixed, unless --allow-mixed says so; then each
 of them, and every report, tells what was otherwise.`,
-		Example: "  tare resume results/20260102-030405-abcd",
-		Args:    cobra.ExactArgs(1),
+		Example: `  tare resume results/20260102-030405-abcd
+  tare resume results/20260102-030405-abcd --budget +5m`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := m.check(); err != nil {
 				return err
 			}
+			if more.Blocks < 0 || c.Flags().Changed("blocks") && more.Blocks == 0 {
+				return usageError("--blocks %d: at least one more", more.Blocks)
+			}
+			if more.Budget < 0 || c.Flags().Changed("budget") && more.Budget == 0 {
+				return usageError("--budget %v: the time that the run is given from now on", more.Budget)
+			}
+			m.More = more
 			return a.resume(c.Context(), args[0], m)
 		},
 	}
 	m.flags(c)
-	c.Flags().BoolVar(&m.allowMixed, "allow-mixed", false, "go on although host or program are not as when the run began; every report says so")
+	c.Flags().IntVar(&more.Blocks, "blocks", 0, "add so many blocks to the most there may be, such as +10")
+	c.Flags().DurationVar(&more.Budget, "budget", 0, "measure for so long from now on, where nothing is decided, such as +5m")
+	c.Flags().BoolVar(&m.AllowMixed, "allow-mixed", false, "go on although host or program are not as when the run began; every report says so")
 	return c
 }
 
@@ -50,124 +64,78 @@ func (a *app) resume(ctx context.Context, dir string, m manner) error {
 	if err := needRoot("resume"); err != nil {
 		return err
 	}
-	began, err := store.Open(dir)
+	runs := m.runs(a)
+	h, err := runs.Began(dir)
 	if err != nil {
-		return fmt.Errorf("resume: %w", err)
-	}
-	err = a.closeState() // what it remembers is believed, so it is nobody else's
-	if err == nil {
-		err = a.checkBegun(began)
-	}
-	if err := errors.Join(err, began.Close()); err != nil {
 		return err
 	}
-	if part := selftestOf(began.Header()); part != "" && m.end == nil {
-		if m.allowMixed {
-			return usageError("--allow-mixed: the certificate of the self-test speaks for one host and one version%w", bench.Hint("begin the part anew: tare selftest "+part))
+	part := prove.PartOf(h)
+	if part == "" || m.end != nil {
+		return runs.Resume(ctx, dir)
+	}
+	if m.More.Blocks > 0 || m.More.Budget > 0 {
+		return usageError("--blocks, --budget: a part of the self-test has the blocks that it was begun with%w", bench.Hint("begin the part anew: tare selftest "+part))
+	}
+	if m.AllowMixed {
+		return usageError("--allow-mixed: the certificate of the self-test speaks for one host and one version%w", bench.Hint("begin the part anew: tare selftest "+part))
+	}
+	again := newApp(a.stdout, a.screen).command()
+	again.SetArgs(selftestAgain(a.site.Dir, h, part, dir, m))
+	return again.ExecuteContext(ctx)
+}
+
+// selftestAgain returns the command line that goes on with a run in dir which a
+// part of the self-test began, on this host.
+func selftestAgain(state string, h store.Header, name, dir string, m manner) []string {
+	args := []string{"selftest", name}
+	_, flags := partCommand(h, name) // what the header says is obeyed only if it is that part
+	args = append(args, flags...)
+	return append(args, "--state", state, "--output", dir, "--max-time", m.MaxTime.String(),
+		fmt.Sprintf("--json=%t", m.asJSON), fmt.Sprintf("--verbose=%t", m.verbose), fmt.Sprintf("--allow-unfair=%t", m.allowUnfair))
+}
+
+// ofOneRun are flags that say where a run lies and how it is shown.
+var ofOneRun = []string{"state", "output", "json", "verbose", "wait", "force", "help"}
+
+// selftestRepeat returns the command line that measures anew what a part of the
+// self-test began; nil if none did.
+func selftestRepeat(h store.Header) []string {
+	name := prove.PartOf(h)
+	if name == "" {
+		return nil
+	}
+	args := []string{"tare", "selftest", name}
+	c, words := partCommand(h, name)
+	if c == nil {
+		return args
+	}
+	c.InheritedFlags() // which makes them known to Flags
+	err := c.Flags().ParseAll(words, func(f *pflag.Flag, value string) error {
+		switch {
+		case slices.Contains(ofOneRun, f.Name):
+		case f.Value.Type() == "bool":
+			args = append(args, "--"+f.Name+"="+value)
+		default:
+			args = append(args, "--"+f.Name, value)
 		}
-		again := (&app{stdout: a.stdout, stderr: a.stderr, screen: a.screen}).command()
-		again.SetArgs(a.selftestAgain(began.Header(), part, dir, m))
-		return again.ExecuteContext(ctx)
+		return nil
+	})
+	if err != nil { // it is not what began the run
+		return args[:3]
 	}
-	r, finished, err := store.OpenForResume(dir)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	if err := a.checkBegun(r); err != nil { // it may have been exchanged
-		return err
-	}
-	h := r.Header()
-	open, err := stop.Left(r.Plan(), r.Outcomes(), finished)
-	if err != nil {
-		return err
-	}
-	if open == 0 {
-		fmt.Fprintln(a.stderr, "every trial that is needed has an outcome already")
-		return a.finish(r, m)
-	}
-	if m.power, err = reopenPower(ctx, h.Power); err != nil {
-		return err
-	}
-	defer m.power.close()
-	if err := a.checkCertificate(m); err != nil {
-		return err
-	}
-	release, err := a.claim(ctx, h.Run, m.wait)
-	if err != nil {
-		return err
-	}
-	defer release()
-	if m.mixed, err = a.otherwise(r); err != nil {
-		return err
-	}
-	if len(m.mixed) > 0 && !m.allowMixed {
-		return fmt.Errorf("not all is as it was when the run began: %s: %w%w", strings.Join(m.mixed, "; "), bench.ErrInvalid, mixedHint(r, m))
-	}
-	for _, d := range m.mixed {
-		fmt.Fprintf(a.stderr, "! trials are mixed: %s\n", d)
-	}
-	led, err := ledger.Open(a.state, h.Run)
-	if err != nil {
-		return err
-	}
-	img, err := a.images(led).Build(ctx)
-	if err != nil {
-		return err
-	}
-	defer img.Close()
-	if img.Digest() != h.Image {
-		return fmt.Errorf("the run used image %s, this program has %s: %w%w", h.Image, img.Digest(), bench.ErrInvalid,
-			bench.Hint("trials on different images must not be mixed; start a new run"))
-	}
-	found := a.checkAll(ctx, runCheckDeadline)
-	for _, p := range found {
-		if was, ok := h.Platforms[p.Name()]; ok && p.err == nil && was.Version != p.Version {
-			return fmt.Errorf("the run used %s %s, this host has %s now: %w%w", p.Name(), was.Version, p.Version, bench.ErrInvalid,
-				bench.Hint("trials of different versions must not be mixed; start a new run"))
-		}
-	}
-	atMost := ""
-	if r.Plan().Until != nil {
-		atMost = "at most "
-	}
-	n := finishedTrials(r.Plan(), finished)
-	fmt.Fprintf(a.stderr, "run %s: %d of %s%d trials are finished\n", h.Run, n, atMost, n+open)
-	return a.carryOut(ctx, r, found, img, led, finished, m)
+	return args
 }
 
-// checkBegun is an error unless the run began here and is as it was then. What a
-// folder says is believed for no other reason: its plan is run as root, and its
-// meters are asked with secrets of this host.
-func (a *app) checkBegun(r *store.Run) error {
-	digest, err := r.Digest()
-	if err != nil {
-		return err
+// partCommand returns the command of a part of the self-test and its flags, as the
+// header gives them; nil if the header names another.
+func partCommand(h store.Header, name string) (*cobra.Command, []string) {
+	words := h.Command[min(1, len(h.Command)):]
+	if len(words) == 0 {
+		return nil, nil
 	}
-	err = kept.CheckBegun(a.state, r.Header().Run, digest)
-	if errors.Is(err, bench.ErrInvalid) {
-		err = fmt.Errorf("%w%w", err, bench.Hint("measure its experiment anew: tare run --from "+r.Dir()+"; or see what there is: tare report "+r.Dir()))
+	c, flags, err := newApp(io.Discard, io.Discard).command().Find(words)
+	if err != nil || c.CommandPath() != "tare selftest "+name {
+		return nil, nil
 	}
-	return err
-}
-
-// otherwise says what of host and program is not as it was when the run began.
-func (a *app) otherwise(r *store.Run) ([]string, error) {
-	now, err := host.Read("/", a.state)
-	if err != nil {
-		return nil, err
-	}
-	changed := r.Host().Changed(now)
-	if was := r.Header().Tare; was != version {
-		changed = append(changed, fmt.Sprintf("tare: %s when the run began, %s now", was, version))
-	}
-	return changed, nil
-}
-
-// mixedHint says what to do instead of mixing trials.
-func mixedHint(r *store.Run, m manner) bench.Hint {
-	if m.end != nil {
-		return "the certificate speaks for one host and one version: begin the part anew, in another folder"
-	}
-	return bench.Hint("put it back as it was, or begin anew: tare run --from " + r.Dir() + "; or mix them with --allow-mixed, and every report says so")
+	return c, flags
 }

@@ -18,7 +18,7 @@ func TestRun(t *testing.T) {
 	run := p.await(runID)[1]
 	p.await(`: measure$`)
 	f := footprintOf(t, state, run)
-	if len(f.labs) == 0 {
+	if len(f.testnets) == 0 {
 		t.Error("the run's network namespace is not where the test looks for it")
 	}
 	p.ends(exitUndecided) // one block decides nothing

@@ -12,8 +12,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"tare/internal/store"
-	"tare/internal/store/storetest"
+	"tare/internal/app/site"
+	"tare/internal/result/store"
+	"tare/internal/result/store/storetest"
 )
 
 // TestScripts drives the program as a user does. Beside testscript's own
@@ -119,5 +120,5 @@ func remember(state, dir string) error {
 	if err := os.Remove(filepath.Join(state, "begun", r.Header().Run)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	return (&app{state: state}).begin(r)
+	return (&site.Site{Dir: state}).Begin(r)
 }

@@ -3,9 +3,9 @@ package main
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -13,65 +13,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tare/internal/app/prove"
 	"tare/internal/bench"
 	"tare/internal/host"
-	"tare/internal/plan"
+	"tare/internal/result/store"
 	"tare/internal/selftest"
-	"tare/internal/spec"
-	"tare/internal/stats"
-	"tare/internal/store"
 )
 
-// The experiments of the self-test are specifications that this program reads,
-// and slow down what they say.
-func TestInjectSpecSlowsDownWhatItSays(t *testing.T) {
-	text, err := selftest.InjectSpec([]string{"native", "docker[net=host]"}, selftest.InjectCases(), []float64{0.05, 0.1}, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
-	words := (&app{state: t.TempDir()}).vocabulary()
-	e, err := spec.Parse("inject.yaml", text, nil, words)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	p, err := plan.Make(e, plan.Inputs{Words: words, Host: plan.Host{CPUs: []int{0, 1}},
-		Available: map[string]bench.Availability{"native": {}, "docker": {}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(p.Scenes) != 3*2*3 || p.Blocks != 7 || p.Until != nil {
-		t.Errorf("%d scenes in %d blocks, until %v", len(p.Scenes), p.Blocks, p.Until)
-	}
-	for id, want := range map[string]func(a bench.Actor) bool{
-		"cpu/native": func(a bench.Actor) bool { return a.Shape.CPUQuota == 0.1 && a.Injection == nil },
-		"cpu/native[as=cpu5]": func(a bench.Actor) bool {
-			return a.Shape.CPUQuota == 0.095 && a.Shape.CPUPeriod == 20*time.Millisecond
-		},
-		"disk/docker[as=disk10,net=host]": func(a bench.Actor) bool { return a.Shape.DiskIOPS == 180 && a.Shape.CPUQuota == 0 },
-		"startup/native[as=startup10]":    func(a bench.Actor) bool { return a.Injection.Startup == 0.1 && a.Shape.CPUQuota == 0 },
-	} {
-		if s := p.Scene(id); s == nil || !want(s.Actors[0]) {
-			t.Errorf("%s: %+v", id, s)
-		}
-	}
-}
-
-// The runs that are replayed end as those of a specification that says "until" and no more.
-func TestSelftestRuleIsTheDefault(t *testing.T) {
-	e, err := spec.Parse("x.yaml", []byte("name: x\nplatforms: native\nuntil: {}\nscenes: [{name: s, startup: true}]\n"), nil,
-		(&app{state: t.TempDir()}).vocabulary())
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := *e.Until
-	want.Looks = stats.Looks(want.Min, want.Max)
-	if got := selftest.Rule(); !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-}
-
 // fakePart is a part of the self-test that finds a claim to hold or not.
-func fakePart(a *app, name selftest.Part, held selftest.Held, err error, asked *[]string) selftestPart {
+func fakePart(a *app, name selftest.Part, held selftest.Held, err error, asked *[]string) prove.Turn {
 	c := &cobra.Command{Use: string(name), Args: cobra.NoArgs}
 	limit := c.Flags().Duration("max-time", 0, "")
 	c.RunE = func(*cobra.Command, []string) error {
@@ -80,9 +30,9 @@ func fakePart(a *app, name selftest.Part, held selftest.Held, err error, asked *
 			return err
 		}
 		f := &selftest.Finding{Part: name, Size: 1, Unit: "runs", Claims: []selftest.Claim{{Claim: "the claim of " + string(name), Found: "something", Held: held}}}
-		return a.keep(f, selftest.Origin{Tare: version, Command: a.asked()}, host.Facts{Hostname: "h"}, keeping{})
+		return new(part).keep(a, f, selftest.Origin{Tare: version, Command: a.asked()}, host.Facts{Hostname: "h"})
 	}
-	return selftestPart{c, 30 * time.Minute}
+	return a.turn(c, 30*time.Minute)
 }
 
 func TestSelftestAllGoesOnAndEndsWithTheTable(t *testing.T) {
@@ -91,15 +41,17 @@ func TestSelftestAllGoesOnAndEndsWithTheTable(t *testing.T) {
 	}
 	var out, said bytes.Buffer
 	var asked []string
-	a := &app{stdout: &out, stderr: &said, state: t.TempDir()}
-	parts := []selftestPart{
+	a := newApp(&out, &said)
+	a.site.Dir = t.TempDir()
+	turns := []prove.Turn{
 		fakePart(a, selftest.PartAA, selftest.Yes, nil, &asked),
 		fakePart(a, selftest.PartInject, selftest.No, nil, &asked),
 		fakePart(a, selftest.PartCost, selftest.Yes, errors.New("no disk"), &asked),
 		fakePart(a, selftest.PartSum, selftest.Open, nil, &asked),
 	}
-	err := a.selftestAll(t.Context(), parts, 2*time.Hour, false)
-	if a.status(err) != exitHost {
+	err := a.selftestAll(t.Context(), turns, 2*time.Hour, false)
+	a.say(err)
+	if statusOf(err) != exitHost {
 		t.Errorf("ended with %v", err)
 	}
 	// What one part leaves over the next ones share.
@@ -117,7 +69,7 @@ func TestSelftestAllGoesOnAndEndsWithTheTable(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, said.String())
 		}
 	}
-	c, err := selftest.Read(a.certificateDir())
+	c, err := selftest.Read(a.site.CertificateDir())
 	if err != nil || len(c.Sections) != 3 || strings.Join(c.Section(selftest.PartInject).Command, " ") != "tare selftest inject --max-time 40m0s" {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -174,9 +126,9 @@ func TestSelftestRepeats(t *testing.T) {
 		if c.want == "" {
 			continue
 		}
-		found, flags, err := (&app{}).command().Find(words[1:])
-		if err != nil || found.CommandPath() != "tare selftest "+strings.TrimPrefix(c.spec, selftestSpec) {
-			t.Errorf("%q is no command: %v", words, err)
+		found, flags, err := newApp(io.Discard, io.Discard).command().Find(words[1:])
+		if err != nil || found.CommandPath() != "tare selftest "+strings.TrimPrefix(c.spec, "selftest-") {
+			t.Errorf("%q is not a command: %v", words, err)
 		} else if err := found.ParseFlags(flags); err != nil {
 			t.Errorf("%q: %v", words, err)
 		}

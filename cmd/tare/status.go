@@ -3,13 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"regexp"
-	"slices"
-	"strings"
+	"io"
 
+	"tare/internal/analysis/compare"
+	"tare/internal/app/session"
 	"tare/internal/bench"
-	"tare/internal/compare"
-	"tare/internal/figure"
+	"tare/internal/bench/figure"
 	"tare/internal/result"
 	"tare/internal/selftest"
 	"tare/internal/spec"
@@ -30,16 +29,17 @@ const (
 // statusTable is what tare help says of them, as the README does.
 const statusTable = `Exit status, the same for the same results by whichever verb they are shown:
    0  done, and what was asked is decided
-   1  gate: a regression
+   1  gate: a regression of the platform
    2  the results do not decide: a headline effect or change is undecided, a
-      claim of the self-test is open, or the run was stopped before its end
+      regression is one of two runs and may not be one of the platform, a claim
+      of the self-test is open, or the run was stopped before its end
    3  invalid: a bad specification, a folder that is no run, an unfair comparison
    4  the host, a platform or a trial failed, or a claim of the self-test does
       not hold here
   64  usage
 Where scenes are set against others on the same platform (relative) the cells
 of that table count, undecided or unfair, in the place of their cases; one that
-did not finish beside its neighbour is decided, one whose cage was over too
+did not finish beside its neighbour is decided, one whose containment was over too
 soon is not.`
 
 // statusError ends the program with a status other than its error implies.
@@ -62,12 +62,6 @@ func usageError(format string, args ...any) error {
 	return &statusError{exitUsage, fmt.Errorf(format, args...)}
 }
 
-// status prints an error with its hint and maps it to an exit status.
-func (a *app) status(err error) int {
-	a.say(err)
-	return statusOf(err)
-}
-
 // say prints an error with its hint, unless it is a status and no more.
 func (a *app) say(err error) {
 	var s *statusError
@@ -86,11 +80,14 @@ func (a *app) say(err error) {
 
 func statusOf(err error) int {
 	var s *statusError
+	var stopped *session.Stopped
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &s):
 		return s.status
+	case errors.As(err, &stopped):
+		return exitUndecided
 	case errors.Is(err, bench.ErrInvalid):
 		return exitInvalid
 	}
@@ -119,51 +116,61 @@ func worst(errs ...error) error {
 }
 
 // resultStatus is the status a run's results deserve.
-func (a *app) resultStatus(dir string, r *result.Result) error {
-	if n := r.Trials.Failed; n > 0 {
-		return &statusError{exitHost, fmt.Errorf("%d of %d trials failed: see the report", n, r.Trials.Planned)}
-	}
-	if err := unfairStatus(r); err != nil {
-		return err
-	}
-	if !r.Complete {
+func resultStatus(notes io.Writer, dir string, r *result.Result) error {
+	undecided, unfair := unsettled(r)
+	switch {
+	case r.Trials.Failed > 0:
+		return &statusError{exitHost, fmt.Errorf("%d of %d trials failed: see the report", r.Trials.Failed, r.Trials.Planned)}
+	case unfair > 0: // and not allowed
+		return &statusError{exitInvalid, fmt.Errorf("%s unfair: the report says why%w", are(unfair, "comparison"),
+			bench.Hint("remove the cause and measure again, or see the ratios with --allow-unfair"))}
+	case !r.Complete:
 		return &statusError{exitUndecided, fmt.Errorf("%d of %d trials have no outcome yet%w", r.Trials.Missing, r.Trials.Planned,
 			bench.Hint("tare resume "+dir))}
-	}
-	if n := undecided(r); n > 0 {
-		fmt.Fprintf(a.stderr, "%s undecided: a quieter host or more blocks may decide, in a new run: %s\n", are(n, "effect"), withMore(r))
+	case undecided > 0:
+		fmt.Fprintf(notes, "%s undecided%s: a quieter host or more blocks may decide: %s, or in a new run: %s\n", are(undecided, "effect"), knownClosely(r), goOn(dir, r), r.WithMore())
 		return &statusError{status: exitUndecided}
 	}
 	return nil
 }
 
-// mostBlocks is the most that a specification can have.
-const mostBlocks = 1000
-
-// withMore is the command that measures the run's experiment anew with more blocks,
-// or as before where that is not for tare run.
-func withMore(r *result.Result) string {
-	if !strings.HasPrefix(r.Repeat, "tare run ") {
-		return r.Repeat
+// knownClosely says how many of the undecided effects are known as closely as the stopping rule asks.
+func knownClosely(r *result.Result) string {
+	if r.Until == nil {
+		return ""
 	}
-	if u := r.Until; u != nil {
-		return fmt.Sprintf("%s --set until.interval=%.2g%% --set until.max=%d", withoutSets(r.Repeat, "until.interval", "until.max"), 50*u.Interval, min(mostBlocks, 3*u.Max))
+	n := 0
+	for e := range r.Headlines() {
+		if e.Verdict == result.Inconclusive && (e.High-e.Low)/2/e.Ratio <= r.Until.Interval {
+			n++
+		}
 	}
-	return fmt.Sprintf("%s --set blocks=%d", withoutSets(r.Repeat, "blocks"), min(mostBlocks, max(10, 3*r.Blocks)))
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d of them known to within ±%s", n, figure.Share(r.Until.Interval))
 }
 
-// oneSet is an override in a command line for a shell, quoted where it needs be.
-var oneSet = regexp.MustCompile(` --set (?:'[^']*'|\S+)`)
+// goOn is the command that gives a run more blocks, or more time if it had a budget.
+func goOn(dir string, r *result.Result) string {
+	if r.Until != nil && r.Until.Budget > 0 {
+		return "tare resume " + dir + " --budget +5m"
+	}
+	return fmt.Sprintf("tare resume %s --blocks +%d", dir, max(10, r.Blocks))
+}
 
-// withoutSets is the command without the overrides of these paths.
-func withoutSets(command string, paths ...string) string {
-	return oneSet.ReplaceAllStringFunc(command, func(set string) string {
-		path, _, _ := strings.Cut(strings.Trim(strings.TrimPrefix(set, " --set "), "'"), "=")
-		if slices.Contains(paths, strings.TrimSpace(path)) {
-			return ""
+// unsettled counts the headline effects that the results do not decide, and those whose
+// comparison is invalid. What did not finish beside a neighbour is decided.
+func unsettled(r *result.Result) (undecided, unfair int) {
+	for e, dnf := range r.Headlines() {
+		switch {
+		case e.Verdict == result.Unfair:
+			unfair++
+		case dnf == 0 && open(e.Verdict):
+			undecided++
 		}
-		return set
-	})
+	}
+	return undecided, unfair
 }
 
 // are says how many there are: "1 effect is", "2 effects are".
@@ -174,38 +181,10 @@ func are(n int, noun string) string {
 	return figure.Count(n, noun) + " are"
 }
 
-// undecided counts the headline effects the results do not decide. Of cases
-// that are set against others on the same platform these are the ones asked
-// for. What did not finish beside a neighbour is decided.
-func undecided(r *result.Result) int {
-	n := 0
-	within := r.Relative.Cases()
-	if r.Relative != nil {
-		for _, row := range r.Relative.Rows {
-			for _, cell := range row.Cells {
-				if cell != nil && row.Metric.Headline && cell.DNF == 0 && open(cell.Effect.Verdict) {
-					n++
-				}
-			}
-		}
-	}
-	for _, c := range r.Cases {
-		if within[c.Name] {
-			continue
-		}
-		for _, row := range c.Rows {
-			if row.Metric.Headline && row.Effect != nil && row.DNF == 0 && open(row.Effect.Verdict) {
-				n++
-			}
-		}
-	}
-	return n
-}
-
 func open(v result.Verdict) bool { return v == result.Inconclusive || v == result.Refused }
 
 // changeStatus is the status that a comparison of two runs deserves.
-func (a *app) changeStatus(c *compare.Comparison) error {
+func changeStatus(notes io.Writer, c *compare.Comparison) error {
 	n := 0
 	for i := range c.Rows {
 		r := &c.Rows[i]
@@ -218,7 +197,11 @@ func (a *app) changeStatus(c *compare.Comparison) error {
 		}
 	}
 	if n > 0 {
-		fmt.Fprintf(a.stderr, "%s undecided: more blocks in both runs or a quieter host may decide\n", are(n, "change"))
+		more := "blocks in both runs"
+		if c.SpeaksFor == compare.ThePlatform {
+			more = "runs"
+		}
+		fmt.Fprintf(notes, "%s undecided: more %s or a quieter host may decide\n", are(n, "change"), more)
 		return &statusError{status: exitUndecided}
 	}
 	return nil
@@ -229,7 +212,7 @@ func gateStatus(d compare.Decision) error {
 	switch d {
 	case compare.Regression:
 		return &statusError{status: exitRegression}
-	case compare.Undecided:
+	case compare.Undecided, compare.RegressionOfRuns:
 		return &statusError{status: exitUndecided}
 	case compare.Unfair:
 		return &statusError{exitInvalid, fmt.Errorf("gate: %w%w", errUnfair, bench.Hint("measure both alike, or see what comes out with --allow-unfair"))}
@@ -239,21 +222,9 @@ func gateStatus(d compare.Decision) error {
 
 // claimStatus is the status that claims of the self-test deserve.
 func claimStatus(claims []selftest.Claim) error {
-	var broken []string
-	open := false
-	for _, c := range claims {
-		switch c.Held {
-		case selftest.No:
-			broken = append(broken, c.Claim+", but found "+c.Found)
-		case selftest.Open:
-			open = true
-		}
-	}
-	switch {
-	case len(broken) > 0:
-		return &statusError{exitHost, errors.New(strings.Join(broken, "; "))}
-	case open:
-		return &statusError{status: exitUndecided}
+	status, broken := selftest.Status(claims)
+	if status != 0 {
+		return &statusError{status, broken}
 	}
 	return nil
 }

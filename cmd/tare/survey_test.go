@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"tare/internal/bench"
-	"tare/internal/survey"
+	"tare/internal/verify/survey"
 )
 
 // A surveyor looks at a machine on which others are at work, too, such as other runs and tests of Tare's.

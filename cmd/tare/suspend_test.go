@@ -75,7 +75,7 @@ func everyProcess(t *testing.T, f *footprint, tare int) []int {
 		environ, _ := os.ReadFile(dir + "/environ")
 		groups, _ := os.ReadFile(dir + "/cgroup")
 		netns, _ := os.Readlink(dir + "/ns/net")
-		if strings.Contains(string(environ), bench.ProcessMark+"="+f.run) || strings.Contains(string(groups), f.run) || slices.Contains(f.labs, netns) {
+		if strings.Contains(string(environ), bench.ProcessMark+"="+f.run) || strings.Contains(string(groups), f.run) || slices.Contains(f.testnets, netns) {
 			pids = append(pids, pid)
 		}
 	}

@@ -15,8 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/kept"
-	"tare/internal/survey"
+	"tare/internal/platform/all"
+	"tare/internal/state/cache"
+	"tare/internal/verify/survey"
 )
 
 // insideVar is set in the environment of the test's second half.
@@ -28,7 +29,7 @@ const insideVar = "TARE_TEST_INSIDE"
 // changed after, and nobody has spoken to the daemons. The user's host is namespaces of
 // the test's own, so that whatever else happens on the machine is no difference. Nor
 // has anything changed that no namespace holds apart, or in the machine's first network namespace.
-// What the surveys see is shown in internal/survey, and what they leave out by [TestSurveyLeavesOut].
+// What the surveys see is shown in internal/verify/survey, and what they leave out by [TestSurveyLeavesOut].
 func TestHostUntouched(t *testing.T) {
 	if os.Getenv(insideVar) != "" {
 		untouched(t)
@@ -222,7 +223,7 @@ func children() map[int]child {
 // runs keep for the next, with its locks.
 func unkept(t *testing.T, state string) (names []string) {
 	t.Helper()
-	things, err := kept.List(state)
+	things, err := cache.List(state, all.Platforms(state))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,18 +82,20 @@ func TestHint(t *testing.T) {
 	}
 }
 
-func TestThreadPart(t *testing.T) {
+func TestThreads(t *testing.T) {
+	known := &Threads{VCPU: []string{"CPU */*", "fc_vcpu *", "vcpu[0-9]*"}, IO: []string{"IO *", "worker"}}
 	for name, want := range map[string]string{
-		"CPU 0/KVM": "vcpu", "CPU 1/TCG": "vcpu", "CPU 127/TCG": "vcpu", "ALL CPUs/TCG": "vcpu", "CPU burner": "vmm", "CPU": "vmm",
-		"IO iothread0": "iothread", "IO io0": "iothread", "worker": "iothread", "iou-wrk-4711": "iothread", "vhost-4711": "iothread",
-		"fc_vcpu 0": "vcpu", "fc_vcpu 31": "vcpu", "fc_api": "vmm", "firecracker": "vmm",
-		"vcpu0": "vcpu", "vcpu12": "vcpu", "vcpu": "vmm", "vcpus": "vmm", "_disk0_q0": "iothread", "_net1_qp0": "iothread",
-		"_net1_ctrl": "iothread", "_rng": "vmm", "serial-manager": "vmm", "cloud-hyperviso": "vmm",
-		"qemu-system-x86": "vmm", "call_rcu": "vmm", "migration": "vmm", "": "vmm",
+		"CPU 0/KVM": "vcpu", "CPU 127/TCG": "vcpu", "CPU burner": "vmm", "CPU": "vmm", "fc_vcpu 31": "vcpu", "fc_api": "vmm",
+		"vcpu12": "vcpu", "vcpu": "vmm", "vcpus": "vmm", "IO io0": "iothread", "worker": "iothread", "workers": "vmm",
+		"iou-wrk-4711": "iothread", "vhost-4711": "iothread", "qemu-system-x86": "vmm", "": "vmm",
 	} {
-		if got := ThreadPart(name); got != want {
+		if got := known.Part(name); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}
+	}
+	var none *Threads
+	if cpu, kernel := none.Part("CPU 0/KVM"), none.Part("vhost-4711"); cpu != "vmm" || kernel != "iothread" {
+		t.Errorf("of an unknown monitor: %s, %s", cpu, kernel)
 	}
 }
 

@@ -1,19 +1,17 @@
 package bench
 
-// ClockFit places a guest's CLOCK_MONOTONIC on the host's: a line through the
-// round trips made before, during and after a measurement, each the one of its
-// burst with the least delay.
+// ClockFit maps a guest's CLOCK_MONOTONIC to the host's. It is a line through round trips made
+// before, during and after a measurement. Each is the round trip of its burst with the least delay.
 type ClockFit struct {
-	// At is the host's CLOCK_MONOTONIC, in nanoseconds, at which Offset holds:
-	// the middle of the probes.
+	// At is the host's CLOCK_MONOTONIC at which Offset holds, in nanoseconds: the middle of the
+	// probes.
 	At int64 `json:"at"`
 	// Offset is guest minus host at At, in nanoseconds.
 	Offset int64 `json:"offset"`
 	// Drift is the growth of the offset, in nanoseconds per second; DriftUncertainty bounds its error.
 	Drift            float64 `json:"drift"`
 	DriftUncertainty float64 `json:"drift_uncertainty"`
-	// Uncertainty bounds, in nanoseconds, how far a guest's instant between the
-	// first and the last probe may lie from where the fit places it.
+	// Uncertainty bounds the error of the fit between the first and the last probe, in nanoseconds.
 	Uncertainty int64        `json:"uncertainty"`
 	Probes      []ClockProbe `json:"probes"`
 	// Fault says why the clock cannot be trusted, such as a step; empty if it can.
@@ -28,15 +26,15 @@ type ClockProbe struct {
 	Uncertainty int64  `json:"uncertainty"` // half the round trip
 }
 
-// Host returns the host's instant of a guest's one.
+// Host converts an instant of the guest's clock to the host's.
 func (f *ClockFit) Host(guest int64) int64 {
 	// offset(t) = Offset + Drift*(t-At), guest = t + offset(t).
 	since := float64(guest - f.Offset - f.At)
 	return f.At + int64(since/(1+f.Drift/1e9))
 }
 
-// A Refusal is a sample or duration that cannot be true. It is kept in the
-// outcome, with what was read, and enters no figure.
+// A Refusal is a sample or duration that cannot be true. The outcome keeps it with the value that
+// was read. No figure uses it.
 type Refusal struct {
 	Actor string `json:"actor,omitempty"`
 	Level Level  `json:"level"`

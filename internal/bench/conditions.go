@@ -10,27 +10,26 @@ import (
 	"strings"
 )
 
-// The conditions of the host a scene may ask for. What is set is put back after
-// each trial.
+// The conditions of the host that a scene may ask for. The old settings are restored after each
+// trial.
 const (
-	// CondGovernor is who chooses the frequency of the CPUs, by its name in the kernel.
+	// CondGovernor is the CPU frequency governor, by its name in the kernel.
 	CondGovernor = "governor"
 	// CondFrequency holds every CPU at one frequency: "1.2GHz", "min", "max" or
 	// "75%" of the highest.
 	CondFrequency = "frequency"
 	// CondTHP says which memory gets transparent huge pages: always, madvise, never.
 	CondTHP = "thp"
-	// CondKSM says whether the kernel merges equal pages of the programs that allow
-	// it, such as virtual machines' monitors: on; or off, and what was merged is parted.
+	// CondKSM says whether the kernel merges equal pages of the programs that allow it, such as
+	// virtual machine monitors: on or off. "off" also unmerges the pages merged before.
 	CondKSM = "ksm"
-	// CondSwap is how much swap space there is for those who may use it: the
-	// host's own, or a file made for the trial.
+	// CondSwap is the size of the swap space: the host's own, or a file made for the trial.
 	CondSwap = "swap"
-	// CondIOScheduler is the scheduler of the disk that holds the scratch space.
+	// CondIOScheduler is the I/O scheduler of the disk that holds the scratch space.
 	CondIOScheduler = "io_scheduler"
 )
 
-// ConditionNames are all of them, in the order they are set.
+// ConditionNames lists all conditions in the order they are set.
 var ConditionNames = []string{CondGovernor, CondFrequency, CondTHP, CondKSM, CondSwap, CondIOScheduler}
 
 // ConditionsText writes conditions for people, such as "governor performance, thp never".
@@ -45,17 +44,17 @@ func ConditionsText(conditions map[string]string) string {
 }
 
 var (
-	thpValues    = []string{"always", "madvise", "never"}
-	ksmValues    = []string{"on", "off"}
-	schedulers   = []string{"none", "mq-deadline", "kyber", "bfq"}
-	governorForm = regexp.MustCompile(`^[a-z][a-z_]{0,14}$`)
+	thpValues       = []string{"always", "madvise", "never"}
+	ksmValues       = []string{"on", "off"}
+	schedulers      = []string{"none", "mq-deadline", "kyber", "bfq"}
+	governorPattern = regexp.MustCompile(`^[a-z][a-z_]{0,14}$`)
 )
 
-// CheckCondition says whether a value can be meant for a condition, on whatever host.
+// CheckCondition returns an error unless the value is valid for the condition on some host.
 func CheckCondition(name, value string) error {
 	switch name {
 	case CondGovernor:
-		if !governorForm.MatchString(value) {
+		if !governorPattern.MatchString(value) {
 			return fmt.Errorf("governor %q: not the name of one%w", value, Hint("such as performance, powersave or schedutil"))
 		}
 	case CondFrequency:
@@ -82,7 +81,7 @@ func CheckCondition(name, value string) error {
 	return nil
 }
 
-// leastSwap is less than which no swap space is worth making.
+// leastSwap is the smallest swap space that can be asked for.
 const leastSwap = MiB
 
 func parseSwap(text string) (Bytes, error) {
@@ -96,7 +95,7 @@ func parseSwap(text string) (Bytes, error) {
 	return size, nil
 }
 
-// frequency is a frequency asked for: in kHz, or as a share of the highest.
+// frequency is the frequency asked for: in kHz, or as a share of the highest.
 type frequency struct {
 	kHz         int64
 	share       float64
@@ -129,23 +128,22 @@ func parseFrequency(text string) (frequency, error) {
 	return fail()
 }
 
-// Control is what of one condition the host lets be set.
+// Control describes the values of one condition that the host can set.
 type Control struct {
-	// Why it cannot be set at all; the rest is then empty.
+	// Why says why the host cannot set the condition at all. The other fields are then empty.
 	Why string `json:"why,omitempty"`
-	// Values are the words it takes, of a frequency the steps in kHz if there are steps.
+	// Values are the accepted words. For a frequency they are the steps in kHz, if there are steps.
 	Values []string `json:"values,omitempty"`
 	// Least and Most bound a frequency, in kHz.
 	Least int64 `json:"least_khz,omitempty"`
 	Most  int64 `json:"most_khz,omitempty"`
-	// Own is how much swap space the host has to spare itself, Room how much can
-	// be made; NoRoom says why there is none.
+	// Own is the host's free swap space. Room is how much can be made. NoRoom says why none can.
 	Own    Bytes  `json:"own,omitempty"`
 	Room   Bytes  `json:"room,omitempty"`
 	NoRoom string `json:"no_room,omitempty"`
 }
 
-// Refuses says why the host cannot set the condition to the value; "" if it can.
+// Refuses returns why the host cannot set the condition to the value, "" if it can.
 func (c Control) Refuses(name, value string) string {
 	if c.Why != "" {
 		return c.Why
@@ -171,8 +169,8 @@ func (c Control) Refuses(name, value string) string {
 	return ""
 }
 
-// Swap is the swap space that is meant, and how much of it must be made: all or
-// nothing, for the host's own is used where it is enough.
+// Swap returns the size of the swap space and how much of it must be made. The host's own is used
+// if it is large enough. Otherwise all of it is made.
 func (c Control) Swap(value string) (size, missing Bytes, err error) {
 	size, err = parseSwap(value)
 	switch {
@@ -188,7 +186,7 @@ func (c Control) Swap(value string) (size, missing Bytes, err error) {
 	return size, size, nil
 }
 
-// KHz is the frequency that is meant on this host: of a share the nearest step.
+// KHz returns the frequency on this host. A share is rounded to the nearest step.
 func (c Control) KHz(value string) (int64, error) {
 	f, err := parseFrequency(value)
 	if err != nil {
@@ -228,20 +226,19 @@ func gigahertz(kHz int64) string {
 	return strconv.FormatFloat(float64(kHz)/1e6, 'g', 4, 64) + "GHz"
 }
 
-// KindSetting is a file of the kernel's that is set otherwise for now; its name
-// is [SettingName].
+// KindSetting is a kernel setting that the run has changed. Its name is a [SettingName].
 const KindSetting = "setting"
 
-var settingForm = regexp.MustCompile(`^(/.*)?/sys/(devices/system/cpu/cpufreq/policy[0-9]+/scaling_(governor|min_freq|max_freq)|kernel/mm/transparent_hugepage/enabled|kernel/mm/ksm/run|block/[A-Za-z0-9!_-]+/queue/scheduler)$`)
+var settingPattern = regexp.MustCompile(`^(/.*)?/sys/(devices/system/cpu/cpufreq/policy[0-9]+/scaling_(governor|min_freq|max_freq)|kernel/mm/transparent_hugepage/enabled|kernel/mm/ksm/run|block/[A-Za-z0-9!_-]+/queue/scheduler)$`)
 var settingValue = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
 
-// SettingName names a setting in the ledger: its file, and what to put back.
+// SettingName names a setting in the ledger: its file and its old value.
 func SettingName(path, old string) string { return path + "=" + old }
 
-// ParseSetting takes such a name apart. root is what comes before "/sys".
+// ParseSetting splits such a name. root is the part of the path before "/sys".
 func ParseSetting(name string) (root, path, old string, err error) {
 	path, old, ok := strings.Cut(name, "=")
-	m := settingForm.FindStringSubmatch(path)
+	m := settingPattern.FindStringSubmatch(path)
 	if !ok || m == nil || !settingValue.MatchString(old) || strings.Contains(path, "/../") {
 		return "", "", "", fmt.Errorf("setting %.200q: not one that may be put back", name)
 	}

@@ -5,11 +5,10 @@
 //
 //	spec -> plan -> trials -> samples -> effects -> report
 //
-// A [Scene] is what one trial sets up: a list of [Actor]s, each an instance of
-// a platform with a workload and a [Role]. A [Trial] is one execution of a
-// scene; a block holds every scene of the experiment once, in random order. A
-// trial ends in an [Outcome]; a failure is an outcome too. While it runs,
-// [Reader]s are read at every [Level] and each reading is a [Sample].
+// A [Scene] is what one trial sets up: a list of [Actor]s, each an instance of a platform with a
+// workload and a [Role]. A [Trial] is one execution of a scene; a block holds every scene of the
+// experiment once, in random order. A trial ends in an [Outcome]. A failure is an outcome too.
+// While a trial runs, [Reader]s are read at every [Level]. Each reading is a [Sample].
 //
 // The package imports the standard library only.
 package bench

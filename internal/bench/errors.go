@@ -11,8 +11,8 @@ import (
 // host. Wrap it with the reason, and a [Hint] saying what to do about it.
 var ErrUnavailable = errors.New("unavailable")
 
-// ErrInvalid says that what the user gave cannot be run: a bad specification,
-// an impossible shape. It maps to exit code 3.
+// ErrInvalid says that the user's input cannot be run: a bad specification, an impossible shape. It
+// maps to exit code 3.
 var ErrInvalid = errors.New("invalid")
 
 // A Hint is advice that travels with an error and is printed on its own line.
@@ -22,8 +22,8 @@ type Hint string
 // Error returns the empty string: a hint is shown apart from the error.
 func (h Hint) Error() string { return "" }
 
-// HintOf returns the first hint in err's tree, or "". A full disk needs none: every
-// part of the program may meet one, and so may the programs it runs.
+// HintOf returns the first hint in err's tree, or "". A full disk needs no explicit hint, because
+// any part of the program and any program it runs may meet one.
 func HintOf(err error) string {
 	var h Hint
 	switch {
@@ -40,9 +40,9 @@ func HintOf(err error) string {
 
 const fullDisk = "a disk is full: on the host, free some space or keep the state directory on a larger disk (--state, TARE_STATE); inside an instance, give it more (shape.disk)"
 
-// kinds are the words of ErrUnavailable and ErrInvalid where they end a part of a text.
+// kinds matches the words of ErrUnavailable and ErrInvalid at the end of a part of an error text.
 var kinds = regexp.MustCompile(`: (?:unavailable|invalid)(: | \(|$)`)
 
-// Reason is err's text for people, without the words of ErrUnavailable and
-// ErrInvalid, which only say what kind of error it is.
+// Reason returns err's text for people. It omits the words of ErrUnavailable and ErrInvalid, which
+// only name the kind of the error.
 func Reason(err error) string { return kinds.ReplaceAllString(err.Error(), "$1") }

@@ -9,25 +9,24 @@ import (
 	"slices"
 )
 
-// A Histogram is how long each request took, counted in bins. The bins are the
-// program's own: no value was moved from one bin to another on the way, so
-// histograms of one Grid add up without any error, and what is said of them is
-// known to the width of a bin.
+// A Histogram counts requests by their latency, in bins. The bins are the program's own. Values are
+// never rebinned. So histograms of one Grid add up without error, and their percentiles are exact
+// to the width of a bin.
 type Histogram struct {
-	// Name is "latency", or "read_latency" and "write_latency" of a mixed load.
+	// Name is "latency", or for a mixed load "read_latency" or "write_latency".
 	Name string `json:"name"`
-	// Grid says whose bins these are and how wide: only those of one grid add up.
+	// Grid names the program and its bin widths. Only histograms of one grid add up.
 	Grid string `json:"grid"`
-	// Bins with a count above zero, ascending, none overlapping; nanoseconds.
+	// Bins are those with a count above zero, ascending, without overlap, in nanoseconds.
 	Bins []Bin `json:"bins"`
-	// Min and Max bound the shortest and the longest request, as finely as the
-	// program tells them; nanoseconds.
+	// Min and Max bound the shortest and the longest request as finely as the program reports them,
+	// in nanoseconds.
 	Min [2]int64 `json:"min"`
 	Max [2]int64 `json:"max"`
 }
 
-// Bin counts the requests that took from Low to below High, nanoseconds. It is
-// written [low, high, count].
+// Bin counts the requests that took at least Low and less than High nanoseconds. It is written
+// [low, high, count].
 type Bin struct {
 	Low   int64 `json:"low"`
 	High  int64 `json:"high"`
@@ -37,7 +36,7 @@ type Bin struct {
 // MaxBins is how many bins a histogram may have; fio has 1856, sysbench 1024.
 const MaxBins = 4096
 
-// MarshalJSON writes a bin in a third of the space its names would take.
+// MarshalJSON writes a bin as an array, which takes a third of the space of an object.
 func (b Bin) MarshalJSON() ([]byte, error) { return json.Marshal([3]int64{b.Low, b.High, b.Count}) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
@@ -53,7 +52,7 @@ func (b *Bin) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Check returns an error unless h is as its fields promise.
+// Check returns an error unless h fulfils what its fields' comments say.
 func (h Histogram) Check() error {
 	if len(h.Bins) == 0 {
 		return fmt.Errorf("histogram %s: it has no requests", h.Name)
@@ -79,7 +78,7 @@ func (h Histogram) Check() error {
 	return nil
 }
 
-// Count is the number of requests.
+// Count returns the number of requests.
 func (h Histogram) Count() int64 {
 	var n int64
 	for _, b := range h.Bins {
@@ -88,9 +87,9 @@ func (h Histogram) Count() int64 {
 	return n
 }
 
-// MergeHistograms is the histogram of all requests together. Counts are added
-// bin by bin: the order does not matter, and nothing is lost. Histograms whose
-// bins do not match cannot be merged.
+// MergeHistograms returns the histogram of all requests together. It adds the counts bin by bin, so
+// the order does not matter and nothing is lost. It returns an error for histograms whose bins
+// differ.
 func MergeHistograms(hs ...Histogram) (Histogram, error) {
 	if len(hs) == 0 {
 		return Histogram{}, errors.New("merge histograms: there is none")
@@ -124,24 +123,24 @@ func MergeHistograms(hs ...Histogram) (Histogram, error) {
 	return out, nil
 }
 
-// A Quantile is a percentile as far as a histogram knows it.
+// A Quantile is a percentile with the bounds that a histogram gives.
 type Quantile struct {
-	// Low and High bound it, nanoseconds: the edges of its bin, or the shortest
-	// and the longest request where those are closer.
+	// Low and High bound it, in nanoseconds. They are the edges of its bin, or the shortest and the
+	// longest request if those are closer.
 	Low, High int64
-	// Beyond is how many requests are above it in rank.
+	// Beyond is the number of requests with a higher rank.
 	Beyond int64
 }
 
-// Mid is the middle of its bounds, nanoseconds.
+// Mid returns the middle of its bounds, in nanoseconds.
 func (q Quantile) Mid() float64 { return float64(q.Low)/2 + float64(q.High)/2 }
 
-// Quantile is the time within which a share q of the requests, from above 0 to
-// 1, was done: of n requests in order the one of rank q n, rounded up. h must
-// have passed Check.
+// Quantile returns the time within which a share q of the requests was done. q is above 0 and at
+// most 1. Of n requests in ascending order it is the one of rank q*n, rounded up. h must have
+// passed Check.
 func (h Histogram) Quantile(q float64) Quantile {
 	n := h.Count()
-	// A product that floating point puts just above a whole number is that number.
+	// Treat a product just above a whole number as that number: it is a rounding error.
 	rank := min(n, max(1, int64(math.Ceil(q*float64(n)*(1-1e-12)))))
 	var below int64
 	for _, b := range h.Bins {
@@ -156,9 +155,8 @@ func (h Histogram) Quantile(q float64) Quantile {
 	return Quantile{}
 }
 
-// HistogramOf finds the actors' histograms of the name and merges those of the
-// subjects: all requests of the scene. ok is false if no subject has one; if
-// only some have, that is an error.
+// HistogramOf merges the subjects' histograms of the name into one of all requests of the scene. ok
+// is false if no subject has one. It returns an error if only some have one.
 func (o *Outcome) HistogramOf(name string) (h Histogram, ok bool, err error) {
 	var found []Histogram
 	subjects := 0

@@ -1,16 +1,15 @@
 package bench
 
-// Lack is a variant of a platform that cannot run on this host, whatever its
-// other options are.
+// Lack is a variant of a platform that cannot run on this host with any value of its other options.
 type Lack struct {
-	// With are the options that choose it together.
+	// With are the options that together select the variant.
 	With map[string]string
-	// Err says why it cannot, with a [Hint] how to get it.
+	// Err says why the host cannot run it, with a [Hint] how to get it.
 	Err error
 }
 
-// Lacking returns why the variant with the options, defaults filled in, cannot
-// run on this host; nil if it can.
+// Lacking returns why the variant with the options cannot run on this host, nil if it can. The
+// options include all defaults.
 func (a Availability) Lacking(options map[string]string) error {
 	for _, l := range a.Lacks {
 		if chosen(l.With, options) {
@@ -20,14 +19,15 @@ func (a Availability) Lacking(options map[string]string) error {
 	return nil
 }
 
-// Lack notes that the value of the option cannot be used here, if err says so.
+// Lack records err as the reason why the option cannot have the value here. It does nothing if err
+// is nil.
 func (a *Availability) Lack(option, value string, err error) {
 	if err != nil {
 		a.Lacks = append(a.Lacks, Lack{map[string]string{option: value}, err})
 	}
 }
 
-// Variant fills the defaults of a platform's options into those chosen.
+// Variant returns the chosen options of a platform with all defaults filled in.
 func Variant(known []Option, chosen map[string]string) map[string]string {
 	all := map[string]string{}
 	for _, o := range known {
@@ -39,7 +39,7 @@ func Variant(known []Option, chosen map[string]string) map[string]string {
 	return all
 }
 
-// chosen reports whether options choose what with asks for.
+// chosen reports whether options contain every value of with.
 func chosen(with, options map[string]string) bool {
 	for name, value := range with {
 		if options[name] != value {

@@ -10,17 +10,17 @@ const (
 	LowerIsBetter  Direction = "lower"
 )
 
-// Combine says how the values of several subjects of one scene become one.
+// Combine says how to combine the values of several subjects of one scene.
 type Combine string
 
 const (
 	Sum  Combine = "sum"  // throughputs of instances that share the load
 	Mean Combine = "mean" // mean latencies
-	// Merge is for percentiles of latency: that of all instances' requests
-	// together, from their histograms added up. No mean of percentiles gives it.
+	// Merge is for percentiles of latency. It adds the instances' histograms and takes the
+	// percentile of all requests together. No mean of percentiles gives that value.
 	Merge Combine = "merge"
-	// Max is for percentiles of latency whose program gives no histogram: that
-	// of all requests together is at most the worst instance's.
+	// Max is for percentiles of latency without a histogram. The percentile of all requests
+	// together is at most that of the worst instance.
 	Max Combine = "max"
 )
 
@@ -31,17 +31,17 @@ type Metric struct {
 	Better  Direction `json:"better"`
 	Combine Combine   `json:"combine"`
 	Doc     string    `json:"doc,omitempty"`
-	// Headline marks the metric that speaks for the workload in a one-sentence answer.
+	// Headline marks the metric that stands for the workload in a one-sentence answer.
 	Headline bool `json:"headline,omitempty"`
-	// Of, if not empty, is the kind of the scenes that have it, where a case has several.
+	// Of, if not empty, limits the metric to scenes of this kind, for a case with several kinds.
 	Of SceneKind `json:"of,omitempty"`
-	// Histogram and Quantile, of a metric combined by Merge, name the histogram
-	// it is a percentile of, and which: 0.99 of "latency".
+	// Histogram and Quantile, for a metric combined by Merge, give the histogram and the
+	// percentile: "latency" and 0.99.
 	Histogram string  `json:"histogram,omitempty"`
 	Quantile  float64 `json:"quantile,omitempty"`
 }
 
-// FromNanoseconds writes a duration in the metric's unit.
+// FromNanoseconds converts a duration to the metric's unit.
 func (m Metric) FromNanoseconds(ns float64) (float64, error) {
 	switch m.Unit {
 	case "ns":
@@ -53,7 +53,7 @@ func (m Metric) FromNanoseconds(ns float64) (float64, error) {
 	case "s":
 		return ns / 1e9, nil
 	}
-	return 0, fmt.Errorf("metric %s: %q is no unit of time", m.Name, m.Unit)
+	return 0, fmt.Errorf("metric %s: %q is not a unit of time", m.Name, m.Unit)
 }
 
 // Value is one measured quantity.
@@ -64,8 +64,8 @@ type Value struct {
 
 // The metrics of a start-up scene, which has no workload: the launch is the measurement.
 var StartupMetrics = []Metric{
-	{Name: "ready", Unit: "ms", Better: LowerIsBetter, Combine: Mean,
+	{Name: "time_to_ready", Unit: "ms", Better: LowerIsBetter, Combine: Mean,
 		Doc: "from issuing the platform's own start command to the first byte from inside the instance"},
-	{Name: "first_command", Unit: "ms", Better: LowerIsBetter, Combine: Mean, Headline: true,
+	{Name: "time_to_first_command", Unit: "ms", Better: LowerIsBetter, Combine: Mean, Headline: true,
 		Doc: "from issuing the platform's own start command to the exit of the first command (/bin/true) run inside"},
 }

@@ -4,34 +4,33 @@ import "context"
 
 // The ways in which an instance can move.
 const (
-	// Live: it runs while its memory is copied, and stands still for the last of it.
+	// Live: it runs while its memory is copied and is paused for the last part.
 	Live = "live"
-	// Checkpoint: it is frozen, written to files and ended, and restored from them.
+	// Checkpoint: it is frozen, written to files, ended and restored from the files.
 	Checkpoint = "checkpoint"
 )
 
 // Migratory is an instance that can move while its programs run: to another
 // monitor on the host, or through files into another container.
 type Migratory interface {
-	// Migrate moves it. Its stream goes on; nothing is lost of what is sent
-	// either way, but writing waits until it has moved. After an error the
-	// instance is where it was, or gone.
+	// Migrate moves the instance. Its stream stays open and loses no data in either direction, but
+	// writes wait until the move is done. After an error the instance is where it was, or gone.
 	Migrate(ctx context.Context) (Moved, error)
 }
 
-// Moved is a migration as the one who did it reports it.
+// Moved is a migration as the driver reports it.
 type Moved struct {
-	// Began is when it was asked for and Ended when the other end ran, in
+	// Began is when the move was requested. Ended is when the destination ran. Both are in
 	// nanoseconds of the host's CLOCK_MONOTONIC.
 	Began, Ended int64
-	// Downtime is for how long the monitor, or CRIU, says that it was stopped, in milliseconds.
+	// Downtime is how long it was stopped, as the monitor or CRIU reports it, in milliseconds.
 	Downtime float64
-	// Bytes went over the wire, or into files.
+	// Bytes is the amount sent over the wire or written to files.
 	Bytes Bytes
-	// Rounds is how often pages written meanwhile were looked for, or memory was dumped.
+	// Rounds is how often dirty pages were looked for, or memory was dumped.
 	Rounds int
-	// Dumped, of a checkpoint, is when the files were written and the first
-	// instance was gone, by the same clock; Pages are the bytes of memory among them.
+	// Dumped, for a checkpoint, is when the files were written and the first instance was gone, by
+	// the same clock. Pages is how many of the bytes are memory contents.
 	Dumped int64
 	Pages  Bytes
 }
@@ -47,7 +46,7 @@ var MigrationMetrics = []Metric{
 	{Name: "rounds", Unit: "rounds", Better: LowerIsBetter, Combine: Mean, Doc: "how often pages written meanwhile were looked for, or memory was dumped"},
 }
 
-// The further ones of a scene in which it moves by a checkpoint.
+// The further metrics of a scene in which the subject moves by a checkpoint.
 var CheckpointMetrics = []Metric{
 	{Name: "dump", Unit: "ms", Better: LowerIsBetter, Combine: Mean, Of: Checkpointing, Doc: "from asking for the checkpoint until its files are written and the container is gone"},
 	{Name: "restore", Unit: "ms", Better: LowerIsBetter, Combine: Mean, Of: Checkpointing, Doc: "from then until the restored container runs"},

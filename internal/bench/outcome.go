@@ -6,19 +6,17 @@ type Status string
 const (
 	Done   Status = "done"
 	Failed Status = "failed" // it started and did not finish: data, counted in the report
-	// DidNotFinish: a subject crashed, told nothing that can be read or was not
-	// through within its own deadline beside a neighbour or in a pool of memory.
-	// It is what was asked, and no failure of the run.
+	// DidNotFinish: beside a neighbour or in a pool of memory, a subject crashed, printed nothing
+	// that can be parsed or missed its own deadline. This is a result, not a failure of the run.
 	DidNotFinish Status = "dnf"
-	// Overdue: the time of the cages was over before the subject was through.
-	// It is a bound that was written or chosen for the host's sake, and says
-	// nothing of the platform.
+	// Overdue: the containments' time ended before the subject did. The bound was written in the
+	// specification or chosen to protect the host. It says nothing about the platform.
 	Overdue Status = "overdue"
-	// Aborted: stopped from outside (Ctrl-C, a time limit of the run); resume runs it again.
+	// Aborted: stopped from outside (Ctrl-C, a time limit of the run). Resume runs it again.
 	Aborted Status = "aborted"
 )
 
-// Final reports whether a trial with the status is never run again.
+// Final reports whether resume skips a trial with the status.
 func (s Status) Final() bool {
 	return s == Done || s == Failed || s == DidNotFinish || s == Overdue
 }
@@ -41,67 +39,76 @@ type Outcome struct {
 	Phase string `json:"phase,omitempty"`
 	Error string `json:"error,omitempty"`
 	Hint  string `json:"hint,omitempty"`
-	// GivenUp is the platform for whose sake the trial was not run: its launches had
-	// failed twice in the same way.
+	// GivenUp is the platform that kept the trial from running: its launches had failed twice in
+	// the same way.
 	GivenUp string `json:"given_up,omitempty"`
-	// Started is the wall-clock time in RFC 3339; Origin the CLOCK_MONOTONIC
-	// nanoseconds of the same moment.
+	// Started is the wall-clock time in RFC 3339. Origin is the CLOCK_MONOTONIC of the same moment,
+	// in nanoseconds.
 	Started string  `json:"started"`
 	Origin  int64   `json:"origin"`
 	Phases  []Phase `json:"phases"`
-	// Window is the measured stretch, CLOCK_MONOTONIC nanoseconds.
+	// Window is the measured stretch, in nanoseconds of CLOCK_MONOTONIC.
 	Window [2]int64 `json:"window"`
-	// Unmetered: the trial has no samples, because nothing was to be read.
+	// Unmetered: the trial has no samples because the scene asks for none.
 	Unmetered bool `json:"unmetered,omitempty"`
-	// Values of the scene: the subjects' combined by each metric's rule.
+	// Values are the scene's: the subjects' values combined by each metric's rule.
 	Values []Value        `json:"values,omitempty"`
 	Actors []ActorOutcome `json:"actors"`
-	// Watch is how the host fared while something in the scene meant harm.
+	// Watch is how responsive the host was while the scene had an adversary.
 	Watch *Watch `json:"watch,omitempty"`
 	// Pool is how the scene's pool of memory fared.
 	Pool *Pool `json:"pool,omitempty"`
-	// Crowd is what a ramp found.
-	Crowd *Crowd `json:"crowd,omitempty"`
+	// Density is what a ramp found.
+	Density *Density `json:"density,omitempty"`
 	// Refused are the readings that cannot be true.
 	Refused []Refusal `json:"refused,omitempty"`
-	// Mixed says what of host and program was otherwise than when the run began;
-	// empty unless its user allowed such trials to be mixed.
+	// Outside is other work on the host before and during the launch; nil if it was not looked for.
+	Outside *Outside `json:"outside,omitempty"`
+	// Disturbed says which other work held the host, if it was more than the plan's bound.
+	Disturbed string `json:"disturbed,omitempty"`
+	// Repeat counts the launches of the trial that other work disturbed before this one.
+	Repeat int `json:"repeat,omitempty"`
+	// Waited is how long the run waited before the trial until other work on the host was below the
+	// bound, in seconds.
+	Waited float64 `json:"waited_s,omitempty"`
+	// Mixed lists what changed in the host and the program since the run began. It is empty unless
+	// the user allowed such trials to be mixed.
 	Mixed []string `json:"mixed,omitempty"`
 	// Warnings travel with every number of the trial.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// Watch is how usable the host was, by a process outside of every cage that
-// started another one ten times a second: fork, exec, exit and wait. Times in milliseconds.
+// Watch is how responsive the host was. A process outside every containment started another one ten
+// times a second: fork, exec, exit and wait. Times are in milliseconds.
 type Watch struct {
-	Starts    []float64 `json:"starts_ms"`         // of every process started, in order
-	P50       float64   `json:"p50_ms"`            // the smallest start not below half of them
-	P99       float64   `json:"p99_ms"`            // and not below 99 of 100
-	Max       float64   `json:"max_ms"`            // the longest, or how long the last had not ended
-	Available Bytes     `json:"available"`         // least memory available to new programs
-	OOMInside int       `json:"oom_inside"`        // processes killed for want of memory in the cages
-	OOM       int       `json:"oom_outside"`       // and elsewhere on the host
-	Peak      int       `json:"pids_peak"`         // most tasks in the cages at once, as sampled
-	Died      []string  `json:"died,omitempty"`    // processes of the run outside the cages that are gone
-	Ended     string    `json:"ended,omitempty"`   // why the scene was ended for the host's sake
-	Overdue   bool      `json:"overdue,omitempty"` // the cages' time was over before the subjects were through
+	Starts    []float64 `json:"starts_ms"`         // of each process started, in order
+	P50       float64   `json:"p50_ms"`            // the median
+	P99       float64   `json:"p99_ms"`            // the 99th percentile
+	Max       float64   `json:"max_ms"`            // the longest, or the wait so far for one that has not ended
+	Available Bytes     `json:"available"`         // the least memory available to new programs
+	OOMInside int       `json:"oom_inside"`        // processes killed by the OOM killer in the containments
+	OOM       int       `json:"oom_outside"`       // those killed elsewhere on the host
+	Peak      int       `json:"pids_peak"`         // the most tasks in the containments at once, as sampled
+	Died      []string  `json:"died,omitempty"`    // processes of the run outside the containments that are gone
+	Ended     string    `json:"ended,omitempty"`   // why the scene was ended to protect the host
+	Overdue   bool      `json:"overdue,omitempty"` // the containments' time ended before the subjects did
 }
 
 // Pool is how a scene's pool of memory fared.
 type Pool struct {
 	Memory  Bytes `json:"memory"`  // its size
-	Used    Bytes `json:"used"`    // the most of it, from the first launch on
-	Swapped Bytes `json:"swapped"` // the most that its instances had in swap space
-	// Killed are the actors of which the kernel killed processes for want of memory.
+	Used    Bytes `json:"used"`    // the peak use since the first launch
+	Swapped Bytes `json:"swapped"` // the most swap space that its instances used
+	// Killed are the actors that lost processes to the OOM killer.
 	Killed []string `json:"killed,omitempty"`
 }
 
-// Balloon is how an instance was made to give memory back.
+// Balloon is how an instance gave memory back.
 type Balloon struct {
-	Target Bytes   `json:"target"`   // what it was asked to make do with
-	Actual Bytes   `json:"actual"`   // what it had when its memory had settled
-	MS     float64 `json:"ms"`       // until then, milliseconds
-	Before Bytes   `json:"resident"` // memory of its monitor before
+	Target Bytes   `json:"target"`   // the memory it was asked to shrink to
+	Actual Bytes   `json:"actual"`   // the memory it had once it had settled
+	MS     float64 `json:"ms"`       // the time until then, in milliseconds
+	Before Bytes   `json:"resident"` // the resident memory of its monitor before
 	After  Bytes   `json:"resident_after"`
 }
 
@@ -112,22 +119,23 @@ type ActorOutcome struct {
 	Platform PlatformRef `json:"platform"`
 	Version  string      `json:"version"`
 	Label    string      `json:"label,omitempty"` // "emulated (tcg)"
-	// Caveats are what the driver knows to be unlike a plain measurement: "O_DIRECT not honoured".
+	// Caveats are the driver's known deviations from a plain measurement: "O_DIRECT not honoured".
 	Caveats []string `json:"caveats,omitempty"`
 	CPUSet  []int    `json:"cpuset"`
 	// CPUsSeen is the number of CPUs the agent found usable inside.
 	CPUsSeen   int      `json:"cpus_seen,omitempty"`
 	Kernel     string   `json:"kernel,omitempty"`
 	Unenforced []string `json:"unenforced,omitempty"`
-	// Facts are what a subject's instance looks like from inside, and what the host
-	// tells of it; a fact that could not be read is absent. See docs/PROTOCOL.md.
+	// Facts describe a subject's instance, as the agent and the host see it. A fact that could not
+	// be read is absent. See docs/PROTOCOL.md.
 	Facts map[string]string `json:"facts,omitempty"`
-	// Launch is the platform's own start command; Command what was measured inside.
+	// Launch is the platform's own start command. Command is what was measured inside.
 	Launch  []string `json:"launch,omitempty"`
 	Command []string `json:"command,omitempty"`
-	// ReadyMS is from Launch to the first byte from inside, milliseconds.
+	// ReadyMS is the time from Launch to the first byte from inside, in milliseconds.
 	ReadyMS float64 `json:"ready_ms,omitempty"`
-	// StartUp is how the launch went; nil if its stamps contradict each other, which a warning says.
+	// StartUp is how the launch went. It is nil if its stamps contradict each other; a warning then
+	// says so.
 	StartUp *StartUp `json:"start_up,omitempty"`
 	// ClockOffset is guest minus host CLOCK_MONOTONIC, and its uncertainty, in nanoseconds.
 	ClockOffset      int64     `json:"clock_offset,omitempty"`
@@ -136,10 +144,10 @@ type ActorOutcome struct {
 	Scope            *Scope    `json:"scope,omitempty"`
 	Balloon          *Balloon  `json:"balloon,omitempty"`
 	Values           []Value   `json:"values,omitempty"`
-	// Histograms are of a subject's requests, where its program tells them.
+	// Histograms are those of a subject's requests, if its program reports them.
 	Histograms []Histogram `json:"histograms,omitempty"`
 	// Ended says when and how a neighbour's program ended before the measurement did.
 	Ended  string  `json:"ended,omitempty"`
 	Output *Output `json:"output,omitempty"` // of Main; its text is in output/TRIAL/
-	Log    string  `json:"log,omitempty"`    // the platform's last words, after a failure
+	Log    string  `json:"log,omitempty"`    // the end of the platform's output, after a failure
 }

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Levels are all there are.
+// Levels lists all levels.
 var Levels = []Level{Guest, Inner, Outer, Layer, Host, Power}
 
-// What can be true, whoever says so: of a guest, a host and a file. The bounds
-// are far from what is measured, and close enough that sums, squares and
-// quotients of two quantities are numbers, and that every axis ends.
+// Bounds of plausible values, from a guest, a host or a file. They are far above real measurements.
+// They are small enough that sums, squares and quotients of two values stay finite, and so do axes.
 const (
-	// MaxInstant bounds an instant of a monotonic clock and the distance of two, in nanoseconds: 36 years.
+	// MaxInstant bounds an instant of a monotonic clock and the difference of two, in nanoseconds:
+	// 36 years.
 	MaxInstant = 1 << 60
 	// MaxMemory bounds memory in use now: 1 PiB.
 	MaxMemory = 1 << 50
@@ -23,19 +23,19 @@ const (
 	// maxSeconds bounds a counter of CPU time: 8192 CPUs for 36 years.
 	maxSeconds = 1e13
 	maxWatts   = 1e6
-	// maxQuantity bounds what a program measures, in whatever unit.
+	// maxQuantity bounds a program's result in any unit.
 	maxQuantity = 1e18
-	// minQuantity is the least above 0: only rounding comes closer to 0, to 1e-17 or so.
+	// minQuantity is the smallest value above 0. Rounding errors are larger, about 1e-17.
 	minQuantity = 1e-100
 )
 
-// modest is what every column may hold, so that most readings need no further look.
+// modest is a value that every column may hold, so that most readings need no further check.
 const modest = maxWatts
 
-// betweenBusy is a kernel's busy time too, found as [ColCPUBusy] is.
+// betweenBusy is a kernel's busy time too, computed as [ColCPUBusy] is.
 var betweenBusy = CPUOf(PartBetween)
 
-// CheckReading is an error unless a reading of the column can be true.
+// CheckReading returns an error unless the column can have the value.
 func CheckReading(column string, v float64) error {
 	if v == 0 || v >= minQuantity && v <= modest {
 		return nil
@@ -43,7 +43,8 @@ func CheckReading(column string, v float64) error {
 	if err := CheckQuantity(v); err != nil && !(v > maxQuantity && v <= maxCount) {
 		return err
 	}
-	// A machine's busy time is found by subtraction and counts from anywhere.
+	// A machine's busy time is computed by subtraction and has an arbitrary start, so it may be
+	// negative.
 	if v < 0 && column != ColCPUBusy && column != betweenBusy {
 		return fmt.Errorf("%g is negative", v)
 	}
@@ -62,11 +63,11 @@ func CheckReading(column string, v float64) error {
 	return nil
 }
 
-// CheckQuantity is an error unless what was measured or worked out can be true in some unit.
+// CheckQuantity returns an error unless a measured or computed value is plausible in some unit.
 func CheckQuantity(v float64) error {
 	switch a := math.Abs(v); {
 	case math.IsNaN(v) || math.IsInf(v, 0):
-		return fmt.Errorf("%v is no number", v)
+		return fmt.Errorf("%v is not a number", v)
 	case a > maxQuantity:
 		return fmt.Errorf("%g is out of all measure: at most %g", v, maxQuantity)
 	case a < minQuantity && a != 0:
@@ -75,16 +76,16 @@ func CheckQuantity(v float64) error {
 	return nil
 }
 
-// CheckInstant is an error unless a monotonic clock can show the time, in
-// nanoseconds, or differ from another by it.
+// CheckInstant returns an error unless ns can be an instant of a monotonic clock, or the difference
+// of two, in nanoseconds.
 func CheckInstant(ns int64) error {
 	if ns < -MaxInstant || ns > MaxInstant {
-		return fmt.Errorf("%d ns is no time of a monotonic clock: at most %d, 36 years", ns, int64(MaxInstant))
+		return fmt.Errorf("%d ns is not a time of a monotonic clock: at most %d, 36 years", ns, int64(MaxInstant))
 	}
 	return nil
 }
 
-// Check is an error unless the sample can be true.
+// Check returns an error unless the sample is plausible.
 func (s *Sample) Check() error {
 	if !slices.Contains(Levels, s.Level) {
 		return fmt.Errorf("level %q is none of %v", s.Level, Levels)

@@ -7,16 +7,15 @@ import (
 
 // Columns of readers at level [Power]. A reader has at least one of the two.
 const (
-	ColPower  = "power_w"  // drawn now, as the meter tells it
-	ColEnergy = "energy_j" // drawn since some moment before the run, cumulative
+	ColPower  = "power_w"  // the current power, as the meter reports it
+	ColEnergy = "energy_j" // the energy since some moment before the run, cumulative
 )
 
-// A PowerReader is a [Reader] of what the machine draws. Its Read may wait for
-// a meter elsewhere, for a few seconds at the most, so it is called on a
-// goroutine of its own, never between the readings of a tick.
+// A PowerReader is a [Reader] of the machine's power or energy. Its Read may wait a few seconds for
+// a remote meter. So it runs on its own goroutine, never between the readings of a tick.
 type PowerReader interface {
 	Reader
-	// Source says what is read and how well; fixed for the reader's life.
+	// Source says what is read and how precisely. It is fixed for the reader's life.
 	Source() PowerSource
 }
 
@@ -24,43 +23,42 @@ type PowerReader interface {
 type PowerSource struct {
 	// Name is the meter as the user named it: "snmp://pdu/raritan?outlet=3".
 	Name string `json:"name"`
-	// Of says in words what is measured: "outlet 3 of the PDU at pdu", "processors and their memory".
+	// Of describes what is measured: "outlet 3 of the PDU at pdu", "processors and their memory".
 	Of string `json:"of"`
-	// StepW is the least difference in watts the meter shows, StepJ of a counter
-	// in joules; 0 is unknown or none.
+	// StepW is the resolution in watts, StepJ that of a counter in joules. 0 is unknown or none.
 	StepW float64 `json:"step_w,omitempty"`
 	StepJ float64 `json:"step_j,omitempty"`
-	// Update is how often the meter has a new value, in seconds; 0 is unknown.
+	// Update is the time between two new values of the meter, in seconds. 0 is unknown.
 	Update float64 `json:"update_s,omitempty"`
 	// Every is the time between two readings, in seconds.
 	Every float64 `json:"every_s"`
-	// Part: not the whole machine, such as RAPL's processors.
+	// Part: the meter covers only a part of the machine, such as RAPL's processors.
 	Part bool `json:"part,omitempty"`
-	// Modelled: worked out from the use of the CPU, not measured.
+	// Modelled: estimated from CPU use, not measured.
 	Modelled bool `json:"modelled,omitempty"`
 }
 
 // MinPowerInterval is the least time between two readings of one power meter.
 const MinPowerInterval = 100 * time.Millisecond
 
-// RestScene is the scene of a stretch in which the machine does nothing but
-// what the run has open. It is in no list of scenes.
-const RestScene = "rest"
+// IdleScene is the scene of a stretch in which only the run's open daemons and meters are active.
+// It is in no list of scenes.
+const IdleScene = "rest"
 
-// RestID names the stretch of rest before (1) or after (2) the trials of a block.
-func RestID(block, n int) string { return fmt.Sprintf("b%02d-rest%d", block, n) }
+// IdleID names the stretch of rest before (1) or after (2) the trials of a block.
+func IdleID(block, n int) string { return fmt.Sprintf("b%02d-rest%d", block, n) }
 
-// Rests are the stretches of rest of a plan, none if nothing measures power.
-func (p *Plan) Rests() []Trial {
+// Idles returns a plan's stretches of rest, none if nothing measures power.
+func (p *Plan) Idles() []Trial {
 	var rests []Trial
-	for block := 1; p.Rest > 0 && block <= p.Blocks; block++ {
+	for block := 1; p.Idle > 0 && block <= p.Blocks; block++ {
 		for n := 1; n <= 2; n++ {
-			rests = append(rests, Trial{ID: RestID(block, n), Block: block, Scene: RestScene})
+			rests = append(rests, Trial{ID: IdleID(block, n), Block: block, Scene: IdleScene})
 		}
 	}
 	return rests
 }
 
-// RestSettle is how long the machine is left alone before a stretch of rest is
-// measured, so that a meter no longer shows what was before.
-const RestSettle = time.Second
+// IdleSettle is how long the machine is left alone before a stretch of rest is measured, so that
+// meters no longer show earlier load.
+const IdleSettle = time.Second

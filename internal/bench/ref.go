@@ -5,16 +5,19 @@ import (
 	"strings"
 )
 
-// PlatformRef names a platform, the options that choose a variant of it, and
-// for a nesting the platform whose instance it runs in, written
-// docker[net=host]@qemu-tcg[cache=writeback]. All of it is part of a platform's
-// identity in every result.
+// PlatformRef names a platform, the options that select a variant of it, and for a nesting the
+// platform whose instance it runs in. It is written docker[net=host]@qemu-tcg[cache=writeback]. All
+// parts identify a platform in every result.
 type PlatformRef struct {
 	Name    string            `json:"name"`
 	Options map[string]string `json:"options,omitempty"`
-	// On is the outer platform: an instance of it is the host of this one.
+	// On is the outer platform: this one runs in an instance of it.
 	On *PlatformRef `json:"on,omitempty"`
 }
+
+// Native is the platform that isolates nothing: what others are compared with unless
+// an experiment names another baseline, and where peers run.
+const Native = "native"
 
 // String writes the reference with its options in alphabetical order, the
 // innermost platform first.
@@ -37,9 +40,8 @@ func (r PlatformRef) String() string {
 // nestMark stands between an inner platform and its outer one.
 const nestMark = "@"
 
-// Driver names what runs the platform, whatever its options: "docker", or
-// "docker@qemu-tcg" for a nesting. Drivers and what a check found of them are
-// kept by this name.
+// Driver names what runs the platform with any options: "docker", or "docker@qemu-tcg" for a
+// nesting. Drivers and their check results are kept by this name.
 func (r PlatformRef) Driver() string {
 	if r.On == nil {
 		return r.Name
@@ -50,15 +52,15 @@ func (r PlatformRef) Driver() string {
 // Nested is the name of the nesting of two platforms.
 func Nested(inner, outer string) string { return inner + nestMark + outer }
 
-// OuterOption reports whether an option of a nesting is one of its outer platform's,
-// and gives the name it has there.
+// OuterOption reports whether an option of a nesting belongs to its outer platform, and returns its
+// name there.
 func OuterOption(option string) (name string, outer bool) { return strings.CutPrefix(option, nestMark) }
 
-// OuterName is the name an outer platform's option has among a nesting's.
+// OuterName returns the name of an outer platform's option among the options of the nesting.
 func OuterName(option string) string { return nestMark + option }
 
-// DriverOptions are the options a driver sees: all but the alias, those of an
-// outer platform with an @ before their names.
+// DriverOptions returns the options that a driver sees: all but the alias. Those of an outer
+// platform have an @ before their names.
 func (r PlatformRef) DriverOptions() map[string]string {
 	all := map[string]string{}
 	if r.On != nil {
@@ -74,7 +76,14 @@ func (r PlatformRef) DriverOptions() map[string]string {
 	return all
 }
 
-// AliasOption gives a platform a second name: native[as=b] is native once more,
-// a platform of its own in every result, so that it can be compared with
-// itself. Every platform takes it, with any word, and no driver sees it.
+// ProgramOption names the program that runs a platform's instances in the place of the one that
+// the host has for it: crun[program=/opt/crun-new]. Platforms that have the option declare it.
+const ProgramOption = "program"
+
+// AliasOption gives a platform a second name: native[as=b] is native again, but a separate platform
+// in every result, so native can be compared with itself. Every platform accepts it with any word.
+// No driver sees it.
 const AliasOption = "as"
+
+// ControlAlias is the second name of the baseline where a run measures it twice: native[as=control].
+const ControlAlias = "control"

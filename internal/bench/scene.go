@@ -1,8 +1,11 @@
 package bench
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
-// Role is what an actor is there for.
+// Role is an actor's purpose.
 type Role string
 
 const (
@@ -23,43 +26,51 @@ type Actor struct {
 	// Workload is empty for an idle actor and in a start-up scene.
 	Workload string `json:"workload,omitempty"`
 	Params   Params `json:"params,omitempty"`
-	// Part is which part of the workload it runs: "main", or such as "server" for a peer.
+	// Part is the part of the workload that it runs: "main", or for example "server" for a peer.
 	Part string `json:"part,omitempty"`
 	// Serves names the actor whose workload this one is a part of.
 	Serves string `json:"serves,omitempty"`
-	// Injection is a slowdown put there on purpose, to see whether it is found.
+	// Injection is a deliberate slowdown, to test whether the analysis finds it.
 	Injection *Injection `json:"injection,omitempty"`
-	// Cage holds what means harm; nil for everything else.
-	Cage *Cage `json:"cage,omitempty"`
+	// Containment bounds an adversarial actor; nil for all others.
+	Containment *Containment `json:"containment,omitempty"`
 }
 
-// Cage are the limits of the outer cage: a control group of Tare's own around
-// the instance, whatever the platform itself enforces. Their sum over a scene
-// leaves the host a share.
-type Cage struct {
+// Containment holds the limits of a control group that Tare puts around the instance, in addition
+// to the platform's own limits. Their sum over a scene leaves the host a share.
+type Containment struct {
 	Pids   int   `json:"pids"`   // tasks of the host
 	Memory Bytes `json:"memory"` // swap included
-	// Time is how long the cage stands once the harm has begun; then everything in it is killed.
+	// Time is how long the containment lasts after the attack has begun. Then everything in it is
+	// killed.
 	Time time.Duration `json:"time"`
 }
 
-// Relative says that a scene is to be set against another on the same
-// platform, and where the result stands in the table.
+// Relative says that a scene is compared with another on the same platform, and where the result
+// stands in the table.
 type Relative struct {
 	To     string `json:"to"` // the other's case
 	Row    string `json:"row"`
 	Column string `json:"column"`
 }
 
+// Family names the scenes that are compared with each other and so run one after
+// the other: those of a case on every platform, with the cases that are set against it.
+func (s *Scene) Family() string {
+	if s.Relative != nil {
+		return s.Relative.To
+	}
+	return s.Case
+}
+
 // Injection is a known slowdown of a subject. Shares are of 1: 0.05 is 5 %.
 type Injection struct {
-	// CPU is taken off the CPU time it may use; the plan has lowered Shape.CPUQuota by it.
+	// CPU reduces the CPU time it may use. The plan has lowered Shape.CPUQuota by it.
 	CPU float64 `json:"cpu,omitempty"`
-	// Disk is taken off the reads and writes per second it may make; the plan
-	// has lowered Shape.DiskIOPS by it.
+	// Disk reduces its reads and writes per second. The plan has lowered Shape.DiskIOPS by it.
 	Disk float64 `json:"disk,omitempty"`
-	// Startup is added to the time of every launch, as a share of that time,
-	// before the clock of the first command is stopped.
+	// Startup lengthens every launch by this share of its time, before the end of the first command
+	// is stamped.
 	Startup float64 `json:"startup,omitempty"`
 }
 
@@ -71,11 +82,11 @@ const (
 	Alike   SceneKind = "alike"   // several alike, the load split equally
 	Beside  SceneKind = "beside"  // a victim beside a neighbour
 	Startup SceneKind = "startup" // no workload: the launch is the measurement
-	// Migration: the subject moves, perhaps while its workload runs, and that is the measurement.
+	// Migration: the subject moves, perhaps while its workload runs. The move is the measurement.
 	Migration SceneKind = "migration"
-	// Checkpointing: it does so by files.
+	// Checkpointing: the subject moves through files.
 	Checkpointing SceneKind = "checkpoint"
-	Resting       SceneKind = "rest" // no instance: the machine at rest
+	Idling        SceneKind = "rest" // no instance: the machine at rest
 	Ramped        SceneKind = "ramp" // idle instances are added until a limit
 )
 
@@ -90,7 +101,7 @@ type Scene struct {
 	// ID is unique in the experiment: CASE/PLATFORM.
 	ID   string    `json:"id"`
 	Kind SceneKind `json:"kind"`
-	// Case names everything but the platform: scenes of one case are compared with each other.
+	// Case names everything but the platform. Scenes of one case are compared with each other.
 	Case string `json:"case"`
 	// Title is the case for people.
 	Title string `json:"title"`
@@ -99,24 +110,27 @@ type Scene struct {
 	// Factors are the crossed factors' levels of this scene besides the platform.
 	Factors map[string]string `json:"factors,omitempty"`
 	Actors  []Actor           `json:"actors"`
-	// Relative, if set, sets the scene against another on the same platform.
+	// Relative, if set, compares the scene with another on the same platform.
 	Relative *Relative `json:"relative,omitempty"`
-	// Ramp, of a scene of that kind, is how its actors come up: in order, until a limit.
+	// Ramp, for a scene of that kind, is how its actors start: in order, until a limit.
 	Ramp *Ramp `json:"ramp,omitempty"`
-	// Pool is how many of the host's CPUs the actors were placed on, where that was asked for.
+	// Pool is how many of the host's CPUs the actors were placed on, if the specification asks for
+	// it.
 	Pool int `json:"pool,omitempty"`
-	// MemoryPool, if not 0, is the memory that all actors but peers share: a host
-	// of that size, which may be less than the sum of their shapes.
+	// MemoryPool, if not 0, is the memory that all actors but peers share. It stands for a host of
+	// that size. It may be less than the sum of their shapes.
 	MemoryPool Bytes `json:"memory_pool,omitempty"`
 	// Conditions of the host, such as "thp": "never".
 	Conditions map[string]string `json:"conditions,omitempty"`
 	Timing     Timing            `json:"timing"`
-	// Cache is the state of the host's page cache that the launches of the subjects
-	// meet: as it happens to be, or one of the constants.
+	// Cache is the state of the host's page cache at the subjects' launches: one of the constants,
+	// or empty for no particular state.
 	Cache string `json:"cache,omitempty"`
 	// Unmetered: no meter is opened and no clock compared while it runs, to see
 	// what observing costs.
 	Unmetered bool `json:"unmetered,omitempty"`
+	// Control: the platform is the baseline once more, to compare it with itself.
+	Control bool `json:"control,omitempty"`
 	// Estimate is how long a trial of the scene is expected to take, in seconds.
 	Estimate float64 `json:"estimate_s"`
 }
@@ -125,12 +139,12 @@ type Scene struct {
 const (
 	// Warm: the platform was launched before, with nothing dropped since.
 	Warm = "warm"
-	// Cold: of the files that a launch reads, all that nobody has mapped was dropped.
+	// Cold: all unmapped pages of the launch's files were evicted.
 	Cold = "cold"
 )
 
-// MemoryRatio is the memory of the instances for each byte of the pool they
-// share; 0 without a pool.
+// MemoryRatio returns the memory of the instances over that of the pool they share; 0 without a
+// pool.
 func (s *Scene) MemoryRatio() float64 {
 	if s.MemoryPool == 0 {
 		return 0
@@ -158,8 +172,7 @@ type Skip struct {
 	Hint     string `json:"hint,omitempty"`
 }
 
-// Together joins those left out for one reason, their names one after the
-// other, so that people read it once.
+// Together joins the skips with the same reason into one that lists their names.
 func Together(skips []Skip) []Skip {
 	var out []Skip
 	at := map[[2]string]int{}
@@ -175,7 +188,7 @@ func Together(skips []Skip) []Skip {
 	return out
 }
 
-// Plan is an experiment worked out: every scene, every trial in order.
+// Plan is an expanded experiment: every scene, and every trial in order.
 type Plan struct {
 	Experiment string  `json:"experiment"`
 	Title      string  `json:"title"`
@@ -184,24 +197,51 @@ type Plan struct {
 	Blocks     int     `json:"blocks"`
 	Baseline   string  `json:"baseline"` // platform reference compared against
 	Margin     float64 `json:"margin"`   // of equivalence, such as 0.03
-	// Until, if set, lets cases end before Blocks, which is then its Max.
-	Until   *Until  `json:"until,omitempty"`
-	Scenes  []Scene `json:"scenes"`
-	Trials  []Trial `json:"trials"`
-	Skipped []Skip  `json:"skipped,omitempty"`
-	// Studies are checks of the fairness audit whose difference between platforms
-	// is what the experiment asks about, so that it makes no comparison invalid.
+	// Rare is the share of launches that may behave otherwise, unseen, where platforms count as
+	// equivalent without reserve. 0 is the default.
+	Rare float64 `json:"rare,omitempty"`
+	// Until, if set, lets cases end before Blocks. Blocks is then its Max.
+	Until *Until `json:"until,omitempty"`
+	// Disturbed says which launches are repeated for other work on the host. Plans made before they
+	// said so have none, and nothing is repeated.
+	Disturbed *Disturbance `json:"disturbed,omitempty"`
+	Scenes    []Scene      `json:"scenes"`
+	Trials    []Trial      `json:"trials"`
+	// Exchanged says by block, from the first, which CPU stands in for which of those that actors
+	// and observer were placed on; null for none. Without it all are where they were placed.
+	Exchanged []map[int]int `json:"exchanged,omitempty"`
+	Skipped   []Skip        `json:"skipped,omitempty"`
+	// Studies names checks of the fairness audit. The experiment studies the differences they
+	// check, so a difference there does not invalidate a comparison.
 	Studies  []string `json:"studies,omitempty"`
 	Warnings []string `json:"warnings,omitempty"` // such as CPUs that could not be kept apart
-	// Metrics by case, so that results can be read without the workloads.
+	// Metrics by case. With them, results can be read without the workloads.
 	Metrics map[string][]Metric `json:"metrics"`
+	// Resources by case say what its workload mainly stresses. Plans made before they
+	// did have none.
+	Resources map[string]string `json:"resources,omitempty"`
 	// Estimate is the expected duration in seconds.
 	Estimate float64 `json:"estimate_s"`
-	// Rest is how long the machine's power at rest is measured before and after
+	// Idle is how long the machine's power at rest is measured before and after
 	// the trials of each block; 0 if no meter is read.
-	Rest time.Duration `json:"rest,omitempty"`
-	// KeepTrying: no platform is given up whose launches fail.
+	Idle time.Duration `json:"rest,omitempty"`
+	// KeepTrying: platforms whose launches fail are not given up.
 	KeepTrying bool `json:"keep_trying,omitempty"`
+}
+
+// CPUsIn returns where CPUs that were placed on lie in a block, ascending.
+func (p *Plan) CPUsIn(block int, cpus []int) []int {
+	cpus = slices.Clone(cpus)
+	if block < 1 || block > len(p.Exchanged) {
+		return cpus
+	}
+	for i, c := range cpus {
+		if other, ok := p.Exchanged[block-1][c]; ok {
+			cpus[i] = other
+		}
+	}
+	slices.Sort(cpus)
+	return cpus
 }
 
 // Scene returns the scene with the id, or nil.

@@ -35,8 +35,8 @@ func (b Bytes) String() string {
 	return strconv.FormatInt(int64(b), 10) + " B"
 }
 
-// ParseBytes reads a size such as "512MiB", "1.5 GiB", "10GB" or "4096"; a
-// bare number is bytes, KB to TB are decimal, KiB to TiB binary.
+// ParseBytes parses a size such as "512MiB", "1.5 GiB", "10GB" or "4096". A bare number is in
+// bytes. KB to TB are decimal, KiB to TiB binary.
 func ParseBytes(s string) (Bytes, error) {
 	t := strings.TrimSpace(s)
 	i := len(t)
@@ -65,14 +65,14 @@ func ParseBytes(s string) (Bytes, error) {
 	return Bytes(n * unit), nil
 }
 
-// Shape is what an instance is given: the same for every platform of an
-// experiment. What a platform cannot enforce is reported beside its result.
+// Shape holds an instance's resources. It is the same for every platform of an experiment. A limit
+// that a platform cannot enforce is reported beside its result.
 type Shape struct {
 	// CPUs is how many CPUs the instance may run on (a VM's vCPU count).
 	CPUs int `json:"cpus"`
-	// CPUQuota bounds the CPU time per second of wall time, in CPUs; 0 is unbounded.
+	// CPUQuota bounds the CPU time per second of wall time, in CPUs; 0 means unbounded.
 	CPUQuota float64 `json:"cpu_quota,omitempty"`
-	// CPUPeriod is how often the quota is given out; 0 is the kernel's default, 100 ms.
+	// CPUPeriod is the period of the quota; 0 is the kernel's default, 100 ms.
 	CPUPeriod time.Duration `json:"cpu_period,omitempty"`
 	// CPUWeight is the share under contention on cgroup v2's scale, 1 to 10000; 0 is the default (100).
 	CPUWeight int `json:"cpu_weight,omitempty"`
@@ -80,7 +80,7 @@ type Shape struct {
 	Memory Bytes `json:"memory"`
 	// MemorySoft is the amount the kernel reclaims down to under pressure; 0 is none.
 	MemorySoft Bytes `json:"memory_soft,omitempty"`
-	// Swap is what it may swap out beyond its memory, where the host has swap space; 0 is nothing.
+	// Swap is how much it may swap out beyond its memory, if the host has swap space; 0 is none.
 	Swap Bytes `json:"swap,omitempty"`
 	// Disk is the size of the scratch space mounted at [ScratchDir].
 	Disk Bytes `json:"disk"`
@@ -90,15 +90,15 @@ type Shape struct {
 	// DiskBandwidth bounds the bytes read, and the bytes written, per second on
 	// that disk; 0 is unbounded.
 	DiskBandwidth Bytes `json:"disk_bandwidth,omitempty"`
-	// DiskWeight is the share of that disk under contention, 1 to 1000; 0 is the
-	// default (100). Only the scheduler BFQ heeds it.
+	// DiskWeight is the share of that disk under contention, 1 to 1000; 0 is the default (100).
+	// Only the BFQ scheduler uses it.
 	DiskWeight int `json:"disk_weight,omitempty"`
 	// Pids bounds the number of tasks; 0 is unbounded.
 	Pids int `json:"pids,omitempty"`
 }
 
-// Bandwidth is the CPU quota as the kernel takes it, in microseconds of CPU
-// time per period of so many; the kernel's least quota is 1 ms.
+// Bandwidth returns the CPU quota in the kernel's form: microseconds of CPU time per period in
+// microseconds. The kernel's least quota is 1 ms.
 func (s Shape) Bandwidth() (quota, period int64) {
 	period = max(s.CPUPeriod, 0).Microseconds()
 	if period == 0 {
@@ -107,6 +107,6 @@ func (s Shape) Bandwidth() (quota, period int64) {
 	return max(int64(s.CPUQuota*float64(period)+0.5), 1000), period
 }
 
-// ScratchDir is where every instance finds its writable scratch space, which
-// lies on the disk under test.
+// ScratchDir is the mount point of every instance's writable scratch space, which is on the disk
+// under test.
 const ScratchDir = "/scratch"

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Whose work a span of a launch is.
+// Whose says who does the work of a span of a launch.
 type Whose string
 
 const (
-	// OfPlatform: the runtime's, the monitor's or the guest kernel's.
+	// OfPlatform: the runtime, the monitor or the guest kernel.
 	OfPlatform Whose = "platform"
-	// OfAgent: that of Tare's agent inside, which in a virtual machine is its init as well.
+	// OfAgent: Tare's agent inside, which in a virtual machine is also the init process.
 	OfAgent Whose = "agent"
-	// OfTare: this program's own, on the host; a launch by hand has none of it.
+	// OfTare: this program itself, on the host. A launch by hand has no such work.
 	OfTare Whose = "tare"
 )
 
@@ -23,14 +23,13 @@ type Span struct {
 	Start int64  `json:"start"`
 	End   int64  `json:"end"`
 	Whose Whose  `json:"whose"`
-	// Source says how its ends are known.
+	// Source says where its start and end times come from.
 	Source string `json:"source"`
-	// Known bounds, in nanoseconds, how far either end may lie from the truth; 0
-	// for stamps of the host's own clock.
+	// Known bounds the error of either end, in nanoseconds; 0 for stamps of the host's own clock.
 	Known int64 `json:"known_ns,omitempty"`
 }
 
-// The phases of a launch, in their order. One that a platform does not have is absent.
+// The phases of a launch, in order. A phase that a platform does not have is absent.
 const (
 	PhaseCreate  = "create"        // the start command, until the guest's kernel or the agent's program runs
 	PhaseKernel  = "kernel"        // the guest's kernel, until its init runs
@@ -39,7 +38,7 @@ const (
 	PhaseCommand = "first command" // from there to the end of the first command run inside
 )
 
-// LaunchPhases are the names of a launch's phases in their order.
+// LaunchPhases lists the names of a launch's phases in order.
 var LaunchPhases = []string{PhaseCreate, PhaseKernel, PhaseInit, PhaseAgent, PhaseCommand}
 
 // StartUp is how a launch went.
@@ -47,13 +46,12 @@ type StartUp struct {
 	// Phases follow each other without a gap, from the start command to the end
 	// of the first command or, where none was timed, to the first byte from inside.
 	Phases []Span `json:"phases"`
-	// Own is when Tare itself was at work in that time, in order and without
-	// overlap. A platform may have worked beside it, so that their sum is the most
-	// that Tare can have added.
+	// Own are the spans in which Tare itself worked in that time, in order and without overlap. A
+	// platform may have worked at the same time, so their sum is the most that Tare can have added.
 	Own []Span `json:"own"`
 }
 
-// OwnTime is the sum of Tare's own spans, in nanoseconds.
+// OwnTime returns the sum of Tare's own spans, in nanoseconds.
 func (s *StartUp) OwnTime() int64 {
 	var sum int64
 	for _, o := range s.Own {
@@ -72,7 +70,7 @@ func (s *StartUp) Phase(name string) int64 {
 	return 0
 }
 
-// Check is an error if the spans contradict what a [StartUp] promises.
+// Check returns an error if the spans are not as the comments of [StartUp] say.
 func (s *StartUp) Check() error {
 	if len(s.Phases) == 0 {
 		return fmt.Errorf("start-up: no phases: %w", ErrInvalid)
@@ -99,11 +97,11 @@ func (s *StartUp) Check() error {
 	return nil
 }
 
-// Traced is an instance whose driver says when it was at work itself after the
-// start command, as far as it was not waiting for the platform.
+// Traced is an instance whose driver reports the spans after the start command in which it worked
+// itself rather than waited for the platform.
 type Traced interface{ Trace() []Span }
 
-// Relaying is an instance whose bytes other processes of the platform's pass on, a
-// shim or a client: the way of the greeting through them is the platform's work, of
-// which Tare's own waking up cannot be told apart.
+// Relaying is an instance whose bytes pass through other processes of the platform, such as a shim
+// or a client. The greeting's way through them is the platform's work. Tare's own wake-up cannot be
+// told apart from it.
 type Relaying interface{ Relays() bool }

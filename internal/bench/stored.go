@@ -1,18 +1,18 @@
 package bench
 
-// Storing is an instance of which the host keeps files outside of its
-// directory, such as a layer in a daemon's store.
+// Storing is an instance that has files on the host outside its directory, such as a layer in a
+// daemon's store.
 type Storing interface {
-	// Stored are those files and directories.
+	// Stored returns those files and directories.
 	Stored() ([]string, error)
 }
 
-// A RootWriter is a workload that writes to the root of its instance, so that
-// what the instance takes of the host's disk is a result, too: [StoredMetrics].
+// A RootWriter is a workload that writes to the root file system of its instance. Its results
+// include the instance's use of the host's disk: [StoredMetrics].
 type RootWriter interface{ WritesRoot() }
 
-// StoredMetrics are those of what an instance takes of the host's disk beyond
-// the image that all share, scratch space apart. The runner measures them.
+// StoredMetrics measure an instance's use of the host's disk beyond the shared image and without
+// scratch space. The runner measures them.
 var StoredMetrics = []Metric{
 	{Name: "stored_at_start", Unit: "KiB", Better: LowerIsBetter, Combine: Sum,
 		Doc: "what the instance took of the host's disk once it was up, without scratch space and the image that others use as well"},

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// Params are a workload's parameters as written, every default filled in.
-// Scalars are text in canonical form (sizes in bytes, durations as Go writes
-// them); lists and maps are JSON text.
+// Params are a workload's parameters as written, with every default filled in. Scalars are text in
+// canonical form (sizes in bytes, durations as Go writes them). Lists and maps are JSON text.
 type Params map[string]string
 
 // ParamKind is the type of a parameter.
@@ -25,16 +24,16 @@ const (
 
 // Param describes a parameter of a workload.
 type Param struct {
-	Name     string
-	Kind     ParamKind
-	Default  string
-	Required bool
-	Words    []string // for KindWord
-	Min      float64  // for numbers and sizes; values below are refused
-	Doc      string
-	// Load marks the parameter that carries the load: where several instances
-	// share a scene's load equally, it is divided among them.
-	Load bool
+	Name     string    `json:"name"`
+	Kind     ParamKind `json:"kind"`
+	Default  string    `json:"default,omitempty"`
+	Required bool      `json:"-"`
+	Words    []string  `json:"words,omitempty"` // for KindWord
+	Min      float64   `json:"-"`               // for numbers and sizes; values below are refused
+	Doc      string    `json:"doc"`
+	// Load marks the parameter that sets the load. It is divided among the instances that share a
+	// scene's load equally.
+	Load bool `json:"-"`
 }
 
 // Timing is the procedure of tesfatsion2018 section 3.3: warm up for X,
@@ -43,18 +42,18 @@ type Timing struct {
 	Warmup   time.Duration `json:"warmup"`   // X
 	Measure  time.Duration `json:"measure"`  // Y
 	Cooldown time.Duration `json:"cooldown"` // Z
-	// Deadline bounds every single command and the instance's start; 0 lets
-	// the workload and the platform decide.
+	// Deadline bounds each command and the instance's start. With 0 the workload and the platform
+	// decide.
 	Deadline time.Duration `json:"deadline,omitempty"`
 }
 
-// Setting is what a workload may know when it writes its commands.
+// Setting is the information a workload has when it builds its commands.
 type Setting struct {
 	Timing Timing
 	Shape  Shape
 	// LLC is the size of the host's last-level cache in bytes.
 	LLC Bytes
-	// Addr are the addresses of the scene's parts, such as "server".
+	// Addr maps the scene's parts, such as "server", to their addresses.
 	Addr map[string]netip.Addr
 }
 
@@ -66,12 +65,12 @@ type Command struct {
 	Stdin []byte            `json:"stdin,omitempty"`
 	// Timeout is a hard deadline after which the command and all its children are killed.
 	Timeout time.Duration `json:"timeout"`
-	// Bare: the agent begins it without having made sure first that it survives
-	// whatever the command does; for the one whose time is part of a start-up.
+	// Bare: the agent starts it without first protecting itself from the command. It is for the
+	// command whose time is part of a start-up.
 	Bare bool `json:"bare,omitempty"`
 }
 
-// Output is what became of a command. A non-zero exit is not an error of Exec.
+// Output is the result of a command. A non-zero exit is not an error of Exec.
 type Output struct {
 	Stdout   []byte        `json:"-"`
 	Stderr   []byte        `json:"-"`
@@ -81,7 +80,7 @@ type Output struct {
 	Wall     time.Duration `json:"wall"`
 	User     time.Duration `json:"user"`
 	System   time.Duration `json:"system"`
-	// Truncated: more was printed than is kept (see agent.MaxOutput).
+	// Truncated: the command printed more than is kept (see agent.MaxOutput).
 	Truncated bool `json:"truncated,omitempty"`
 }
 
@@ -94,14 +93,14 @@ type File struct {
 	HostPath string
 }
 
-// Part is what one instance of a workload does: a workload may have a server
-// and a client, a master and workers.
+// Part is what one instance of a workload does. A workload may have a server and a client, or a
+// master and workers.
 type Part struct {
 	Files   []File
 	Prepare []Command // before warm-up, in order; a non-zero exit fails the trial
 	Warm    []Command // the warm-up, if it is a run of its own
-	// Main is what is measured. For a service it is started first and killed
-	// last, and its output is not parsed.
+	// Main is the measured command. For a service it is started first and killed last, and its
+	// output is not parsed.
 	Main    Command
 	Service bool
 	// Listen, for a service, is the TCP port that accepts once it is ready; 0 for none.
@@ -109,15 +108,14 @@ type Part struct {
 	// Ramp is how long after Main's start the measured window opens, for a
 	// program that warms up within its run.
 	Ramp time.Duration
-	// Begin and End, if set, are texts in Main's standard output that open and
-	// close the measured window; Main is killed once End was seen, and that
-	// kill is not a failure.
+	// Begin and End, if set, are texts in Main's standard output that open and close the measured
+	// window. Main is killed once End was seen. That kill is not a failure.
 	Begin, End string
 	// OKExit are exit statuses of Main, besides 0, that are not failures.
 	OKExit []int
 }
 
-// A Histogrammer is a workload whose program tells how long every request took.
+// A Histogrammer is a workload whose program reports a latency histogram.
 type Histogrammer interface {
 	// Histograms reads them from an output that Parse accepts.
 	Histograms(p Params, s Setting, out Output) ([]Histogram, error)
@@ -125,48 +123,52 @@ type Histogrammer interface {
 
 // A Sized workload knows how much memory an instance must have for its main part.
 type Sized interface {
-	// Memory is that much, whatever the shape has.
+	// Memory returns that amount. It does not depend on the shape.
 	Memory(p Params, s Setting) (Bytes, error)
 }
 
-// An Adversary is a workload that means harm: it takes all it can get. Its
-// actors run inside an outer cage only ([Cage]).
+// An Adversary is an adversarial workload: it takes all it can get. Its actors run only
+// inside a [Containment].
 type Adversary interface {
-	// Attacks says whether the part does the harm; the others suffer it first.
+	// Attacks reports whether the part attacks. The other parts are its first victims.
 	Attacks(part string) bool
 }
 
 // IsAdversary reports whether a workload is one.
 func IsAdversary(w Workload) bool { _, is := w.(Adversary); return is }
 
-// A Carrier is a workload whose parameters name programs to run and files of the
-// host to copy. Both are shown to whoever runs another's specification.
+// A Carrier is a workload whose parameters name programs to run and files of the host to copy. Both
+// are shown to a user who runs someone else's specification.
 type Carrier interface {
-	// Carries returns the command lines, and the paths as they are written.
+	// Carries returns the command lines and the paths as written.
 	Carries(p Params) (commands [][]string, files []string, err error)
 }
+
+// Resources are what a workload may mainly stress.
+var Resources = []string{"cpu", "memory", "disk", "network", "other"}
 
 // SubjectPart is the name of the part that is measured, in every workload.
 const SubjectPart = "main"
 
-// A Workload turns parameters into commands, and their output into values. It
-// is pure: it never runs anything itself.
+// A Workload turns parameters into commands, and their output into values. It is pure: it runs
+// nothing itself.
 type Workload interface {
 	Name() string
 	Summary() string
-	// Resource says what it mainly stresses: "cpu", "memory", "disk", "network" or "other".
+	// Resource returns what it mainly stresses: one of [Resources].
 	Resource() string
 	Params() []Param
 	// Metrics lists what Parse returns for these parameters.
 	Metrics(p Params) ([]Metric, error)
-	// Parts names the parts besides [SubjectPart] that a scene must supply, such as "server".
+	// Parts returns the names of the parts besides [SubjectPart] that a scene must supply, such as
+	// "server".
 	Parts() []string
-	// Programs are the programs it runs inside the image.
+	// Programs returns the programs that it runs inside the image.
 	Programs() []string
-	// Steps returns the part's commands. An impossible combination of
-	// parameters and setting is an error that wraps ErrInvalid.
+	// Steps returns the part's commands. For an impossible combination of parameters and setting it
+	// returns an error that wraps ErrInvalid.
 	Steps(part string, p Params, s Setting) (Part, error)
-	// Parse reads Main's output. A missing value is an error that quotes what
+	// Parse reads Main's output. For a missing value it returns an error that quotes the text that
 	// did not parse, never a zero.
 	Parse(p Params, s Setting, out Output) ([]Value, error)
 }

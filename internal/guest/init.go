@@ -1,7 +1,7 @@
-// Package guest is the first process of a virtual machine that boots from Tare's
-// initial RAM file system: it finds the disks and the network, makes the golden
-// image its root and serves as the agent on a virtio serial port, or leaves its place to
-// the image's init system, with the agent as its last service.
+// Package guest is the first process of a virtual machine that boots from Tare's initial RAM file
+// system: it finds the disks and the network and makes the golden image its root. Then it serves as
+// the agent on a virtio serial port, or executes the image's init system with the agent as the last
+// service.
 package guest
 
 import (
@@ -17,8 +17,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/agent"
 	"tare/internal/bench"
+	"tare/internal/guest/agent"
 )
 
 const (
@@ -28,9 +28,8 @@ const (
 	deviceWait = 30 * time.Second
 )
 
-// Init runs the guest from its first process to its power-off, and does not
-// return. What goes wrong is told on the console. began is when the process ran
-// its first instruction.
+// Init runs the guest from its first process to its power-off, and does not return. It prints
+// errors on the console. began is when the process ran its first instruction.
 func Init(began int64) {
 	// The host takes this line as proof that a program runs in the guest.
 	fmt.Printf("tare-agent %s: first process of the guest\n", agent.AgentVersion)
@@ -46,8 +45,8 @@ func Init(began int64) {
 	select {} // the kernel would panic if its first process ended
 }
 
-// ending is the command of reboot(2) that ends the machine: that to power it off,
-// or tare.end=restart for one that cannot be, and whose monitor ends when it restarts.
+// ending returns the reboot(2) command that ends the machine. The default is power-off.
+// tare.end=restart is for machines that cannot power off and whose monitor exits on a restart.
 func ending(cmdline string) int {
 	if slices.Contains(strings.Fields(cmdline), "tare.end=restart") {
 		return unix.LINUX_REBOOT_CMD_RESTART
@@ -109,7 +108,7 @@ func run(began int64) error {
 }
 
 // loadModules loads the modules named in the list, in its order. One that is
-// built in or loaded already is no error.
+// built in or loaded already is not an error.
 func loadModules(list string) error {
 	f, err := os.Open(list)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/agent"
-	"tare/internal/serial"
-	"tare/internal/xenpipe"
+	"tare/internal/guest/agent"
+	"tare/internal/guest/serial"
+	"tare/internal/platform/xen/xenpipe"
 )
 
 // portName is the name of the port the host talks to.
@@ -47,8 +47,8 @@ func openPort(line string) (io.ReadWriteCloser, error) {
 	}{serial.NewGuest(f), f}, nil
 }
 
-// silence keeps the kernel's messages, but for those of its end, off a line that is
-// its console too: from here on the line is the agent's.
+// silence keeps all kernel messages except those of its end off a line that is also its console.
+// From here on the agent owns the line.
 func silence(line string) error {
 	consoles, err := os.ReadFile("/sys/class/tty/console/active")
 	if err != nil {
@@ -106,8 +106,8 @@ func findPort(name string) (device string, err error) {
 	return "", fmt.Errorf("no virtio port named %q in %v", name, deviceWait)
 }
 
-// awaitHost waits until the host has opened its end: a read would meet the end
-// of the stream before.
+// awaitHost waits until the host has opened its end. Before that, a read would return the end of
+// the stream.
 func awaitHost(port *os.File, end time.Time) error {
 	raw, err := port.SyscallConn()
 	if err != nil {

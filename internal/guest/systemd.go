@@ -31,8 +31,8 @@ func keepAgent() error {
 	return nil
 }
 
-// handOver makes the agent the last service of the image's systemd and puts that in
-// this process's place. The machine ends with the agent, as it does without systemd.
+// handOver makes the agent the last service of the image's systemd and executes systemd in this
+// process. The machine ends with the agent, as it does without systemd.
 func handOver() error {
 	port, err := findPort(portName)
 	if err != nil {

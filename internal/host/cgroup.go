@@ -7,11 +7,10 @@ import (
 	"strings"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 )
 
-// readCgroups tells the layout of the control group hierarchies and which
-// controllers they offer.
+// readCgroups reads the layout of the control group hierarchies and their controllers.
 func readCgroups(t tree, f *Facts) error {
 	text, ok := t.text("/proc/self/mountinfo")
 	if !ok {
@@ -47,7 +46,7 @@ func readCgroups(t tree, f *Facts) error {
 	return nil
 }
 
-// enabledControllers are the kernel's, by /proc/cgroups.
+// enabledControllers returns the kernel's enabled controllers from /proc/cgroups.
 func enabledControllers(t tree) []string {
 	text, _ := t.text("/proc/cgroups")
 	var names []string

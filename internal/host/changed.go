@@ -9,11 +9,11 @@ import (
 	"strconv"
 )
 
-// machineIDBytes of the hash are kept: enough that no two machines share them.
+// machineIDBytes is how much of the hash is kept: enough to tell machines apart.
 const machineIDBytes = 16
 
-// readMachineID reads what tells one installed system from all others. The
-// kept id is derived from it as machine-id(5) asks for, since that itself must not be told.
+// readMachineID reads an id of the installed system. It keeps a hash of the machine id, because
+// machine-id(5) forbids publishing the id itself.
 func readMachineID(t tree, f *Facts) error {
 	id := t.word("/etc/machine-id", "")
 	if id == "" || id == "uninitialized" {
@@ -25,9 +25,8 @@ func readMachineID(t tree, f *Facts) error {
 	return nil
 }
 
-// Changed says in words what of a host is otherwise than it was, as far as
-// measurements before and after must not be taken for those of one host. What
-// one of both did not tell is no change.
+// Changed describes the differences between two readings of a host that make measurements before
+// and after incomparable. A fact missing from either reading does not count as a change.
 func (f *Facts) Changed(now *Facts) []string {
 	var changed []string
 	look := func(name, was, is string) {
@@ -47,6 +46,7 @@ func (f *Facts) Changed(now *Facts) []string {
 	look("kernel", f.Kernel, now.Kernel)
 	look("governor", f.Governor, now.Governor)
 	look("turbo", f.Turbo, now.Turbo)
+	look("address space layout", f.ASLR, now.ASLR)
 	look("clock source", f.ClockSource, now.ClockSource)
 	for _, name := range slices.Sorted(maps.Keys(f.Mitigations)) {
 		look("mitigation of "+name, f.Mitigations[name], now.Mitigations[name])
@@ -56,7 +56,7 @@ func (f *Facts) Changed(now *Facts) []string {
 
 func told(s string) bool { return s != "" && s != unknown && s != notExposed }
 
-// positive is a number, or nothing where it is not known.
+// positive formats a number, "" if it is not known.
 func positive(n int) string {
 	if n == 0 {
 		return ""

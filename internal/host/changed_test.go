@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What must be alike for two halves of a run to be of one host is told apart,
-// and what a source did not tell is no change.
+// Changed reports each fact that must be equal in both halves of a run. A missing fact is not a
+// change.
 func TestChanged(t *testing.T) {
 	was := read(t, plant(t, "metal-v2"), "/var/lib/tare")
 	was.MachineID = "1"
@@ -44,7 +44,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// The kept id is one machine's, and does not tell that of the system.
+// The kept id identifies one machine and does not reveal the system's id.
 func TestMachineID(t *testing.T) {
 	root := plant(t, "metal-v2")
 	const id = "0123456789abcdef0123456789abcdef"

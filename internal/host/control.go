@@ -19,8 +19,8 @@ const (
 	ksmFile  = "sys/kernel/mm/ksm/run"
 )
 
-// Controls says of every condition what of it this host lets be set. The files
-// lie below root ("/"); dir, a path there, is or will be the directory for scratch space.
+// Controls returns the settable values of every condition on this host. The files are below root
+// ("/"). dir, a path there, is or will be the directory for scratch space.
 func Controls(root, dir string) map[string]bench.Control {
 	return map[string]bench.Control{
 		bench.CondGovernor:  governors(root),
@@ -33,7 +33,7 @@ func Controls(root, dir string) map[string]bench.Control {
 	}
 }
 
-// noCPUFreq is why nothing can be done about the frequency.
+// noCPUFreq says why the frequency cannot be set.
 const noCPUFreq = "this host gives no control over its CPUs' frequency (no cpufreq): it is a virtual machine, or the firmware keeps it to itself"
 
 func policyDirs(root string) []string {
@@ -42,7 +42,7 @@ func policyDirs(root string) []string {
 	return dirs
 }
 
-// governors are those that every policy has.
+// governors returns those that every policy has.
 func governors(root string) bench.Control {
 	dirs := policyDirs(root)
 	if len(dirs) == 0 {
@@ -63,8 +63,8 @@ func governors(root string) bench.Control {
 	return bench.Control{Values: common}
 }
 
-// frequencies are bounded by the narrowest policy; steps are those of the first,
-// if every policy has them.
+// frequencies returns bounds of the narrowest policy. The steps are those of the first policy, if
+// every policy has them.
 func frequencies(root string) bench.Control {
 	dirs := policyDirs(root)
 	if len(dirs) == 0 {
@@ -97,8 +97,8 @@ func frequencies(root string) bench.Control {
 	return c
 }
 
-// oneOf are the words of a condition that one file sets, which is missing where
-// the kernel is built without.
+// oneOf returns the values of a condition that one file sets. The file is missing if the kernel is
+// built without the feature.
 func oneOf(root, file, without string, values ...string) bench.Control {
 	_, err := os.Stat(filepath.Join(root, file))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -110,12 +110,12 @@ func oneOf(root, file, without string, values ...string) bench.Control {
 	return bench.Control{Values: values}
 }
 
-// ksmRun is what the file takes (Documentation/admin-guide/mm/ksm.rst): 1 merges, 2
-// parts again what was merged, where 0 would only stop.
+// ksmRun maps the condition's words to the file's values (Documentation/admin-guide/mm/ksm.rst). 1
+// merges. 2 stops and unmerges; 0 would only stop.
 var ksmRun = map[string]string{"on": "1", "off": "2"}
 
-// setting is what a file of the kernel's says: the word in brackets where it
-// lists all there are, or all of it.
+// setting returns a kernel file's current value: the word in brackets if it lists all choices, else
+// the whole text.
 func setting(path string) (string, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -135,16 +135,15 @@ func kHz(path string) (int64, error) {
 	}
 	v, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || v <= 0 {
-		return 0, fmt.Errorf("%s: %.40q is no frequency in kHz", path, text)
+		return 0, fmt.Errorf("%s: %.40q is not a frequency in kHz", path, text)
 	}
 	return v, nil
 }
 
-// Set gives the host the conditions, where dir is the directory for scratch
-// space, and returns what puts back what was there.
-// Each setting is registered with its old value before it is changed, so that
-// it is put back also if this process is killed. When it fails it has put back
-// what it had changed.
+// Set sets the host's conditions and returns a function that restores the old values. dir is the
+// directory for scratch space. Each setting is registered with its old value before it is changed,
+// so that it can be restored even if this process is killed. If Set fails, it restores what it had
+// changed.
 func Set(root, dir string, led bench.Ledger, wanted map[string]string) (restore func() error, err error) {
 	s := &settings{ledger: led}
 	defer func() {
@@ -198,13 +197,13 @@ func Set(root, dir string, led bench.Ledger, wanted map[string]string) (restore 
 	return s.restore, nil
 }
 
-// settings are what was changed: what undoes it, in order.
+// settings holds the changes made and how to undo them, in order.
 type settings struct {
 	ledger bench.Ledger
 	undo   []func() error
 }
 
-// set changes one file. What is as wanted already is left alone.
+// set changes one file. It does nothing if the value is already as wanted.
 func (s *settings) set(path, value string) error {
 	old, err := setting(path)
 	if err != nil {
@@ -231,8 +230,8 @@ func (s *settings) set(path, value string) error {
 	return nil
 }
 
-// hold keeps every policy at one frequency: both its bounds, in the order that
-// leaves the lower one never above the other.
+// hold fixes every policy at one frequency. It sets both bounds in the order that never puts the
+// lower one above the upper one.
 func (s *settings) hold(dirs []string, f int64) error {
 	value := strconv.FormatInt(f, 10)
 	for _, dir := range dirs {
@@ -253,7 +252,7 @@ func (s *settings) hold(dirs []string, f int64) error {
 	return nil
 }
 
-// restore puts everything back, the last changed first. What cannot be stays in the ledger.
+// restore undoes all changes, the last first. What cannot be undone stays in the ledger.
 func (s *settings) restore() error {
 	var errs []error
 	for _, undo := range slices.Backward(s.undo) {
@@ -263,7 +262,7 @@ func (s *settings) restore() error {
 	return errors.Join(errs...)
 }
 
-// write writes a file that is there.
+// write writes an existing file.
 func write(path, value string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {

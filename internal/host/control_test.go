@@ -12,7 +12,7 @@ import (
 	"tare/internal/bench"
 )
 
-// book is a ledger that only remembers, and looks at each file when it is told of it.
+// book is a ledger in memory. It reads each file when it is registered.
 type book struct {
 	t    *testing.T
 	held []string
@@ -40,7 +40,7 @@ func (b *book) Release(_, name string) error {
 	return nil
 }
 
-// machine is a tree with two policies at the governor and bounds of a laptop.
+// machine returns a tree with two policies that have a laptop's governor and bounds.
 func machine(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -68,7 +68,7 @@ func place(t *testing.T, root, name, text string) {
 	}
 }
 
-// state is everything that may be set.
+// state returns the values of all settings.
 func state(t *testing.T, root string) string {
 	t.Helper()
 	var all []string
@@ -140,7 +140,7 @@ func TestSetRefuses(t *testing.T) {
 			t.Errorf("%s: it left %s, and %v registered", name, got, led.held)
 		}
 	}
-	// A ledger that cannot be written keeps the file as it is.
+	// If the ledger cannot be written, the file stays unchanged.
 	root := machine(t)
 	full := errors.New("disk full")
 	if _, err := Set(root, "/", &book{t: t, fail: full}, map[string]string{"thp": "never"}); !errors.Is(err, full) || state(t, root) != before {
@@ -148,7 +148,7 @@ func TestSetRefuses(t *testing.T) {
 	}
 }
 
-// What the kernel does not take is put back, and said.
+// A value that the kernel does not keep is restored and reported.
 func TestSetThatDoesNotHold(t *testing.T) {
 	root := machine(t)
 	path := filepath.Join(root, "sys/devices/system/cpu/cpufreq/policy4/scaling_governor")
@@ -185,6 +185,6 @@ func TestControls(t *testing.T) {
 	odd := machine(t)
 	place(t, odd, "sys/devices/system/cpu/cpufreq/policy4/cpuinfo_max_freq", "fast")
 	if why := Controls(odd, "/")["frequency"].Why; !strings.Contains(why, `"fast"`) {
-		t.Errorf("a frequency that is no number: %q", why)
+		t.Errorf("a frequency that is not a number: %q", why)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 )
 
 const cpuDir = "/sys/devices/system/cpu/"
@@ -100,7 +100,7 @@ func readCaches(t tree, f *Facts) error {
 		}
 	}
 	if last == "" {
-		return nil // many virtual machines tell nothing: a caveat says so
+		return nil // many virtual machines do not expose caches; a caveat says so
 	}
 	online, err := t.cpus(cpuDir + "online")
 	if err != nil {
@@ -122,6 +122,46 @@ func readCaches(t tree, f *Facts) error {
 	return nil
 }
 
+// readAlike groups the usable cores that can stand in for each other: with as many usable CPUs, in
+// one package, node and last-level cache, with the same highest frequency and capacity, and equally
+// isolated. Where the kernel does not tell, all are taken to be the same in that.
+func readAlike(t tree, f *Facts) error {
+	var keys []string
+	groups := map[string][][]int{}
+	seen := map[int]bool{}
+	for _, cpu := range f.Usable {
+		if seen[cpu] {
+			continue
+		}
+		dir := fmt.Sprintf("%scpu%d/", cpuDir, cpu)
+		siblings, err := cgroup.ParseCPUList(t.word(dir+"topology/thread_siblings_list", fmt.Sprint(cpu)))
+		if err != nil {
+			return fmt.Errorf("cores: %w", err)
+		}
+		core := intersect(siblings, f.Usable)
+		if !slices.Contains(core, cpu) {
+			core = []int{cpu}
+		}
+		for _, c := range core {
+			seen[c] = true
+		}
+		key := fmt.Sprint(len(core), t.word(dir+"topology/physical_package_id", "0"),
+			slices.IndexFunc(f.LLCGroups, func(g []int) bool { return slices.Contains(g, cpu) }),
+			slices.DeleteFunc(t.names(dir), func(n string) bool { return !strings.HasPrefix(n, "node") }),
+			t.word(dir+"cpufreq/cpuinfo_max_freq", ""), t.word(dir+"cpu_capacity", ""), len(intersect(core, f.Isolated)))
+		if groups[key] == nil {
+			keys = append(keys, key)
+		}
+		groups[key] = append(groups[key], core)
+	}
+	for _, key := range keys {
+		if len(groups[key]) > 1 {
+			f.AlikeCores = append(f.AlikeCores, groups[key])
+		}
+	}
+	return nil
+}
+
 // cacheSize reads "32768K": sysfs writes caches in KiB.
 func cacheSize(text string) (bench.Bytes, error) {
 	number, ok := strings.CutSuffix(text, "K")
@@ -131,8 +171,8 @@ func cacheSize(text string) (bench.Bytes, error) {
 	return bench.ParseBytes(number + "KiB")
 }
 
-// LLCOf is the size of all last-level caches that the CPUs reach together:
-// what an array must exceed to be in memory. 0 if the host does not tell.
+// LLCOf returns the total size of the last-level caches that the CPUs use. An array must exceed it
+// to be in memory. It is 0 if unknown.
 func (f *Facts) LLCOf(cpus []int) bench.Bytes {
 	var n bench.Bytes
 	for _, group := range f.LLCGroups {
@@ -143,8 +183,7 @@ func (f *Facts) LLCOf(cpus []int) bench.Bytes {
 	return n
 }
 
-// readFrequency reads how the clock is governed
-// (Documentation/admin-guide/pm/cpufreq.rst).
+// readFrequency reads the CPU frequency settings (Documentation/admin-guide/pm/cpufreq.rst).
 func readFrequency(t tree, f *Facts) error {
 	var governors []string
 	for _, policy := range t.names(cpuDir + "cpufreq") {

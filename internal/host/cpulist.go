@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// formatCPUs writes CPUs as the kernel does, "0-3,8": the inverse of
-// [cgroup.ParseCPUList].
+// formatCPUs formats CPUs as the kernel does, "0-3,8": the inverse of [cgroup.ParseCPUList].
 func formatCPUs(cpus []int) string {
 	sorted := slices.Compact(slices.Sorted(slices.Values(cpus)))
 	var parts []string

@@ -1,5 +1,5 @@
-// Package host reads what about this machine matters to a measurement: its
-// processors, kernel, cgroups, memory policy and what is missing.
+// Package host reads the facts of this machine that affect measurements: its processors, kernel,
+// cgroups, memory policy and missing features.
 package host
 
 import (
@@ -14,22 +14,25 @@ import (
 // Facts is the fingerprint of a host, stored with every run.
 type Facts struct {
 	Hostname string `json:"hostname"`
-	// MachineID is the same for one installed system only; empty if it has none.
-	// It tells nothing of /etc/machine-id, from which it is derived.
+	// MachineID identifies one installed system; empty if it has no id. It is a hash of
+	// /etc/machine-id and does not reveal that.
 	MachineID string `json:"machine_id,omitempty"`
 	OS        string `json:"os"` // PRETTY_NAME of os-release
 	Kernel    string `json:"kernel"`
 	Arch      string `json:"arch"`
 	CPUModel  string `json:"cpu_model"`
 	CPUs      int    `json:"cpus"`        // online
-	Usable    []int  `json:"usable_cpus"` // that this process may run on
-	// Isolated are kept free of the scheduler's own placement (isolcpus).
-	Isolated  []int                  `json:"isolated_cpus,omitempty"`
-	Cores     int                    `json:"cores"` // physical, as the kernel is told
-	Sockets   int                    `json:"sockets"`
-	NUMANodes int                    `json:"numa_nodes"`
-	SMT       string                 `json:"smt"`    // "on", "off", "not supported"
-	Caches    map[string]bench.Bytes `json:"caches"` // "L1d", "L2", "L3" of CPU 0
+	Usable    []int  `json:"usable_cpus"` // those this process may run on
+	// Isolated are the CPUs excluded from scheduling (isolcpus).
+	Isolated  []int `json:"isolated_cpus,omitempty"`
+	Cores     int   `json:"cores"` // physical, as reported to the kernel
+	Sockets   int   `json:"sockets"`
+	NUMANodes int   `json:"numa_nodes"`
+	// AlikeCores are groups of usable cores of one kind that share a last-level cache and a NUMA
+	// node; a core is the list of its usable CPUs.
+	AlikeCores [][][]int              `json:"alike_cores,omitempty"`
+	SMT        string                 `json:"smt"`    // "on", "off", "not supported"
+	Caches     map[string]bench.Bytes `json:"caches"` // "L1d", "L2", "L3" of CPU 0
 	// LLC is the size of one last-level cache, and LLCGroups are the CPUs that
 	// share each; see [Facts.LLCOf].
 	LLC         bench.Bytes       `json:"llc"`
@@ -37,14 +40,15 @@ type Facts struct {
 	Memory      bench.Bytes       `json:"memory"`
 	Swap        bench.Bytes       `json:"swap"`
 	Hypervisor  string            `json:"hypervisor"`        // "none" on bare metal
-	Product     string            `json:"product,omitempty"` // the machine's maker and model, where told
+	Product     string            `json:"product,omitempty"` // the machine's maker and model, if known
 	Container   bool              `json:"container"`         // in a PID namespace of its own
 	Cgroup      string            `json:"cgroup"`            // "v1", "v2", "hybrid"
 	Controllers []string          `json:"controllers"`
-	Governor    string            `json:"governor"` // "not exposed" where the guest can't see it
+	Governor    string            `json:"governor"` // "not exposed" if the guest cannot see it
 	Turbo       string            `json:"turbo"`
 	THP         string            `json:"thp"`
 	KSM         string            `json:"ksm"`
+	ASLR        string            `json:"aslr,omitempty"` // address space layout: "random", "random but for the heap", "fixed"
 	ClockSource string            `json:"clock_source"`
 	Mitigations map[string]string `json:"mitigations"`
 	Filesystem  string            `json:"filesystem"`     // type and device under the state directory
@@ -55,22 +59,22 @@ type Facts struct {
 	PSI         bool              `json:"psi"`
 	BootID      string            `json:"boot_id"`
 	Root        bool              `json:"root"`
-	// Unread are the facts whose source could not be understood, with the reason.
+	// Unread lists the facts whose source could not be parsed, with the reason.
 	Unread []string `json:"unread,omitempty"`
 	// Caveats are facts that limit what can be concluded here, for people.
 	Caveats []string `json:"caveats,omitempty"`
 }
 
-// Words for what the kernel does not tell.
+// Words for facts that the kernel does not report.
 const (
 	notExposed = "not exposed"
 	unknown    = "unknown"
 )
 
-// Read reads the facts of the host whose file system lies at root ("/" but in
-// tests), and of the file system that stateDir, a path on it, is or will be
-// on. It changes nothing. A source that is there but makes no sense is listed
-// in Unread and is a caveat; only a host without /proc is an error.
+// Read reads the facts of the host whose file system is at root ("/" except in tests), and of the
+// file system of stateDir, a path on the host that need not exist. It changes nothing. A source
+// that cannot be parsed is listed in Unread and gives a caveat. Only a host without /proc is an
+// error.
 func Read(root, stateDir string) (*Facts, error) {
 	t := tree(root)
 	if _, err := os.Stat(t.path("/proc/self/status")); err != nil {
@@ -78,7 +82,7 @@ func Read(root, stateDir string) (*Facts, error) {
 	}
 	f := &Facts{Arch: runtime.GOARCH}
 	for _, read := range []func(tree, *Facts) error{
-		readSystem, readMachineID, readProcessors, readCaches, readFrequency, readMitigations,
+		readSystem, readMachineID, readProcessors, readCaches, readAlike, readFrequency, readMitigations,
 		readMemory, readHypervisor, readCgroups, readProcess,
 		func(t tree, f *Facts) error { return readFilesystem(t, f, stateDir) },
 	} {
@@ -94,7 +98,7 @@ func Read(root, stateDir string) (*Facts, error) {
 	return f, nil
 }
 
-// split takes apart what errors.Join put together.
+// split returns the errors joined by errors.Join.
 func split(err error) []error {
 	if err == nil {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 )
 
 var update = flag.Bool("update", false, "write testdata/*.lines anew")
@@ -65,7 +65,7 @@ func read(t testing.TB, root, stateDir string) *Facts {
 	return f
 }
 
-// TestHosts compares what people see of whole hosts.
+// TestHosts compares the printed facts of whole hosts.
 func TestHosts(t *testing.T) {
 	for _, name := range []string{"guest-hybrid", "metal-v2"} {
 		t.Run(name, func(t *testing.T) {
@@ -130,8 +130,7 @@ func TestLLCOf(t *testing.T) {
 	}
 }
 
-// TestStateDirectory finds the file system of a directory, also of one that is
-// not there yet.
+// TestStateDirectory finds the file system of a directory that may not exist yet.
 func TestStateDirectory(t *testing.T) {
 	root := plant(t, "metal-v2")
 	must(t, os.MkdirAll(filepath.Join(root, "srv/my disk"), 0o755))
@@ -147,8 +146,8 @@ func TestStateDirectory(t *testing.T) {
 	}
 }
 
-// TestNonsenseIsSaid spoils one source at a time: the rest is read, the
-// spoilt one is named with its text, and it is a caveat.
+// TestNonsenseIsSaid corrupts one source at a time. The other sources are read. The corrupt one is
+// reported with its text and as a caveat.
 func TestNonsenseIsSaid(t *testing.T) {
 	for _, c := range []struct{ file, text, want string }{
 		{"sys/devices/system/cpu/online", "3-1", `"3-1"`},
@@ -180,7 +179,7 @@ func TestNonsenseIsSaid(t *testing.T) {
 	}
 }
 
-// TestBareMinimum takes everything optional away: nothing is invented.
+// TestBareMinimum removes all optional sources. No fact is invented.
 func TestBareMinimum(t *testing.T) {
 	root := t.TempDir()
 	for name, text := range map[string]string{
@@ -299,7 +298,7 @@ func FuzzUnescape(f *testing.F) {
 	})
 }
 
-// FuzzSources feeds one text to every source that is parsed.
+// FuzzSources feeds one text to every parsed source.
 func FuzzSources(f *testing.F) {
 	f.Add("always [madvise] never")
 	f.Add("0-3,8")
@@ -341,6 +340,6 @@ func BenchmarkRead(b *testing.B) {
 
 func BenchmarkFindPrograms(b *testing.B) {
 	for b.Loop() {
-		FindPrograms(context.Background(), Programs())
+		FindPrograms(context.Background(), Programs(nil))
 	}
 }

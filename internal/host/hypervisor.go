@@ -9,14 +9,14 @@ import (
 // none is the hypervisor of bare metal.
 const none = "none"
 
-// signatures are what hypervisors put in CPUID leaf 0x40000000.
+// signatures maps the hypervisors' texts in CPUID leaf 0x40000000 to their names.
 var signatures = map[string]string{
 	"KVMKVMKVM": "KVM", "TCGTCGTCGTCG": "QEMU without KVM", "XenVMMXenVMM": "Xen",
 	"Microsoft Hv": "Hyper-V", "VMwareVMware": "VMware", "VBoxVBoxVBox": "VirtualBox",
 	"bhyve bhyve ": "bhyve", "prl hyperv  ": "Parallels", "ACRNACRNACRN": "ACRN",
 }
 
-// makers are what firmware tells of virtual machines, by the start of a DMI field.
+// makers maps the start of a DMI field to the virtual machine's name.
 var makers = []struct{ start, name string }{
 	{"Amazon EC2", "KVM"}, {"Google Compute Engine", "KVM"}, {"KubeVirt", "KVM"}, {"OpenStack", "KVM"},
 	{"QEMU", "QEMU"}, {"KVM", "KVM"}, {"Bochs", "QEMU"}, {"SeaBIOS", "QEMU"}, {"VMware", "VMware"}, {"VMW", "VMware"},
@@ -24,7 +24,7 @@ var makers = []struct{ start, name string }{
 	{"BHYVE", "bhyve"}, {"Hyper-V", "Hyper-V"}, {"Apple Virtualization", "Apple"},
 }
 
-// readHypervisor finds what this host itself runs under, and whether it is in a container.
+// readHypervisor reads this host's hypervisor and whether it is in a container.
 func readHypervisor(t tree, f *Facts) error {
 	dmi := func(field string) string { return t.word("/sys/class/dmi/id/"+field, "") }
 	f.Product = strings.TrimSpace(dmi("sys_vendor") + " " + dmi("product_name"))
@@ -63,7 +63,7 @@ func hypervisor(t tree, dmi []string) string {
 	if strings.Contains(t.word("/proc/device-tree/hypervisor/compatible", ""), "kvm") {
 		return "KVM"
 	}
-	// Each hypervisor lends its guests a clock of its own.
+	// Each hypervisor provides its own clock source.
 	clocks := t.word("/sys/devices/system/clocksource/clocksource0/available_clocksource", "")
 	for _, c := range []struct{ part, name string }{{"kvm-clock", "KVM"}, {"hyperv", "Hyper-V"}, {"xen", "Xen"}} {
 		if strings.Contains(clocks, c.part) {
@@ -71,12 +71,12 @@ func hypervisor(t tree, dmi []string) string {
 		}
 	}
 	if onX86 {
-		return unknown // the flag says there is one
+		return unknown // the flag says that there is a hypervisor
 	}
 	return none
 }
 
-// cpuidSignature reads the hypervisor's leaf through the cpuid device, if it is there.
+// cpuidSignature reads the hypervisor's leaf through the cpuid device, if it exists.
 func cpuidSignature(t tree) string {
 	f, err := os.Open(t.path("/dev/cpu/0/cpuid"))
 	if err != nil {

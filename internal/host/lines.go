@@ -1,24 +1,25 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"tare/internal/bench"
-	"tare/internal/figure"
+	"tare/internal/bench/figure"
 )
 
-// Line is one fact for people.
+// Line is one printed fact.
 type Line struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
-	// Caveat says in plain words how the fact limits what can be concluded, "" if it does not.
+	// Caveat says how the fact limits the conclusions, "" if it does not.
 	Caveat string `json:"caveat,omitempty"`
 }
 
-// Lines returns the facts in the order to show them.
+// Lines returns the facts in display order.
 func (f *Facts) Lines() []Line {
 	lines := []Line{
 		{"system", f.OS + ", Linux " + f.Kernel + ", " + f.Arch, ""},
@@ -31,6 +32,7 @@ func (f *Facts) Lines() []Line {
 		{"swap", f.swap(), when(f.Swap > 0, "swap is on: memory beyond a limit may be swapped out instead of refused")},
 		{"huge pages", f.THP, when(f.THP == "always", "transparent huge pages are always used: the kernel's work on them adds noise and favours platforms unequally")},
 		{"samepage merging", f.KSM, when(f.KSM == "on", "samepage merging is on: it costs CPU time and makes virtual machines look smaller")},
+		{"address space layout", cmp.Or(f.ASLR, notExposed), when(f.ASLR == fixedLayout, "programs lie at the same addresses at each start: what one layout does to them is in every launch alike, and no interval holds it")},
 		{"governor", f.Governor, f.governorCaveat()},
 		{"turbo", f.Turbo, when(f.Turbo == "on", "turbo is on: the clock depends on how many CPUs are busy and how warm they are")},
 		{"clock source", f.ClockSource, f.clockCaveat()},
@@ -100,7 +102,7 @@ func (f *Facts) cpus() string {
 	return s
 }
 
-// apart is how many CPUs keep observer, peer, subject and neighbour apart.
+// apart is the number of CPUs needed to separate observer, peer, subject and neighbour.
 const apart = 4
 
 func (f *Facts) cpusCaveat() string {
@@ -151,7 +153,7 @@ func (f *Facts) governorCaveat() string {
 	return "governor " + f.Governor + ": the clock follows the load, so short and light work runs slower; performance is steadier"
 }
 
-// steadyClocks are read without leaving user space.
+// steadyClocks are clock sources that can be read without a system call.
 var steadyClocks = []string{"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"}
 
 func (f *Facts) clockCaveat() string {
@@ -216,7 +218,7 @@ func (f *Facts) disk() string {
 	return s + ", " + f.DiskFree.String() + " free"
 }
 
-// littleDisk is less than an image, its forms and a run's scratch space take.
+// littleDisk is too little space for an image, its forms and a run's scratch space.
 const littleDisk = 4 * bench.GiB
 
 func (f *Facts) diskCaveat() string {
@@ -244,7 +246,7 @@ func (f *Facts) capabilities() string {
 	return "without " + strings.Join(f.MissingCaps, ", ")
 }
 
-// lacks says what cannot be done without a capability.
+// lacks lists the effects of missing capabilities.
 var lacks = []struct{ name, effect string }{
 	{"CAP_SYS_ADMIN", "no namespace, mount or control group can be made"},
 	{"CAP_NET_ADMIN", "no bridge or tap can be made"},
@@ -258,7 +260,7 @@ var lacks = []struct{ name, effect string }{
 
 func (f *Facts) capabilityCaveat() string {
 	if !f.Root {
-		return "" // said already
+		return "" // reported already
 	}
 	var parts []string
 	for _, l := range lacks {

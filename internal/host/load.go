@@ -8,24 +8,22 @@ import (
 	"strings"
 	"time"
 
-	"tare/internal/proc"
+	"tare/internal/host/proc"
 )
 
-// Load is what the host does besides Tare: work that a measurement would share
-// the machine with.
+// Load is the host's other work, which a measurement would share the machine with.
 type Load struct {
 	Average1 float64 `json:"load_average_1min"`
-	// Busy, IOWait and Steal are shares of all CPUs' time over Sample, 0 to 1;
-	// busy leaves out idle, I/O wait and steal.
+	// Busy, IOWait and Steal are shares of all CPUs' time over Sample, 0 to 1. Busy excludes idle,
+	// I/O wait and steal.
 	Busy   float64       `json:"busy"`
 	IOWait float64       `json:"iowait"`
 	Steal  float64       `json:"steal"`
 	Sample time.Duration `json:"sample_ns"`
 }
 
-// ReadLoad watches the host whose /proc lies below root for the sample's time.
-// The kernel counts in ticks of 10 ms: over 200 ms and 2 CPUs a share is good
-// to about 3 %.
+// ReadLoad observes the host whose /proc is below root for the duration sample. The kernel counts
+// in ticks of 10 ms, so over 200 ms and 2 CPUs the error of a share is about 3 %.
 func ReadLoad(ctx context.Context, root string, sample time.Duration) (Load, error) {
 	t := tree(root)
 	l := Load{Sample: sample}
@@ -56,7 +54,7 @@ func ReadLoad(ctx context.Context, root string, sample time.Duration) (Load, err
 	return l, nil
 }
 
-// Caveat says in plain words that the host is not quiet, "" if it is.
+// Caveat describes the host's other work, "" if the host is quiet.
 func (l Load) Caveat() string {
 	var parts []string
 	for _, p := range []struct {
@@ -86,7 +84,7 @@ func readCPU(t tree) (proc.CPU, error) {
 	return c, nil
 }
 
-// shares splits the time between two readings; no time at all is no load.
+// shares returns the shares of the time between two readings. Without elapsed time all are 0.
 func shares(before, after proc.CPU) (busy, iowait, steal float64) {
 	busyOf := func(c proc.CPU) float64 { return c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ }
 	all := func(c proc.CPU) float64 { return busyOf(c) + c.Idle + c.IOWait + c.Steal }

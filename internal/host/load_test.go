@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/proc"
+	"tare/internal/host/proc"
 )
 
 func TestShares(t *testing.T) {

@@ -5,13 +5,13 @@ import (
 	"fmt"
 
 	"tare/internal/bench"
-	"tare/internal/proc"
+	"tare/internal/host/proc"
 )
 
-// readMemory reads sizes and the two policies that change what memory costs:
-// transparent huge pages and kernel samepage merging.
+// readMemory reads sizes, the two policies that change the cost of memory (transparent huge pages
+// and kernel samepage merging), and whether programs lie elsewhere in it at each start.
 func readMemory(t tree, f *Facts) error {
-	var errs [3]error
+	var errs [4]error
 	text, _ := t.text("/proc/meminfo")
 	memory, err := proc.ParseMeminfo([]byte(text))
 	if err != nil {
@@ -34,11 +34,20 @@ func readMemory(t tree, f *Facts) error {
 			errs[2] = fmt.Errorf("samepage merging: /sys/kernel/mm/ksm/run is %q", text)
 		}
 	}
+	if text, ok := t.text("/proc/sys/kernel/randomize_va_space"); ok {
+		if f.ASLR, ok = map[string]string{"0": fixedLayout, "1": "random but for the heap", "2": "random"}[text]; !ok {
+			f.ASLR = unknown
+			errs[3] = fmt.Errorf("address space layout: /proc/sys/kernel/randomize_va_space is %q", text)
+		}
+	}
 	return errors.Join(errs[:]...)
 }
 
-// FreeMemory is what new programs can have of the memory without swapping, on the
-// host whose files lie under root; 0 if it is not known.
+// fixedLayout is that of a host where a program lies at the same addresses at each start.
+const fixedLayout = "fixed"
+
+// FreeMemory returns the memory available to new programs without swapping, on the host whose files
+// are under root; 0 if unknown.
 func FreeMemory(root string) bench.Bytes {
 	text, _ := tree(root).text("/proc/meminfo")
 	memory, err := proc.ParseMeminfo([]byte(text))

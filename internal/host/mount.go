@@ -44,7 +44,7 @@ func parseMounts(text string) ([]mount, error) {
 	return mounts, nil
 }
 
-// unescape takes the octal escapes off a path: "\040" is a space.
+// unescape decodes the octal escapes in a path: "\040" is a space.
 func unescape(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -60,8 +60,8 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// mountOf returns the mount that path is on: the deepest, and of those at one
-// place the last, which hides the others.
+// mountOf returns the mount that path is on. It is the deepest one. Of several at one place it is
+// the last, which hides the others.
 func mountOf(mounts []mount, path string) (mount, bool) {
 	var best mount
 	found := false
@@ -76,8 +76,7 @@ func mountOf(mounts []mount, path string) (mount, bool) {
 	return best, found
 }
 
-// readFilesystem describes what is below the state directory, or below where
-// it will be made.
+// readFilesystem describes the file system of the state directory, which need not exist.
 func readFilesystem(t tree, f *Facts, stateDir string) error {
 	f.Filesystem = unknown
 	path, err := filepath.Abs(stateDir)
@@ -114,10 +113,10 @@ func readFilesystem(t tree, f *Facts, stateDir string) error {
 	return nil
 }
 
-// disk tells the kind and the I/O scheduler of a block device, "" if it is none.
+// disk returns the kind and the I/O scheduler of a block device, "" if it is none.
 func disk(t tree, device string) string {
 	dir := t.path("/sys/dev/block/" + device)
-	if real, err := os.Readlink(dir); err == nil { // of a partition, the disk is one up
+	if real, err := os.Readlink(dir); err == nil { // a partition's disk is the parent directory
 		dir = filepath.Join(filepath.Dir(dir), real)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "queue")); err != nil {

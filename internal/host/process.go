@@ -17,7 +17,7 @@ var capabilities = []string{
 	"CAP_WAKE_ALARM", "CAP_BLOCK_SUSPEND", "CAP_AUDIT_READ", "CAP_PERFMON", "CAP_BPF", "CAP_CHECKPOINT_RESTORE",
 }
 
-// readProcess reads what this process is allowed.
+// readProcess reads this process's user, capabilities and limits.
 func readProcess(t tree, f *Facts) error {
 	status := t.fields("/proc/self/status", ":")
 	uids := strings.Fields(status["Uid"]) // real, effective, saved, file system
@@ -41,7 +41,7 @@ func readProcess(t tree, f *Facts) error {
 		if has&(1<<bit) != 0 {
 			continue
 		}
-		name := fmt.Sprintf("capability %d", bit) // younger than this table
+		name := fmt.Sprintf("capability %d", bit) // newer than this table
 		if bit < len(capabilities) {
 			name = capabilities[bit]
 		}

@@ -1,107 +1,106 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"tare/internal/bench"
 )
 
-// Program is a program of the host that a part of Tare runs, or a file that it
-// reads, and what was found of it.
+// Program is a host program that Tare runs, or a file that it reads, with its state on this host.
 type Program struct {
 	// Name is looked up in PATH; an absolute path is a file.
 	Name string `json:"name"`
-	// For is what needs it: a platform, a value of an option, "image" for all, or [Tests].
+	// For lists what needs it: a platform, a value of an option, "image" for all, or [Tests].
 	For []string `json:"for"`
-	// Package is the Debian or Ubuntu package that has it. Where releases differ it
-	// is several, with | between them: the first that the release knows.
+	// Package is the Debian or Ubuntu package that has it. If releases differ it lists several
+	// separated by |. The first that the release has is used.
 	Package string `json:"package"`
-	// Optional says that what needs it does without, or that no package has it everywhere.
+	// Optional says that it is not required, or that some releases have no package of it.
 	Optional bool `json:"optional,omitempty"`
-	// Args make it print its version and end; none if it tells none.
+	// Args make it print its version and exit; empty if it has no such option.
 	Args    []string `json:"-"`
 	Path    string   `json:"path,omitempty"` // "" if it is not installed
 	Version string   `json:"version,omitempty"`
-	// Problem is why it cannot be used, "" if it can.
+	// Problem says why it cannot be used, "" if it can.
 	Problem string `json:"problem,omitempty"`
 }
 
-// Tests is what needs the programs that only tests run.
+// Tests stands in For for programs that only tests run.
 const Tests = "tests"
 
-// every names what every measurement needs besides its platforms.
+// every stands in For for programs that every measurement needs.
 const every = "image"
 
+// version is what most programs answer with theirs.
+var version = []string{"--version"}
+
 // Programs lists the programs and files of the host that Tare uses, and the
-// packages that have them. It is the only such list: set-up installs by it.
-func Programs() []Program {
-	qemu := "qemu-system-" + map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
-	qemuPackage := map[string]string{"amd64": "qemu-system-x86", "arm64": "qemu-system-arm"}[runtime.GOARCH]
-	long := []string{"--version"}
-	vm := []string{"kvm", "qemu-tcg", "libvirt", "libvirt-tcg"}
-	xen := []string{"xen-pv", "xen-pvh", "xen-hvm"}
-	machines := slices.Concat(vm, xen, []string{"uml", "firecracker", "cloud-hypervisor"})
+// packages that have them: those of the image, of each platform, and of the tests. It is
+// the only such list: set-up installs by it.
+func Programs(platforms []bench.Platform) []Program {
+	list := imagePrograms()
+	for _, p := range platforms {
+		for _, n := range p.Traits().Programs {
+			row := Program{Name: n.Name, For: []string{cmp.Or(n.For, p.Name())}, Package: n.Package, Optional: n.Optional, Args: n.Args}
+			if n.Args == nil && !n.Mute {
+				row.Args = version
+			}
+			list = enter(list, row)
+		}
+	}
+	for _, row := range testPrograms() {
+		list = enter(list, row)
+	}
+	return list
+}
+
+// enter adds a row, or to the row of the same name what else needs the program.
+func enter(list []Program, row Program) []Program {
+	i := slices.IndexFunc(list, func(in Program) bool { return in.Name == row.Name })
+	if i < 0 {
+		return append(list, row)
+	}
+	list[i].For = append(list[i].For, row.For...)
+	list[i].Optional = list[i].Optional && row.Optional
+	return list
+}
+
+// imagePrograms are what every measurement needs, besides its platforms.
+func imagePrograms() []Program {
 	image := []string{every}
-	tests := []string{Tests}
 	return []Program{
-		{Name: "mmdebstrap", For: image, Package: "mmdebstrap", Args: long},
+		{Name: "mmdebstrap", For: image, Package: "mmdebstrap", Args: version},
 		{Name: "/usr/share/keyrings/debian-archive-keyring.gpg", For: image, Package: "debian-archive-keyring"},
-		{Name: "apt-config", For: image, Package: "apt", Args: long},
-		{Name: "dpkg-deb", For: image, Package: "dpkg", Args: long},
-		{Name: "depmod", For: image, Package: "kmod", Args: long},
-		{Name: "mkfs.ext4", For: slices.Concat(image, machines, []string{"INNER@OUTER"}), Package: "e2fsprogs", Args: []string{"-V"}},
-		{Name: "xz", For: slices.Concat(image, machines), Package: "xz-utils", Args: long},
-		{Name: "zstd", For: slices.Concat(image, machines), Package: "zstd", Args: long},
-		{Name: "lz4", For: tests, Package: "lz4", Args: long},
-		{Name: "gzip", For: image, Package: "gzip", Args: long},
-		{Name: "iptables", For: image, Package: "iptables", Args: long},
-		{Name: "losetup", For: slices.Concat(xen, []string{"docker"}, tests), Package: "mount", Args: long},
-		{Name: "mkswap", For: image, Package: "util-linux", Args: long},
-
-		{Name: "dockerd", For: []string{"docker"}, Package: "docker.io", Args: long},
-		{Name: "docker", For: []string{"docker"}, Package: "docker-cli|docker.io", Args: long},
-		{Name: "containerd", For: []string{"docker", "containerd"}, Package: "containerd", Args: long},
-		{Name: "ctr", For: []string{"containerd"}, Package: "containerd", Args: long},
-		{Name: "runc", For: []string{"docker", "containerd", "runc"}, Package: "runc", Args: long},
-		// crun makes the directory in which it keeps containers before it says which that is.
-		{Name: "crun", For: []string{"crun", "libkrun"}, Package: "crun", Args: slices.Concat([]string{"--root=/"}, long)},
-		{Name: "podman", For: []string{"podman"}, Package: "podman", Args: long},
-		{Name: "newuidmap", For: []string{"podman"}, Package: "uidmap"},
-		{Name: "lxc-start", For: []string{"lxc"}, Package: "lxc", Args: long},
-		{Name: "lxc-execute", For: []string{"lxc"}, Package: "lxc", Args: long},
-		{Name: "cp", For: []string{"lxc", "kvm", "qemu-tcg"}, Package: "coreutils", Args: long},
-		{Name: "bwrap", For: []string{"bwrap"}, Package: "bubblewrap", Args: long},
-		{Name: "systemd-nspawn", For: []string{"nspawn"}, Package: "systemd-container", Args: long},
-		{Name: "incusd", For: []string{"incus"}, Package: "incus-base", Args: long, Optional: true},
-		{Name: "incus", For: []string{"incus"}, Package: "incus-client", Args: long, Optional: true},
-		{Name: "rsync", For: []string{"incus"}, Package: "rsync", Args: long},
-		{Name: "setfattr", For: []string{"incus"}, Package: "attr", Args: long},
-		{Name: "unsquashfs", For: []string{"incus"}, Package: "squashfs-tools"},
-		{Name: "runsc", For: []string{"gvisor"}, Package: "runsc", Args: long, Optional: true},
-		{Name: "criu", For: []string{"runc", "crun", "podman"}, Package: "criu", Args: long, Optional: true},
-		{Name: "mkfs.btrfs", For: []string{"btrfs"}, Package: "btrfs-progs", Args: long},
-
-		{Name: qemu, For: vm, Package: qemuPackage, Args: long},
-		{Name: "qemu-img", For: vm, Package: "qemu-utils", Args: long},
-		{Name: "libvirtd", For: []string{"libvirt", "libvirt-tcg"}, Package: "libvirt-daemon-system", Args: long},
-		{Name: "virsh", For: []string{"libvirt", "libvirt-tcg"}, Package: "libvirt-clients", Args: long},
-		{Name: "linux.uml", For: []string{"uml"}, Package: "user-mode-linux", Args: long},
-		{Name: "xl", For: xen, Package: "xen-system-" + runtime.GOARCH, Optional: true},
-		{Name: "xenstore-read", For: xen, Package: "xen-utils-common", Optional: true},
-		{Name: "dmsetup", For: xen, Package: "dmsetup", Optional: true},
-		{Name: "blockdev", For: xen, Package: "util-linux", Args: long},
+		{Name: "apt-config", For: image, Package: "apt", Args: version},
+		{Name: "dpkg-deb", For: image, Package: "dpkg", Args: version},
+		{Name: "depmod", For: image, Package: "kmod", Args: version},
+		{Name: "mkfs.ext4", For: []string{every, "INNER@OUTER"}, Package: "e2fsprogs", Args: []string{"-V"}},
+		{Name: "xz", For: image, Package: "xz-utils", Args: version},
+		{Name: "zstd", For: image, Package: "zstd", Args: version},
+		{Name: "gzip", For: image, Package: "gzip", Args: version},
+		{Name: "iptables", For: image, Package: "iptables", Args: version},
+		{Name: "mkswap", For: image, Package: "util-linux", Args: version},
 		{Name: "mksquashfs", For: image, Package: "squashfs-tools", Optional: true},
 		{Name: "mkfs.erofs", For: image, Package: "erofs-utils", Optional: true},
+	}
+}
 
+// testPrograms are what only tests run.
+func testPrograms() []Program {
+	tests := []string{Tests}
+	return []Program{
+		{Name: "lz4", For: tests, Package: "lz4", Args: version},
 		{Name: "cpio", For: tests, Package: "cpio"},
 		{Name: "tar", For: tests, Package: "tar"},
 		{Name: "mount", For: tests, Package: "mount"},
@@ -123,10 +122,9 @@ func Programs() []Program {
 	}
 }
 
-// Missing returns those of the programs that are needed and not installed, but
-// for the optional ones. Every measurement needs those of the image, and
-// besides those for any of the words, which are platforms, values of their
-// options, or [Tests], which need those of every platform.
+// Missing returns the required programs that are not installed, without the optional ones. Every
+// measurement needs the programs of the image and those of the words. The words are platforms,
+// values of their options, or [Tests]. Tests need the programs of every platform.
 func Missing(programs []Program, words []string) []Program {
 	var list []Program
 	for _, p := range programs {
@@ -145,7 +143,7 @@ var (
 	plainVersion  = regexp.MustCompile(`\b\d+\b`)
 )
 
-// versionIn finds the version in what a program printed, "" if there is none.
+// versionIn returns the version in a program's output, "" if there is none.
 func versionIn(text string) string {
 	if v := dottedVersion.FindString(text); v != "" {
 		return v
@@ -153,12 +151,11 @@ func versionIn(text string) string {
 	return plainVersion.FindString(text)
 }
 
-// programDeadline is far longer than any program takes to print its version.
+// programDeadline is much longer than any program takes to print its version.
 const programDeadline = 800 * time.Millisecond
 
-// FindPrograms looks for each program in PATH, and in the directories of
-// root's programs, which PATH may lack, and asks all at once for their
-// versions. It runs them with nothing but that request and changes nothing.
+// FindPrograms looks for each program in PATH and in root's program directories, which PATH may
+// lack. It asks all of them for their versions in parallel. It changes nothing.
 func FindPrograms(ctx context.Context, programs []Program) []Program {
 	found := make([]Program, len(programs))
 	var wg sync.WaitGroup
@@ -169,7 +166,7 @@ func FindPrograms(ctx context.Context, programs []Program) []Program {
 	return found
 }
 
-// find returns where the program or file is, "" if it is not installed.
+// find returns the path of the program or file, "" if it is not installed.
 func (p Program) find() string {
 	if filepath.IsAbs(p.Name) {
 		if _, err := os.Stat(p.Name); err == nil {
@@ -199,7 +196,7 @@ func find(ctx context.Context, p Program) Program {
 	cmd := exec.CommandContext(ctx, p.Path, p.Args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // with its children
-	cmd.WaitDelay = 100 * time.Millisecond                                               // a child of it may keep the pipe
+	cmd.WaitDelay = 100 * time.Millisecond                                               // its child may keep the pipe open
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		p.Problem = fmt.Sprintf("%s %s: %v", p.Path, strings.Join(p.Args, " "), err)

@@ -2,13 +2,16 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tare/internal/bench"
 )
 
-// TestVersionIn reads the version from what programs of Debian 12 printed.
+// TestVersionIn reads the version from the output of Debian 12's programs.
 func TestVersionIn(t *testing.T) {
 	for text, want := range map[string]string{
 		"Docker version 20.10.24+dfsg1, build 5d6db84\n":                                              "20.10.24+dfsg1",
@@ -56,15 +59,36 @@ func TestFindPrograms(t *testing.T) {
 	}
 }
 
-// TestProgramsAreComplete keeps the table usable for a hint: each row names a
-// package and who needs it.
-func TestProgramsAreComplete(t *testing.T) {
-	seen := map[string]bool{}
-	for _, p := range Programs() {
-		if p.Name == "" || p.Package == "" || len(p.For) == 0 || seen[p.Name] {
-			t.Errorf("row %+v", p)
+// needy is a platform that needs programs.
+type needy struct {
+	bench.Platform
+	name     string
+	programs []bench.Program
+}
+
+func (n needy) Name() string         { return n.name }
+func (n needy) Traits() bench.Traits { return bench.Traits{Programs: n.programs} }
+
+// A program that several need has one row, and is optional if it is for all of them.
+func TestProgramsOfPlatforms(t *testing.T) {
+	rows := map[string]Program{}
+	list := Programs([]bench.Platform{
+		needy{name: "a", programs: []bench.Program{{Name: "one", Package: "p", Optional: true}, {Name: "xz"}, {Name: "mute", Package: "p", Mute: true, Optional: true}}},
+		needy{name: "b", programs: []bench.Program{{Name: "one", Package: "p"}, {Name: "fs", Package: "p", Args: []string{"-V"}, For: "btrfs"}, {Name: "jq"}}},
+	})
+	for _, p := range list {
+		rows[p.Name] = p
+	}
+	if len(rows) != len(list) {
+		t.Errorf("%d rows for %d programs", len(list), len(rows))
+	}
+	for name, want := range map[string]string{
+		"one": "[a b] false [--version]", "mute": "[a] true []", "fs": "[btrfs] false [-V]", "xz": "[image a] false [--version]",
+		"jq": "[b tests] false [--version]", "snmpd": "[tests] false []",
+	} {
+		if p := rows[name]; fmt.Sprint(p.For, p.Optional, p.Args) != want {
+			t.Errorf("%s: %v %v %v, want %s", name, p.For, p.Optional, p.Args, want)
 		}
-		seen[p.Name] = true
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"tare/internal/bench"
 )
 
-// schedulers are those of the disk under dir.
+// schedulers returns the I/O schedulers of the disk under dir.
 func schedulers(root, dir string) bench.Control {
 	file, err := schedulerFile(root, dir)
 	if err != nil {
@@ -24,7 +24,7 @@ func schedulers(root, dir string) bench.Control {
 	return bench.Control{Values: strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(string(text)))}
 }
 
-// schedulerFile is the file of the disk under dir that names its scheduler.
+// schedulerFile returns the scheduler file of the disk under dir.
 func schedulerFile(root, dir string) (string, error) {
 	dir = filepath.Join(root, dir)
 	var st unix.Stat_t

@@ -14,21 +14,20 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/proc"
-	"tare/internal/tool"
+	"tare/internal/host/proc"
+	"tare/internal/host/tool"
 )
 
 const (
 	swapsFile = "proc/swaps"
-	// swapFile is the name of a swap file of ours.
+	// swapFile is the name of our swap file.
 	swapFile = "swap"
-	// swapReserve is what a swap file leaves of the disk.
+	// swapReserve is the disk space that a swap file leaves free.
 	swapReserve = bench.GiB
 	mkswapLimit = time.Minute
 )
 
-// swapping is what the host has of swap space and could have more, in a file
-// below dir.
+// swapping returns the host's free swap space and how much a file below dir could add.
 func swapping(root, dir string) bench.Control {
 	text, err := os.ReadFile(filepath.Join(root, swapsFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,7 +48,7 @@ func swapping(root, dir string) bench.Control {
 	return c
 }
 
-// swapRoom is how large a swap file can be below dir, or why there can be none.
+// swapRoom returns how large a swap file below dir can be, or why there can be none.
 func swapRoom(dir string) (bench.Bytes, string) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(standing(dir), &st); err != nil {
@@ -70,7 +69,7 @@ func swapRoom(dir string) (bench.Bytes, string) {
 	return free, ""
 }
 
-// standing is the nearest directory to dir that is there.
+// standing returns dir or its nearest existing ancestor.
 func standing(dir string) string {
 	for dir != filepath.Dir(dir) {
 		if _, err := os.Stat(dir); err == nil {
@@ -81,7 +80,7 @@ func standing(dir string) string {
 	return dir
 }
 
-// swap makes a swap file and puts it to use, ahead of the host's own.
+// swap makes a swap file and enables it with a higher priority than the host's own.
 func (s *settings) swap(path string, size bench.Bytes) error {
 	if err := s.ledger.Register(bench.KindSwap, path); err != nil {
 		return err
@@ -107,7 +106,7 @@ func makeSwap(path string, size bench.Bytes) error {
 	if err != nil {
 		return err
 	}
-	err = unix.Fallocate(int(f.Fd()), 0, 0, int64(size)) // a hole would be refused
+	err = unix.Fallocate(int(f.Fd()), 0, 0, int64(size)) // the kernel refuses files with holes
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("allocate %s: %w", size, err)
 	}
@@ -119,7 +118,7 @@ func makeSwap(path string, size bench.Bytes) error {
 	return swapOn(path)
 }
 
-// preferred is the highest priority of a swap space (swapon(2)).
+// preferred is the flag for the highest priority of a swap space (swapon(2)).
 const preferred = 0x8000 | 0x7fff
 
 func swapOn(path string) error {
@@ -133,7 +132,7 @@ func swapOn(path string) error {
 	return nil
 }
 
-// swapOff is no error for what is no swap space.
+// swapOff disables a swap space. It returns nil if the path is not one.
 func swapOff(path string) error {
 	p, err := unix.BytePtrFromString(path)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
-	"tare/internal/proc"
+	"tare/internal/host/cgroup"
+	"tare/internal/host/proc"
 )
 
 const swapsHead = "Filename Type Size Used Priority\n"
@@ -44,7 +44,7 @@ func TestSwapOfItsOwnIsUsed(t *testing.T) {
 	}
 }
 
-// things is a ledger of whatever kinds.
+// things is a ledger of any kinds.
 type things []string
 
 func (l *things) Register(kind, name string) error {
@@ -60,7 +60,7 @@ func (l *things) Release(kind, name string) error {
 	return nil
 }
 
-// swapped gives this host swap space for the test.
+// swapped adds swap space to this host for the test.
 func swapped(t *testing.T, size string) (dir string, led *things, restore func() error) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -97,7 +97,7 @@ func spaces(t *testing.T) (paths []string) {
 	return paths
 }
 
-// A group of 32 MiB that may swap as much again holds 48 MiB, and not 96.
+// A group with 32 MiB of memory and 32 MiB of swap holds 48 MiB, and not 96.
 func TestSwapLimitInForce(t *testing.T) {
 	dir, led, restore := swapped(t, "128MiB")
 	if path := filepath.Join(dir, swapFile); len(*led) > 0 && !strings.Contains(strings.Join(spaces(t), " "), path) {
@@ -116,7 +116,7 @@ func TestSwapLimitInForce(t *testing.T) {
 	}
 }
 
-// holds reports whether a program with so much memory lives in the group.
+// holds reports whether a program with the given memory survives in the group.
 func holds(t *testing.T, size bench.Bytes) bool {
 	t.Helper()
 	fs, err := cgroup.Detect()
@@ -137,7 +137,7 @@ func holds(t *testing.T, size bench.Bytes) bool {
 	if len(missing) > 0 {
 		t.Skipf("this host has no control group for: %v", missing)
 	}
-	// dd has a buffer of the size, and fills it.
+	// dd allocates a buffer of the size and fills it.
 	cmd := exec.Command("sh", "-c", `read go; exec dd if=/dev/zero of=/dev/null count=1 bs=`+strconv.FormatInt(int64(size), 10))
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -1,7 +1,7 @@
 package host
 
-// MaxTasks is how many tasks the kernel of the host whose files lie under root
-// takes: the lesser of its bounds on numbers and on threads; 0 if neither is known.
+// MaxTasks returns the task limit of the host whose files are under root: the smaller of the
+// kernel's limits on process ids and on threads; 0 if neither is known.
 func MaxTasks(root string) int {
 	least := 0
 	for _, file := range []string{"pid_max", "threads-max"} {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 )
 
 // tree is a host's file system, at "/" or, in tests, elsewhere.
@@ -74,7 +74,7 @@ func fields(text, separator string) map[string]string {
 	return m
 }
 
-// names lists a directory; one that is not there is empty.
+// names lists a directory. A missing directory is empty.
 func (t tree) names(dir string) []string {
 	entries, err := os.ReadDir(t.path(dir))
 	if err != nil {
@@ -97,7 +97,7 @@ func chosen(text string) (string, error) {
 	return word, nil
 }
 
-// unquote takes the quotes off a value of os-release.
+// unquote removes the quotes from a value of os-release.
 func unquote(s string) string {
 	if len(s) >= 2 && (s[0] == '"' || s[0] == '\'') && s[len(s)-1] == s[0] {
 		return s[1 : len(s)-1]

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 )
 
-// Two groups that read one disk as fast as they can get shares by their weights.
+// Two groups that read one disk at full speed get shares by their weights.
 func TestDiskWeightInForce(t *testing.T) {
 	if os.Getenv("TARE_LONG") == "" {
 		t.Skip("reads a disk for half a minute: TARE_LONG=1 runs it")
@@ -45,7 +45,7 @@ func TestDiskWeightInForce(t *testing.T) {
 	}
 }
 
-// diskOfItsOwn mounts a loop device, whose scheduler is nobody else's affair.
+// diskOfItsOwn mounts a loop device, so that changing its scheduler affects nobody else.
 func diskOfItsOwn(t *testing.T) string {
 	t.Helper()
 	if os.Geteuid() != 0 {

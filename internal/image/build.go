@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/tree"
+	"tare/internal/host/tree"
 )
 
 // buildPrefix begins the name of every directory that is not, or no longer, an image.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/tree"
+	"tare/internal/host/tree"
 )
 
 // TestGoldenForReal builds the golden image from a Debian mirror, which takes
@@ -55,7 +55,7 @@ func TestGoldenForReal(t *testing.T) {
 	took("verify all", func() error { return i.Verify(ctx) })
 	m := i.Manifest()
 	t.Logf("%d packages, %d files, %s, programs %v, kernel %s", len(m.Packages), m.Files, bench.Bytes(m.Bytes), m.Programs, m.Kernel)
-	for name, f := range i.forms() {
+	for name, f := range i.formats() {
 		t.Logf("%s: %s, %s on disk", name, f.Size, f.OnDisk)
 	}
 

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/tool"
+	"tare/internal/host/tool"
 )
 
 // diskRoom is what the disk has beyond its content, for guests that write on a

@@ -72,7 +72,7 @@ func (i *Image) Verify(ctx context.Context) error {
 	if paths := diffListings(want, got); len(paths) > 0 {
 		return fmt.Errorf("verify image %s: %s%w", i.manifest.Digest, describe(paths), rebuild)
 	}
-	return i.verifyForms()
+	return i.verifyFormats()
 }
 
 // describe names the first few of the paths that differ.

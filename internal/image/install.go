@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/tool"
-	"tare/internal/tree"
+	"tare/internal/host/tool"
+	"tare/internal/host/tree"
 )
 
 // keyring signs what a build installs.

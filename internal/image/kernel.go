@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"tare/internal/tool"
-	"tare/internal/tree"
+	"tare/internal/host/tool"
+	"tare/internal/host/tree"
 )
 
 // unpackKernel turns WORK/kernel, which holds one package file, into
@@ -107,7 +107,7 @@ func builderVersions(ctx context.Context) (map[string]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s --version: %w", program, err)
 		}
-		versions[program] = versionForm.FindString(string(out))
+		versions[program] = versionPattern.FindString(string(out))
 	}
 	return versions, nil
 }

@@ -11,16 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/statedir"
+	"tare/internal/state"
 )
 
 // lock takes the store's lock, waiting for a build that holds it. The kernel
 // gives it back when its holder dies, however that happens.
 func (s *Store) lock(ctx context.Context) (unlock func(), err error) {
-	if _, err := statedir.Make(s.Dir); err != nil {
+	if _, err := state.Make(s.Dir); err != nil {
 		return nil, fmt.Errorf("lock images: %w", err)
 	}
-	if err := os.MkdirAll(s.images(), statedir.Mode); err != nil {
+	if err := os.MkdirAll(s.images(), state.Mode); err != nil {
 		return nil, fmt.Errorf("lock images: %w", err)
 	}
 	f, err := os.OpenFile(filepath.Join(s.images(), ".lock"), os.O_RDWR|os.O_CREATE, 0o644)

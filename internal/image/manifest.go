@@ -40,8 +40,8 @@ type Package struct {
 }
 
 var (
-	digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-	hashForm   = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	hashFormat    = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
 
 // DecodeManifest reads manifest.json and checks that it says what an image needs.
@@ -58,9 +58,9 @@ func DecodeManifest(data []byte) (Manifest, error) {
 	switch {
 	case m.Format != manifestFormat:
 		return Manifest{}, fmt.Errorf("image manifest: format %q, not %q", m.Format, manifestFormat)
-	case !digestForm.MatchString(m.Digest):
+	case !digestPattern.MatchString(m.Digest):
 		return Manifest{}, fmt.Errorf("image manifest: digest %q is not sha256 and 64 hexadecimal digits", m.Digest)
-	case !hashForm.MatchString(m.RecipeHash):
+	case !hashFormat.MatchString(m.RecipeHash):
 		return Manifest{}, fmt.Errorf("image manifest: recipe hash %q is not 64 hexadecimal digits", m.RecipeHash)
 	case m.Files < 0 || m.Bytes < 0:
 		return Manifest{}, fmt.Errorf("image manifest: %d files of %d bytes", m.Files, m.Bytes)
@@ -109,7 +109,7 @@ func parsePackages(r io.Reader) ([]Package, error) {
 		started = true
 		field, value, ok := strings.Cut(line, ":")
 		if !ok {
-			return nil, fmt.Errorf("dpkg status: line %q is no field", line)
+			return nil, fmt.Errorf("dpkg status: line %q is not a field", line)
 		}
 		value = strings.TrimSpace(value)
 		switch field {

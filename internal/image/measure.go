@@ -14,12 +14,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/tool"
+	"tare/internal/host/tool"
 )
 
 // Made is what making one form of the root file system took.
 type Made struct {
-	Form    string      `json:"form"`
+	Format  string      `json:"form"`
 	What    string      `json:"what"`
 	From    string      `json:"from"`              // the form it is made from, whose own time is not in Seconds
 	Seconds float64     `json:"seconds,omitempty"` // until it was on the disk
@@ -34,14 +34,14 @@ type Made struct {
 // measured is how a form is made: by a function of our own, or by a program with
 // arguments in which ROOT, RAW and TAR stand for what it is made from and OUT for the form.
 type measured struct {
-	form, what, from   string
+	format, what, from string
 	program, pkg, args string
 	own                func(context.Context, string) error
 }
 
 // A Maker makes a form that takes more than a program: by a daemon, such as Docker's.
 type Maker struct {
-	Form, What, From, Command string
+	Format, What, From, Command string
 	// Make makes it of the archive, in an empty directory of its own, and returns how
 	// long that took without what had to be up beforehand.
 	Make func(ctx context.Context, tar, dir string) (time.Duration, error)
@@ -73,26 +73,26 @@ func (s *Store) Measure(ctx context.Context, i *Image, makers ...Maker) (_ []Mad
 	}
 	var all []Made
 	for _, m := range []measured{
-		{form: "tree", from: "tree", what: "files in a directory, as containers' layers have them", program: "cp", pkg: "coreutils", args: "-a ROOT OUT"},
-		{form: "tar", from: "tree", what: "an archive, as Docker imports it", own: i.writeTar},
-		{form: "tar.gz", from: "tar", what: "the archive compressed, as registries keep layers", program: "gzip", pkg: "gzip", args: "-c TAR"},
-		{form: "raw", from: "tree", what: "an ext4 file system with room to write, sparse, as virtual machines have it", own: i.writeDisk},
-		{form: "qcow2", from: "raw", what: "the same in QEMU's format", program: "qemu-img", pkg: "qemu-utils", args: "convert -f raw -O qcow2 RAW OUT"},
-		{form: "qcow2, compressed", from: "raw", what: "the same, compressed", program: "qemu-img", pkg: "qemu-utils", args: "convert -c -f raw -O qcow2 RAW OUT"},
-		{form: "squashfs", from: "tree", what: "a compressed read-only file system", program: "mksquashfs", pkg: "squashfs-tools", args: "ROOT OUT -no-progress -quiet"},
-		{form: "erofs", from: "tree", what: "a read-only file system, not compressed", program: "mkfs.erofs", pkg: "erofs-utils", args: "OUT ROOT"},
+		{format: "tree", from: "tree", what: "files in a directory, as containers' layers have them", program: "cp", pkg: "coreutils", args: "-a ROOT OUT"},
+		{format: "tar", from: "tree", what: "an archive, as Docker imports it", own: i.writeTar},
+		{format: "tar.gz", from: "tar", what: "the archive compressed, as registries keep layers", program: "gzip", pkg: "gzip", args: "-c TAR"},
+		{format: "raw", from: "tree", what: "an ext4 file system with room to write, sparse, as virtual machines have it", own: i.writeDisk},
+		{format: "qcow2", from: "raw", what: "the same in QEMU's format", program: "qemu-img", pkg: "qemu-utils", args: "convert -f raw -O qcow2 RAW OUT"},
+		{format: "qcow2, compressed", from: "raw", what: "the same, compressed", program: "qemu-img", pkg: "qemu-utils", args: "convert -c -f raw -O qcow2 RAW OUT"},
+		{format: "squashfs", from: "tree", what: "a compressed read-only file system", program: "mksquashfs", pkg: "squashfs-tools", args: "ROOT OUT -no-progress -quiet"},
+		{format: "erofs", from: "tree", what: "a read-only file system, not compressed", program: "mkfs.erofs", pkg: "erofs-utils", args: "OUT ROOT"},
 	} {
 		if err := ctx.Err(); err != nil {
 			return all, fmt.Errorf("measure forms: %w", context.Cause(ctx))
 		}
-		s.say("making %s", m.form)
+		s.say("making %s", m.format)
 		all = append(all, i.make(ctx, work, m))
 	}
 	for _, m := range makers {
 		if err := ctx.Err(); err != nil {
 			return all, fmt.Errorf("measure forms: %w", context.Cause(ctx))
 		}
-		s.say("making %s", m.Form)
+		s.say("making %s", m.Format)
 		all = append(all, m.made(ctx, work))
 	}
 	return all, nil
@@ -100,8 +100,8 @@ func (s *Store) Measure(ctx context.Context, i *Image, makers ...Maker) (_ []Mad
 
 // made makes the form in a directory below work.
 func (m Maker) made(ctx context.Context, work string) Made {
-	made := Made{Form: m.Form, What: m.What, From: m.From, Command: m.Command}
-	dir := filepath.Join(work, "by-"+m.Form)
+	made := Made{Format: m.Format, What: m.What, From: m.From, Command: m.Command}
+	dir := filepath.Join(work, "by-"+m.Format)
 	err := os.Mkdir(dir, 0o755)
 	var took time.Duration
 	if err == nil {
@@ -125,8 +125,8 @@ func (m Maker) made(ctx context.Context, work string) Made {
 
 // make makes one form in the directory work.
 func (i *Image) make(ctx context.Context, work string, m measured) Made {
-	out := filepath.Join(work, m.form)
-	made := Made{Form: m.form, What: m.what, From: m.from}
+	out := filepath.Join(work, m.format)
+	made := Made{Format: m.format, What: m.what, From: m.from}
 	write := m.own
 	if write == nil {
 		program, err := need(m.program, m.pkg)

@@ -12,14 +12,14 @@ import (
 	"tare/internal/bench"
 )
 
-func TestMeasureMakesEveryForm(t *testing.T) {
+func TestMeasureMakesEveryFormat(t *testing.T) {
 	s := fakeStore(t, "")
 	i := build(t, s)
 	made, err := s.Measure(t.Context(), i,
-		Maker{Form: "store", What: "unpacked by a daemon", Make: func(_ context.Context, tar, dir string) (time.Duration, error) {
+		Maker{Format: "store", What: "unpacked by a daemon", Make: func(_ context.Context, tar, dir string) (time.Duration, error) {
 			return time.Minute, os.Link(tar, filepath.Join(dir, "layer"))
 		}},
-		Maker{Form: "none", What: "of a daemon that is not there", Make: func(context.Context, string, string) (time.Duration, error) {
+		Maker{Format: "none", What: "of a daemon that is not there", Make: func(context.Context, string, string) (time.Duration, error) {
 			return 0, errors.New("daemon is not installed")
 		}})
 	must(t, err)
@@ -27,12 +27,12 @@ func TestMeasureMakesEveryForm(t *testing.T) {
 	safe(t, s)
 	forms := map[string]Made{}
 	for _, m := range made {
-		forms[m.Form] = m
+		forms[m.Format] = m
 		switch {
-		case m.Problem == "" && (m.Seconds <= 0 || m.Size <= 0 || m.OnDisk <= 0 || m.What == "" || m.Form != "store" && m.From == ""):
+		case m.Problem == "" && (m.Seconds <= 0 || m.Size <= 0 || m.OnDisk <= 0 || m.What == "" || m.Format != "store" && m.From == ""):
 			t.Errorf("%+v says too little", m)
 		case m.Problem != "" && !strings.HasSuffix(m.Problem, "is not installed"):
-			t.Errorf("%s was not made: %s", m.Form, m.Problem)
+			t.Errorf("%s was not made: %s", m.Format, m.Problem)
 		}
 	}
 	for _, form := range []string{"tree", "tar", "tar.gz", "raw"} {
@@ -60,7 +60,7 @@ func TestMeasureMakesEveryForm(t *testing.T) {
 // A program that fails is said with its words, and leaves no figures.
 func TestFormThatCannotBeMade(t *testing.T) {
 	i := &Image{dir: t.TempDir(), manifest: Manifest{}}
-	m := i.make(t.Context(), t.TempDir(), measured{form: "tree", program: "cp", pkg: "coreutils", args: "-a ROOT OUT"})
+	m := i.make(t.Context(), t.TempDir(), measured{format: "tree", program: "cp", pkg: "coreutils", args: "-a ROOT OUT"})
 	if m.Seconds != 0 || m.Size != 0 || !strings.Contains(m.Problem, "No such file") {
 		t.Errorf("%+v", m)
 	}

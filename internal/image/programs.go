@@ -15,8 +15,8 @@ import (
 	"tare/internal/bench"
 )
 
-// versionForm is how programs write their versions: "1.0.20", "fio-3.39", "5.0.7".
-var versionForm = regexp.MustCompile(`\d+(\.\d+)+`)
+// versionPattern is how programs write their versions: "1.0.20", "fio-3.39", "5.0.7".
+var versionPattern = regexp.MustCompile(`\d+(\.\d+)+`)
 
 // programVersions makes sure that every program is in the tree and runs there,
 // and returns their versions as they tell them themselves, or as dpkg does.
@@ -60,7 +60,7 @@ func askVersion(ctx context.Context, root string, p Program) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s %s: %w: %s", p.Path, strings.Join(p.Args, " "), err, strings.TrimSpace(string(out)))
 	}
-	v := versionForm.FindString(string(out))
+	v := versionPattern.FindString(string(out))
 	if v == "" {
 		return "", fmt.Errorf("%s %s: no version in %q", p.Path, strings.Join(p.Args, " "), out)
 	}

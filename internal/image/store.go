@@ -28,7 +28,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/tree"
+	"tare/internal/host/tree"
 )
 
 // DefaultDir is where Tare keeps its state unless told otherwise.
@@ -130,7 +130,7 @@ type Info struct {
 	Current bool              `json:"current"`
 	Created time.Time         `json:"created"`
 	Size    bench.Bytes       `json:"size"` // on disk, of everything
-	Forms   map[string]Form   `json:"forms"`
+	Formats map[string]Format `json:"forms"`
 	Kernel  string            `json:"kernel,omitempty"`
 	Program map[string]string `json:"programs"`
 	// Problem is why the image cannot be used, "" if it can.
@@ -166,7 +166,7 @@ func (s *Store) List() ([]Info, error) {
 			m := i.Manifest()
 			info.Role = m.Recipe.Role
 			info.Digest, info.Created, info.Kernel, info.Program = m.Digest, m.Created, m.Kernel, m.Programs
-			info.Forms = i.forms()
+			info.Formats = i.formats()
 			i.Close()
 		}
 		list = append(list, info)

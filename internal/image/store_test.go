@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/tree"
+	"tare/internal/host/tree"
 )
 
 // fakeStore builds with the stand-in for mmdebstrap in testdata/bin.

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/tree"
+	"tare/internal/host/tree"
 )
 
 // tidy takes what is of the moment or of this host out of the installed tree

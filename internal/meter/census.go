@@ -14,25 +14,25 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/proc"
+	"tare/internal/host/proc"
 )
 
-// Count is what a crowd of instances holds at one moment. Memory is in bytes by
-// the names of [bench.CrowdMeters], the host's as it stands, not its difference.
+// Count is the use of instances at one moment. Memory is in bytes, by the names of
+// [bench.DensityMeters]. The host's values are absolute, not differences.
 type Count struct {
 	Memory    map[string]float64
 	CPU       float64 // cumulative seconds; see Known
-	Known     bool    // CPU is that of every instance
+	Known     bool    // CPU covers every instance
 	Processes int
 	Merged    float64 // bytes that samepage merging saves on the host
 }
 
-// Census counts what the instances hold, on the trees mounted at procDir and
-// sysDir. It walks their control groups and reads every process's page tables
-// (smaps_rollup), which takes milliseconds for each large one: it is for a crowd at
-// rest, not for a sampler. A process that ends meanwhile is left out; a meter
-// that one instance lacks is left out as a whole, and so is all memory where one is a
-// domain of a hypervisor's: this kernel knows nothing of it.
+// Census reads the instances' memory and CPU time, on the trees mounted at procDir and sysDir. It
+// walks their control groups and reads every process's page tables (smaps_rollup), which takes
+// milliseconds for each large process. So it is too expensive for a sampler and meant for instances
+// at rest. It leaves out processes that end meanwhile and meters that one instance lacks. If one
+// instance is a hypervisor's domain, it leaves out all memory, because this kernel does not know
+// the domain's.
 func Census(procDir, sysDir string, scopes []bench.Scope) (Count, error) {
 	c := Count{Memory: map[string]float64{}, Known: true}
 	if err := c.host(procDir, sysDir); err != nil {
@@ -58,7 +58,7 @@ func Census(procDir, sysDir string, scopes []bench.Scope) (Count, error) {
 		c.CPU, c.Known = c.CPU+busy, c.Known && ok
 	}
 	if all {
-		c.Memory[bench.CrowdCgroup], c.Memory[bench.CrowdCgroupHeld] = charged, held
+		c.Memory[bench.DensityCgroup], c.Memory[bench.DensityCgroupHeld] = charged, held
 	}
 	var rss, pss float64
 	for pid := range outside {
@@ -83,7 +83,7 @@ func Census(procDir, sysDir string, scopes []bench.Scope) (Count, error) {
 		}
 		rss, pss = rss+r, pss+p
 	}
-	c.Memory[bench.CrowdRSS], c.Memory[bench.CrowdPSS] = rss, pss
+	c.Memory[bench.DensityRSS], c.Memory[bench.DensityPSS] = rss, pss
 	if domains {
 		clear(c.Memory)
 	}
@@ -93,14 +93,14 @@ func Census(procDir, sysDir string, scopes []bench.Scope) (Count, error) {
 func (c *Count) host(procDir, sysDir string) error {
 	b, err := os.ReadFile(filepath.Join(procDir, "meminfo"))
 	if err != nil {
-		return fmt.Errorf("count the crowd: %w", err)
+		return fmt.Errorf("count the instances: %w", err)
 	}
 	m, err := proc.ParseMeminfo(b)
 	if err != nil {
-		return fmt.Errorf("count the crowd: %w", err)
+		return fmt.Errorf("count the instances: %w", err)
 	}
-	c.Memory[bench.CrowdAvailable] = m.Used()
-	c.Memory[bench.CrowdUsed] = m.Total - m.Free - m.Cache()
+	c.Memory[bench.DensityAvailable] = m.Used()
+	c.Memory[bench.DensityUsed] = m.Total - m.Free - m.Cache()
 	if b, err := os.ReadFile(filepath.Join(sysDir, "kernel/mm/ksm/pages_sharing")); err == nil {
 		if n, ok := proc.Single(b); ok {
 			c.Merged = n * float64(os.Getpagesize())
@@ -148,12 +148,12 @@ func membersOf(groups map[string]string) ([]int, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("count the crowd: %w", err)
+		return nil, fmt.Errorf("count the instances: %w", err)
 	}
 	return pids, nil
 }
 
-// chargedTo is the memory charged to the groups, and what of it is no cache of files.
+// chargedTo returns the memory charged to the groups, and the same without the file cache.
 func chargedTo(groups map[string]string) (charged, held float64, ok bool) {
 	for _, v := range []struct{ dir, usage, cache, shmem string }{
 		{groups["memory"], "memory.usage_in_bytes", "total_cache", "total_shmem"},
@@ -180,7 +180,7 @@ func chargedTo(groups map[string]string) (charged, held float64, ok bool) {
 	return 0, 0, false
 }
 
-// busyOf is the CPU time of the groups in seconds.
+// busyOf returns the CPU time of the groups in seconds.
 func busyOf(groups map[string]string) (float64, bool) {
 	v := []float64{0}
 	for _, f := range []struct {
@@ -197,8 +197,8 @@ func busyOf(groups map[string]string) (float64, bool) {
 	return 0, false
 }
 
-// residentOf is a process's Rss and Pss in bytes (Documentation/filesystems/proc.rst,
-// smaps_rollup). A process without memory of its own, such as a zombie, has none.
+// residentOf returns a process's Rss and Pss in bytes (Documentation/filesystems/proc.rst,
+// smaps_rollup). A process without an address space, such as a zombie, has none.
 func residentOf(procDir string, pid int) (rss, pss float64, err error) {
 	b, err := os.ReadFile(filepath.Join(procDir, strconv.Itoa(pid), "smaps_rollup"))
 	if err != nil {

@@ -8,13 +8,12 @@ import (
 	"path/filepath"
 
 	"tare/internal/bench"
-	"tare/internal/proc"
+	"tare/internal/host/proc"
 )
 
-// Cgroup reads what the kernel charges to an instance's control groups: CPU
-// time, memory, block I/O. On v1 each controller has a directory of its own
-// (Documentation/admin-guide/cgroup-v1), on v2 there is one ("unified",
-// Documentation/admin-guide/cgroup-v2.rst).
+// Cgroup reads what the kernel charges to an instance's control groups: CPU time, memory, block
+// I/O. On v1 each controller has its own directory (Documentation/admin-guide/cgroup-v1). On v2
+// there is one ("unified", Documentation/admin-guide/cgroup-v2.rst).
 type Cgroup struct {
 	sources []source
 }
@@ -45,9 +44,8 @@ const (
 	cgWriteOps
 )
 
-// OpenCgroup opens the accounting files in dirs, keyed as in [bench.Scope]. A
-// file that does not exist leaves its columns missing; it is an error if there
-// is none at all.
+// OpenCgroup opens the accounting files in dirs, keyed as in [bench.Scope]. The columns of a
+// missing file stay missing. It returns an error if no file exists.
 func OpenCgroup(dirs map[string]string) (*Cgroup, error) {
 	c := &Cgroup{}
 	add := func(dir, name string, parse func([]byte, []float64) error) bool {
@@ -82,10 +80,9 @@ func OpenCgroup(dirs map[string]string) (*Cgroup, error) {
 
 const blkioBytes = "blkio.throttle.io_service_bytes_recursive"
 
-// countsBlkio says whether the kernel counts the traffic of v1's groups. One
-// that sets up throttling with the first limit only (as 6.18 does)
-// counts nothing before, even in the root group, which has always done I/O; a
-// group's empty file then does not say that it did none.
+// countsBlkio reports whether the kernel counts the traffic of v1's groups. Some kernels, such as
+// 6.18, set up throttling with the first limit and count nothing before, even in the root group,
+// which always has I/O. A group's empty file then does not mean that it did no I/O.
 func countsBlkio(dir string) bool {
 	if dir == "" {
 		return false
@@ -106,7 +103,8 @@ func (c *Cgroup) Meter() string      { return "cgroup" }
 func (c *Cgroup) Level() bench.Level { return bench.Layer }
 func (c *Cgroup) Columns() []string  { return cgroupColumns }
 
-// Read fills values; the columns of a source that fails are missing and the error names it.
+// Read fills values. The columns of a source that fails are missing, and the error names the
+// source.
 func (c *Cgroup) Read(v []float64) error {
 	missing(v)
 	var errs []error
@@ -139,7 +137,7 @@ func parseUsageV1(b []byte, v []float64) error {
 	return nil
 }
 
-// keyed fills columns from a flat keyed file, scaled; every key must be there.
+// keyed fills columns with scaled values of a flat keyed file. Every key must exist.
 func keyed(file string, b []byte, v []float64, scale float64, columns map[string]int) error {
 	for key, i := range columns {
 		n, ok := proc.Keyed(b, key)
@@ -174,15 +172,15 @@ func parseMemoryV2(b []byte, v []float64) error {
 	return keyed("memory.stat", b, v, 1, memoryV2Keys)
 }
 
-// shared fills the column that kernels before 4.18 have no key for on v1.
+// shared fills the column of shared memory. Kernels before 4.18 have no key for it on v1.
 func shared(b []byte, v []float64, key string) {
 	if n, ok := proc.Keyed(b, key); ok {
 		v[cgShared] = n
 	}
 }
 
-// parseBlkio sums "MAJOR:MINOR Read N" and "... Write N" over devices. An empty
-// file is a group that has done no I/O yet.
+// parseBlkio sums "MAJOR:MINOR Read N" and "... Write N" over devices. An empty file means that the
+// group has done no I/O yet.
 func parseBlkio(read, write int) func([]byte, []float64) error {
 	return func(b []byte, v []float64) error {
 		v[read], v[write] = 0, 0

@@ -2,14 +2,14 @@ package meter
 
 import "tare/internal/bench"
 
-// daemons reads the daemons of a platform that has no instance now.
+// daemons reads the daemons of a platform without a current instance.
 type daemons struct {
 	*Helpers
 	platform string
 }
 
-// OpenDaemons opens the processes, on the tree mounted at procDir, that serve
-// all instances of the platform. One that has ended already is an error.
+// OpenDaemons opens the processes that serve all instances of the platform, on the tree mounted at
+// procDir. It returns an error if one has already ended.
 func OpenDaemons(procDir, platform string, shared []bench.Process) (bench.Reader, error) {
 	h, err := OpenHelpers(procDir, shared)
 	if err != nil {

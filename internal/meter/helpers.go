@@ -12,21 +12,21 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/proc"
+	"tare/internal/host/proc"
 )
 
-// Helpers reads the processes that serve instances from outside: their CPU time,
-// their resident memory and their traffic with block devices by part. A VMM ("vmm") is split by thread into
-// vcpu, iothread and the rest. The CPU time of a process or thread that has
-// ended stays counted, so sums never fall.
+// Helpers reads the processes that serve instances from outside: their CPU time, their resident
+// memory and their traffic with block devices by part. A VMM ("vmm") is split by thread into vcpu,
+// iothread and the rest. It keeps the CPU time of processes and threads that have ended, so sums
+// never fall.
 type Helpers struct {
 	columns []string
 	parts   []*part
 	page    float64
 }
 
-// part is all processes that play one part, and the places of its CPU time,
-// its memory and its disk traffic among the columns.
+// part is the processes of one part, with the column indexes of its CPU time, memory and disk
+// traffic.
 type part struct {
 	column, memory int
 	read, written  int
@@ -40,7 +40,7 @@ type helper struct {
 	last  float64
 	gone  bool
 	statm *proc.File
-	io    *proc.File // nil where the kernel counts no traffic of processes, or may not tell
+	io    *proc.File // nil if the kernel does not count the traffic or denies access
 	disk  [2]float64 // bytes read and written at the last reading
 	vmm   *vmm
 }
@@ -48,6 +48,7 @@ type helper struct {
 // vmm is the threads of a virtual machine monitor.
 type vmm struct {
 	dir     string
+	names   *bench.Threads
 	threads map[string]*thread
 	past    map[string]int64 // nanoseconds by part, of threads that have ended
 }
@@ -55,14 +56,14 @@ type vmm struct {
 type thread struct {
 	part  string
 	file  *proc.File
-	last  int64 // nanoseconds, whose sums do not depend on the order
+	last  int64 // nanoseconds; sums of integers do not depend on the order
 	alive bool
 }
 
 var vmmParts = []string{"vcpu", "iothread", "vmm"}
 
-// OpenHelpers opens the processes on the tree mounted at procDir. One that has
-// ended already is an error.
+// OpenHelpers opens the processes on the tree mounted at procDir. It returns an error if one has
+// already ended.
 func OpenHelpers(procDir string, processes []bench.Process) (*Helpers, error) {
 	h := &Helpers{page: float64(os.Getpagesize())}
 	byPart := map[string]*part{}
@@ -96,7 +97,7 @@ func OpenHelpers(procDir string, processes []bench.Process) (*Helpers, error) {
 			t.io = io
 		}
 		if p.Part == "vmm" {
-			t.vmm = &vmm{dir: filepath.Join(dir, "task"), threads: map[string]*thread{}, past: map[string]int64{}}
+			t.vmm = &vmm{dir: filepath.Join(dir, "task"), names: p.Threads, threads: map[string]*thread{}, past: map[string]int64{}}
 		}
 		g.tasks = append(g.tasks, t)
 	}
@@ -104,9 +105,9 @@ func OpenHelpers(procDir string, processes []bench.Process) (*Helpers, error) {
 	return h, nil
 }
 
-// processClock is the id of a process's CPU-time clock, which counts all its
-// threads in nanoseconds: MAKE_PROCESS_CPUCLOCK of the kernel's
-// include/linux/posix-timers_types.h with CPUCLOCK_SCHED.
+// processClock returns the id of a process's CPU-time clock, which counts all its threads in
+// nanoseconds: MAKE_PROCESS_CPUCLOCK of the kernel's include/linux/posix-timers_types.h with
+// CPUCLOCK_SCHED.
 func processClock(pid int) int32 { return int32(^pid)<<3 | 2 }
 
 func (h *Helpers) Meter() string      { return "helpers" }
@@ -172,9 +173,8 @@ func (h *Helpers) readTask(g *part, t *helper, v []float64, rss int) error {
 	return nil
 }
 
-// readDisk reads what the process caused to be read and written
-// (Documentation/filesystems/proc.rst, /proc/PID/io). Of one that has ended the
-// last reading stands; where nothing can be read it is missing.
+// readDisk reads the process's disk traffic (Documentation/filesystems/proc.rst, /proc/PID/io). For
+// an ended process it keeps the last reading. If the file cannot be read, the value is missing.
 func (t *helper) readDisk() error {
 	if t.io == nil {
 		t.disk = [2]float64{math.NaN(), math.NaN()}
@@ -198,7 +198,7 @@ func (t *helper) readDisk() error {
 func (m *vmm) read() error {
 	entries, err := os.ReadDir(m.dir)
 	if err != nil {
-		return nil // the process has just ended; what was read last stands
+		return nil // the process has just ended; keep the last reading
 	}
 	for _, t := range m.threads {
 		t.alive = false
@@ -214,7 +214,7 @@ func (m *vmm) read() error {
 			if err != nil {
 				continue
 			}
-			t = &thread{part: bench.ThreadPart(string(bytes.TrimSpace(comm))), file: f}
+			t = &thread{part: m.names.Part(string(bytes.TrimSpace(comm))), file: f}
 			m.threads[e.Name()] = t
 		}
 		b, err := t.file.Read()

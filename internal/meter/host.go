@@ -8,14 +8,14 @@ import (
 	"strings"
 
 	"tare/internal/bench"
-	"tare/internal/proc"
+	"tare/internal/host/proc"
 )
 
 // Proc reads the machine's totals: CPU time by mode, memory, traffic of whole
 // disks, traffic of network devices other than lo, and pressure.
 type Proc struct {
 	stat, meminfo, disk, net *proc.File
-	psi                      [3]*proc.File // nil where the kernel keeps no pressure
+	psi                      [3]*proc.File // nil if the kernel has no pressure information
 	disks                    map[string]bool
 }
 
@@ -54,9 +54,9 @@ func OpenProc(procDir, sysDir string) (*Proc, error) {
 	return p, nil
 }
 
-// wholeDisks names the block devices whose traffic counts: no partitions, and
-// nothing stacked on another device (loop, device-mapper, RAID, RAM), whose
-// traffic would be counted twice.
+// wholeDisks returns the block devices whose traffic counts. It leaves out partitions and RAM
+// disks, and devices stacked on others (loop, device-mapper, RAID), whose traffic would count
+// twice.
 func wholeDisks(sysDir string) (map[string]bool, error) {
 	entries, err := os.ReadDir(filepath.Join(sysDir, "block"))
 	if err != nil {
@@ -79,8 +79,8 @@ func (p *Proc) Meter() string      { return "proc" }
 func (p *Proc) Level() bench.Level { return bench.Host }
 func (p *Proc) Columns() []string  { return procColumns }
 
-// Read fills values; a source that fails leaves its columns missing and is
-// named in the error.
+// Read fills values. The columns of a source that fails are missing, and the error names the
+// source.
 func (p *Proc) Read(v []float64) error {
 	missing(v)
 	return errors.Join(p.readCPU(v), p.readMemory(v), p.readDisk(v), p.readNet(v), p.readPressure(v))

@@ -1,6 +1,5 @@
-// Package meter reads what the host knows about its own resources and about
-// the instances it runs, a file per source. A reader starts no goroutine and
-// keeps no clock; see [bench.Reader].
+// Package meter reads the host's figures about its own resources and its instances. Each source has
+// its own file. A reader starts no goroutine and reads no clock; see [bench.Reader].
 package meter
 
 import (
@@ -8,14 +7,14 @@ import (
 	"math"
 
 	"tare/internal/bench"
-	"tare/internal/meter/domain"
 	"tare/internal/meter/idle"
+	"tare/internal/platform/xen/domain"
 )
 
-// OpenHost opens the readers of the whole machine. Network traffic is that of
-// the host's own devices; lab is where the instances' bridge and wires are. A
-// host whose control groups account for no CPU time has no reader of tasks, one
-// that lets no program be attached to tracepoints none of what idle CPUs do.
+// OpenHost opens the readers of the whole machine. Network traffic is that of the host's own
+// devices. The instances' bridge and wires are in the test network. Without CPU accounting in
+// control groups there is no reader of tasks. If BPF programs cannot be attached to tracepoints
+// there is no reader of interrupts on idle CPUs.
 func OpenHost() ([]bench.Reader, error) {
 	r, err := OpenProc("/proc", "/sys")
 	if err != nil {

@@ -303,7 +303,7 @@ func TestTasksOfV2(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.Read(make([]float64, 2)) == nil {
-		t.Error("a usage that is no number was accepted")
+		t.Error("a usage that is not a number was accepted")
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"tare/internal/bench"
-	"tare/internal/proc"
+	"tare/internal/host/proc"
 )
 
 // Devices reads the host ends of an instance's network devices, from the
@@ -16,8 +16,8 @@ type Devices struct {
 
 var netColumns = []string{bench.ColNetRx, bench.ColNetTx, bench.ColNetRxPackets, bench.ColNetTxPackets}
 
-// OpenDevices opens the table of network devices inside ns, which stays that
-// of ns whoever reads it later.
+// OpenDevices opens the table of network devices inside ns. Later reads show the table of ns from
+// any thread.
 func OpenDevices(ns Namespace, names []string) (*Devices, error) {
 	d := &Devices{names: map[string]bool{}}
 	for _, n := range names {
@@ -37,7 +37,7 @@ func (d *Devices) Meter() string      { return "net" }
 func (d *Devices) Level() bench.Level { return bench.Layer }
 func (d *Devices) Columns() []string  { return netColumns }
 
-// Read fills values; it is an error if none of the devices is there any more.
+// Read fills values. It returns an error if no device exists any more.
 func (d *Devices) Read(v []float64) error {
 	missing(v)
 	b, err := d.file.Read()

@@ -11,15 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/proc"
+	"tare/internal/host/proc"
 )
 
-// Quiet reads an idle instance of a crowd at the least cost: its CPU time,
-// which is that of its control group and of the processes that serve it alone
-// from outside, the memory charged to the group, and those processes' resident
-// set. Two short files are read, and one with a system call for each such process, whose
-// cost does not depend on how many instances there are; a crowd of a hundred is read in a
-// millisecond or two.
+// Quiet reads one of many idle instances cheaply. It reads the CPU time of its control group and of
+// the processes outside that serve only it, the memory charged to the group, and those processes'
+// resident set. This takes two short files, and a file and a system call for each such process. The
+// cost does not depend on the number of instances. A hundred take 1 to 2 ms.
 type Quiet struct {
 	cpu, memory *proc.File
 	parse       func(b []byte, v []float64) error
@@ -29,13 +27,13 @@ type Quiet struct {
 
 type quietProcess struct {
 	clock int32
-	last  int64      // nanoseconds; of one that has ended the last reading stands
-	statm *proc.File // nil of one that has ended already
+	last  int64      // nanoseconds; the last reading of an ended process is kept
+	statm *proc.File // nil if the process has already ended
 }
 
 var quietColumns = []string{bench.ColCPUBusy, bench.ColMemCharged, bench.ColMemRSS}
 
-// OpenQuiet opens the instance's files; it is an error if its control groups have neither.
+// OpenQuiet opens the instance's files. It returns an error if its control groups have neither.
 func OpenQuiet(s bench.Scope) (*Quiet, error) {
 	q := &Quiet{page: float64(os.Getpagesize())}
 	open := func(group, file string) *proc.File {
@@ -75,7 +73,7 @@ func (*Quiet) Meter() string      { return "quiet" }
 func (*Quiet) Level() bench.Level { return bench.Layer }
 func (*Quiet) Columns() []string  { return quietColumns }
 
-// Read fills values; a file that cannot be read leaves its column missing.
+// Read fills values. The column of a file that cannot be read is missing.
 func (q *Quiet) Read(v []float64) error {
 	missing(v)
 	var errs []error
@@ -122,7 +120,7 @@ func (q *Quiet) Close() error {
 	return nil
 }
 
-// resident is the process's resident set in pages, 0 of one that has ended.
+// resident returns the process's resident set in pages, 0 if it has ended.
 func (h *quietProcess) resident() (float64, error) {
 	if h.statm == nil {
 		return 0, nil

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/proc"
+	"tare/internal/host/proc"
 )
 
 // Tasks reads the CPU time of all tasks of the machine as the scheduler

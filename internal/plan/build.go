@@ -56,8 +56,8 @@ func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 			if a.Platform != nil {
 				b.Platform = *a.Platform
 			}
-			if m.caged(a) {
-				b.Cage = m.cage(a, b.Platform)
+			if m.contained(a) {
+				b.Containment = m.containment(a, b.Platform)
 			}
 			if a.Serves != "" {
 				b.Serves = numbered(a.Serves, i)
@@ -71,7 +71,7 @@ func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 		}
 	}
 	company := place(out.Actors, where, pool(m.Host.CPUs, s.Pool), m.Host.CPUs[0])
-	if s.Ramp == nil { // a crowd that shares CPUs is what was asked for
+	if s.Ramp == nil { // idle instances that share CPUs is what was asked for
 		m.findings.add(name, company)
 	}
 	m.findings.add(name, m.overcommitted(out.Actors))

@@ -51,7 +51,7 @@ func (m *maker) check(e *spec.Experiment) (can []spec.Scene, errs spec.Errors) {
 }
 
 // cannotSet says which of the scene's conditions this host does not let be set, and why.
-// Like a platform it does not have, that is no mistake of the specification.
+// Like a platform it does not have, that is not a mistake of the specification.
 func (m *maker) cannotSet(s spec.Scene) (name, why string) {
 	for _, name := range bench.ConditionNames {
 		value, wanted := s.Conditions[name]
@@ -84,7 +84,7 @@ func (m *maker) checkSize(s spec.Scene) (errs spec.Errors) {
 		}
 		errs = append(errs, m.checkShape(a)...)
 	}
-	return append(errs, m.checkCages(s)...)
+	return append(errs, m.checkContainments(s)...)
 }
 
 // checkScene looks at what only this host can tell: sizes, combinations a
@@ -111,7 +111,7 @@ func (m *maker) checkScene(s spec.Scene) spec.Errors {
 	}
 	errs = append(errs, m.checkPool(s)...)
 	if !s.Startup && s.Migrate == "" {
-		errs = append(errs, m.checkCageTime(s)...)
+		errs = append(errs, m.checkContainmentTime(s)...)
 	}
 	return errs
 }
@@ -168,7 +168,7 @@ func (m *maker) checkRoom(s spec.Scene, a spec.Actor) (errs spec.Errors) {
 func (m *maker) checkPlatform(a spec.Actor) (errs spec.Errors) {
 	at := a.Places.At("platform")
 	switch {
-	case a.Role == bench.Peer && (a.Platform == nil || a.Platform.Driver() != "native"):
+	case a.Role == bench.Peer && (a.Platform == nil || a.Platform.Driver() != bench.Native):
 		return spec.Errors{at.Errorf("%s: a peer runs natively for now%w", a.Name,
 			bench.Hint("it stands for another machine, in a network namespace of its own; leave its platform out"))}
 	case a.Platform == nil:

@@ -53,15 +53,15 @@ func TestRest(t *testing.T) {
 	const text = "name: x\nblocks: 4\nrest: 7s\nplatforms: native\nscenes: [{name: a, startup: true}]\n"
 	in := inputs(2)
 	without := planned(t, text, in)
-	if without.Rest != 0 || len(without.Rests()) != 0 {
-		t.Errorf("a rest of %v that nobody measures", without.Rest)
+	if without.Idle != 0 || len(without.Idles()) != 0 {
+		t.Errorf("a rest of %v that nobody measures", without.Idle)
 	}
 	in.Power = true
 	with := planned(t, text, in)
-	if with.Rest != 7*time.Second || len(with.Rests()) != 8 || with.Rests()[7].ID != "b04-rest2" {
-		t.Errorf("rest %v, %v", with.Rest, with.Rests())
+	if with.Idle != 7*time.Second || len(with.Idles()) != 8 || with.Idles()[7].ID != "b04-rest2" {
+		t.Errorf("rest %v, %v", with.Idle, with.Idles())
 	}
-	if got, want := with.Estimate-without.Estimate, 8*(7*time.Second+bench.RestSettle).Seconds(); got != want {
+	if got, want := with.Estimate-without.Estimate, 8*(7*time.Second+bench.IdleSettle).Seconds(); got != want {
 		t.Errorf("it takes %g s more, want %g", got, want)
 	}
 }

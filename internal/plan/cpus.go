@@ -66,11 +66,11 @@ func place(actors []bench.Actor, where []spec.Placement, cpus []int, first int) 
 			}
 		}
 	}
-	return crowded(cpus, users)
+	return dense(cpus, users)
 }
 
-// crowded says which CPUs have more than one user, those with the same users together.
-func crowded(cpus []int, users map[int][]string) []string {
+// dense says which CPUs have more than one user, those with the same users together.
+func dense(cpus []int, users map[int][]string) []string {
 	var lines, whom []string
 	where := map[string][]int{}
 	for _, c := range cpus {

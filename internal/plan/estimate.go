@@ -1,10 +1,12 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/bench/figure"
 	"tare/internal/spec"
 )
 
@@ -17,55 +19,22 @@ type Estimator interface {
 	Estimate(p bench.Params, s bench.Setting) time.Duration
 }
 
-// What an instance costs in time besides its workload, from launch to close.
-// These are guesses for people who wait, medians of some hundred launches each on a
-// host of 2 CPUs; nothing but the estimate depends on them.
+// What a launch and a trial cost in time besides the workload, where nothing was measured. These
+// are guesses for people who wait; nothing but the estimate depends on them.
 const (
-	emulatedCost = 10 * time.Second
-	nestedCost   = 40 * time.Second
-	deepCost     = 80 * time.Second // three platforms deep
-	unknownCost  = time.Second      // nothing was measured of it
-
+	launchCost    = time.Second
 	migrationCost = 5 * time.Second
 	trialCost     = 200 * time.Millisecond // directories, outcomes
 	prepareCost   = 300 * time.Millisecond // placing files, comparing clocks, starting and ending programs
 	openCost      = 2 * time.Second        // once for each platform: a daemon, an image
 )
 
-var launchCost = map[string]time.Duration{
-	"native":     100 * time.Millisecond,
-	"bwrap":      200 * time.Millisecond,
-	"runc":       200 * time.Millisecond,
-	"crun":       200 * time.Millisecond,
-	"lxc":        200 * time.Millisecond,
-	"nspawn":     300 * time.Millisecond,
-	"containerd": 300 * time.Millisecond,
-	"gvisor":     300 * time.Millisecond,
-	"podman":     400 * time.Millisecond,
-	"docker":     600 * time.Millisecond,
-	"incus":      900 * time.Millisecond,
-	"uml":        2 * time.Second,
-	"kvm":        4 * time.Second, // not measured here
-}
-
 // trialCost estimates a trial of the scene, of which its subjects work so long.
 // Actors start one after the other.
 func (m *maker) trialCost(s bench.Scene, work time.Duration) time.Duration {
 	total := trialCost + s.Timing.Cooldown
 	for _, a := range s.Actors {
-		cost, known := launchCost[a.Platform.Driver()]
-		switch {
-		case a.Platform.On != nil:
-			cost = nestedCost
-			if a.Platform.On.On != nil {
-				cost = deepCost
-			}
-		case m.Available[a.Platform.Driver()].Label != "":
-			cost = emulatedCost
-		case !known:
-			cost = unknownCost
-		}
-		total += cost
+		total += cmp.Or(m.Launches[a.Platform.Driver()], launchCost)
 	}
 	if s.Kind == bench.Startup {
 		return total
@@ -91,38 +60,46 @@ func (m *maker) estimate(e *spec.Experiment) {
 			opened[a.Platform.Driver()] = true
 		}
 	}
-	total += float64(len(m.plan.Rests())) * (m.plan.Rest + bench.RestSettle).Seconds()
-	m.plan.Estimate = total + openCost.Seconds()*float64(len(opened))
+	total += float64(len(m.plan.Idles())) * (m.plan.Idle + bench.IdleSettle).Seconds()
+	total += openCost.Seconds() * float64(len(opened))
+	m.plan.Estimate = total
+	if u := m.plan.Until; u != nil && u.Budget > 0 {
+		least := LeastEstimate(m.plan)
+		m.plan.Estimate = max(least, min(total, u.Budget.Seconds()))
+		if least > u.Budget.Seconds() {
+			m.plan.Warnings = append(m.plan.Warnings, fmt.Sprintf("about %s are needed for %s each, more than the budget of %s: they are run nevertheless",
+				figure.Span(least), figure.Count(u.Min, "block"), figure.Span(u.Budget.Seconds())))
+		}
+	}
 	if limit := e.MaxTime.Seconds(); limit > 0 && m.plan.Estimate > limit {
 		needed, least := "about %s are needed", LeastEstimate(m.plan)
 		if m.plan.Until != nil && least <= limit {
 			needed = "up to %s may be needed"
 		}
 		m.plan.Warnings = append(m.plan.Warnings, fmt.Sprintf(needed+", more than max_time allows (%s): later blocks will be missing",
-			Duration(m.plan.Estimate), e.MaxTime))
+			figure.Span(m.plan.Estimate), e.MaxTime))
 	}
 }
 
 // LeastEstimate is how many seconds the plan takes if every case ends at the
 // stopping rule's first look; without a rule it is the plan's estimate.
 func LeastEstimate(p *bench.Plan) float64 {
-	least := p.Estimate
-	if p.Until != nil {
-		for _, s := range p.Scenes {
-			least -= s.Estimate * float64(p.Blocks-p.Until.Min)
+	if p.Until == nil {
+		return p.Estimate
+	}
+	opened := map[string]bool{}
+	least := 0.0
+	for _, s := range p.Scenes {
+		least += s.Estimate * float64(p.Until.Min)
+		for _, a := range s.Actors {
+			opened[a.Platform.Driver()] = true
 		}
 	}
-	return least
-}
-
-// Duration writes seconds for people: 45 s, 6 min 20 s, 2 h 5 min.
-func Duration(s float64) string {
-	n := int(s + 0.5)
-	switch {
-	case n < 60:
-		return fmt.Sprintf("%d s", n)
-	case n < 3600:
-		return fmt.Sprintf("%d min %d s", n/60, n%60)
+	rests := 0
+	for _, t := range p.Idles() {
+		if t.Block <= p.Until.Min {
+			rests++
+		}
 	}
-	return fmt.Sprintf("%d h %d min", n/3600, n%3600/60)
+	return least + float64(rests)*(p.Idle+bench.IdleSettle).Seconds() + openCost.Seconds()*float64(len(opened))
 }

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"tare/internal/analysis/stats"
 	"tare/internal/bench"
 	"tare/internal/spec"
-	"tare/internal/stats"
 )
 
 // Inputs are what a plan depends on besides the experiment.
@@ -22,6 +22,8 @@ type Inputs struct {
 	Host Host
 	// Available are the platforms that can run here, by name.
 	Available map[string]bench.Availability
+	// Launches are how long a launch of each takes, as its [bench.Traits] say.
+	Launches map[string]time.Duration
 	// Skips say why the other platforms cannot.
 	Skips []bench.Skip
 	Words spec.Vocabulary
@@ -31,7 +33,9 @@ type Inputs struct {
 
 // Host is what a plan must know of the machine.
 type Host struct {
-	CPUs     []int // that may be used, ascending; never empty
+	CPUs []int // that may be used, ascending; never empty
+	// Alike are groups of cores that can stand in for each other; a core is a list of its CPUs.
+	Alike    [][][]int
 	Memory   bench.Bytes
 	Free     bench.Bytes // memory that nobody uses now; 0 is unknown
 	LLC      bench.Bytes // last-level cache
@@ -55,12 +59,14 @@ func Make(e *spec.Experiment, in Inputs) (*bench.Plan, error) {
 	scenes, errs := m.check(e)
 	m.plan = &bench.Plan{
 		Experiment: e.Name, Title: e.Title, Question: e.Question,
-		Seed: in.Seed, Blocks: e.Blocks, Baseline: e.Baseline.String(), Margin: e.Margin,
-		Metrics:  map[string][]bench.Metric{},
+		Seed: in.Seed, Blocks: e.Blocks, Baseline: e.Baseline.String(), Margin: e.Margin, Rare: e.Rare,
+		Metrics: map[string][]bench.Metric{}, Resources: map[string]string{},
 		Warnings: slices.Clone(e.Warnings), Studies: e.Studies,
 	}
+	disturbed := e.Disturbed
+	m.plan.Disturbed = &disturbed
 	if in.Power {
-		m.plan.Rest = e.Rest
+		m.plan.Idle = e.Idle
 	}
 	if e.Until != nil {
 		u := *e.Until
@@ -87,6 +93,7 @@ func Make(e *spec.Experiment, in Inputs) (*bench.Plan, error) {
 		return nil, spec.Errors{e.Places.At("scenes").Errorf("%d trials: at most %d can be planned", n, maxTrials)}
 	}
 	m.plan.Trials = order(m.plan.Scenes, e.Blocks, m.plan.Seed)
+	m.plan.Exchanged = exchanges(m.Host.Alike, e.Blocks, m.plan.Seed)
 	m.plan.Warnings = append(m.plan.Warnings, m.findings.warnings()...)
 	m.plan.Warnings = append(m.plan.Warnings, injected(e.Inject)...)
 	m.estimate(e)
@@ -124,6 +131,9 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 		return fmt.Errorf("plan scene %s: the baseline %s cannot run here: %s: %w%w", s.Name, baseline, why.Reason,
 			bench.ErrUnavailable, bench.Hint(why.Hint))
 	}
+	if s.Controlled(e) {
+		platforms = append(platforms, *e.Control)
+	}
 	for _, ref := range platforms {
 		built, err := m.build(s, ref)
 		if err != nil {
@@ -139,6 +149,7 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 		if err := inject(&built, e); err != nil {
 			return err
 		}
+		built.Control = s.Controlled(e) && ref.String() == e.Control.String()
 		built.Unmetered = slices.ContainsFunc(e.Unmetered, func(r bench.PlatformRef) bool { return r.String() == ref.String() })
 		m.plan.Scenes = append(m.plan.Scenes, built)
 	}
@@ -156,9 +167,11 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 	default:
 		a := s.Actors[0]
 		var err error
-		if metrics, err = m.Words.Workload(a.Workload).Metrics(a.Params); err != nil {
+		w := m.Words.Workload(a.Workload)
+		if metrics, err = w.Metrics(a.Params); err != nil {
 			return spec.Errors{a.Places.Blame(err, "workload")}
 		}
+		m.plan.Resources[name] = w.Resource()
 	}
 	if _, ok := m.Words.Workload(s.Actors[0].Workload).(bench.RootWriter); ok && s.Migrate == "" {
 		metrics = slices.Concat(metrics, bench.StoredMetrics)

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -26,6 +29,9 @@ func inputs(n int) plan.Inputs {
 		Host: plan.Host{Memory: 24 * bench.GiB, LLC: 32 * bench.MiB, DiskFree: 100 * bench.GiB},
 		Available: map[string]bench.Availability{
 			"native": {Version: "1"}, "docker": {Version: "20.10"}, "lxc": {Version: "5.0"}, "qemu-tcg": {Version: "7.2", Label: "emulated (tcg)", Migrates: bench.Live},
+		},
+		Launches: map[string]time.Duration{
+			"native": 100 * time.Millisecond, "docker": 600 * time.Millisecond, "lxc": 200 * time.Millisecond, "qemu-tcg": 10 * time.Second,
 		},
 		Skips: []bench.Skip{{Platform: "kvm", Reason: "no trial boot within 20 s", Hint: "use qemu-tcg"}},
 		Words: spectest.Vocabulary(),
@@ -156,8 +162,11 @@ func TestMake(t *testing.T) {
 	if d := cmp.Diff(wantSkipped, only); d != "" {
 		t.Error(d)
 	}
-	if len(p.Metrics) != 6 || p.Metrics["up"][0].Name != "ready" || p.Metrics["cpu[limit=1]"][0].Name != "rate" {
+	if len(p.Metrics) != 6 || p.Metrics["up"][0].Name != "time_to_ready" || p.Metrics["cpu[limit=1]"][0].Name != "rate" {
 		t.Errorf("metrics %v", p.Metrics)
+	}
+	if p.Resources["cpu[limit=1]"] != "other" || p.Resources["up"] != "" {
+		t.Errorf("resources %v", p.Resources)
 	}
 	var actors []string
 	for _, id := range []string{"alike/docker", "net/docker", "victim/docker"} {
@@ -433,6 +442,105 @@ func TestOrderIsDocumented(t *testing.T) {
 	}
 	if len(different) < 48 {
 		t.Errorf("50 seeds gave %d orders", len(different))
+	}
+}
+
+// partners are two cases alike and one that is set against the first.
+const partners = `
+name: x
+platforms: [native, lxc, docker]
+baseline: native
+scenes:
+  - {name: alone, workload: spin}
+  - {name: other, workload: spin}
+  - name: beside
+    relative: {to: alone, row: CPU, column: other}
+    actors:
+      - {role: subject, workload: spin}
+      - {role: neighbour, workload: spin}
+`
+
+// TestPartnersAreTogether: the scenes of a family run one after the other, those of
+// a platform in it, too, and each second block has them in the opposite order.
+func TestPartnersAreTogether(t *testing.T) {
+	for seed := range uint64(20) {
+		in := inputs(4)
+		in.Seed = seed
+		p := planned(t, strings.Replace(partners, "name: x", "name: x\nblocks: 4", 1), in)
+		before := map[string][]string{}
+		for b := range 4 {
+			runs := map[string]int{} // stretches of a family, or of a platform in the larger one
+			order := map[string][]string{}
+			last := ""
+			for _, trial := range p.Trials[b*9 : (b+1)*9] {
+				s := p.Scene(trial.Scene)
+				name := s.Family()
+				order[name] = append(order[name], s.ID)
+				if name == "alone" {
+					name += " on " + s.Platform.String()
+				}
+				if name != last {
+					runs[name]++
+				}
+				last = name
+			}
+			if want := map[string]int{"other": 1, "alone on native": 1, "alone on lxc": 1, "alone on docker": 1}; !maps.Equal(runs, want) {
+				t.Fatalf("seed %d, block %d: stretches %v", seed, b+1, runs)
+			}
+			for name, ids := range order {
+				if b%2 == 1 {
+					slices.Reverse(ids)
+					if !slices.Equal(ids, before[name]) {
+						t.Fatalf("seed %d, block %d: %s is not the block before reversed: %v, %v", seed, b+1, name, ids, before[name])
+					}
+				}
+				before[name] = ids
+			}
+		}
+	}
+}
+
+// TestOrderTakesOutTheHost: where the host changes slowly, the ratios of a case
+// scatter less by this order than by one that shuffles all scenes of a block. The
+// host is an Ornstein-Uhlenbeck process of 1.5 times a launch's scatter, whose memory
+// is as long as a quarter of a block.
+func TestOrderTakesOutTheHost(t *testing.T) {
+	in := inputs(4)
+	text := "name: x\nblocks: 1000\nplatforms: [native, lxc, docker]\nscenes:"
+	for i := range 7 {
+		text += fmt.Sprintf("\n  - {name: c%d, workload: spin}", i)
+	}
+	p := planned(t, text, in)
+	rng := rand.New(rand.NewPCG(3, 4))
+	scatter := func(trials []bench.Trial) float64 {
+		keep := math.Exp(-4.0 / float64(len(p.Scenes)))
+		host := 0.0
+		values := map[string]map[int]float64{}
+		for _, trial := range trials {
+			host = keep*host + 1.5*math.Sqrt(1-keep*keep)*rng.NormFloat64()
+			if values[trial.Scene] == nil {
+				values[trial.Scene] = map[int]float64{}
+			}
+			values[trial.Scene][trial.Block] = host + rng.NormFloat64()
+		}
+		var squares float64
+		for b := 1; b <= p.Blocks; b++ {
+			for i := range 7 {
+				d := values[fmt.Sprintf("c%d/lxc", i)][b] - values[fmt.Sprintf("c%d/native", i)][b]
+				squares += d * d
+			}
+		}
+		return squares / float64(7*p.Blocks)
+	}
+	shuffled := slices.Clone(p.Trials)
+	for b := range p.Blocks {
+		block := shuffled[b*len(p.Scenes) : (b+1)*len(p.Scenes)]
+		rng.Shuffle(len(block), func(i, j int) { block[i], block[j] = block[j], block[i] })
+	}
+	now, full := scatter(p.Trials), scatter(shuffled)
+	t.Logf("blocks that a full shuffle needs, by those of this order: %.2f", full/now)
+	if full/now < 1.3 {
+		t.Errorf("a full shuffle needs %.2f times the blocks, want at least 1.3", full/now)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 
 	"tare/internal/bench"
-	"tare/internal/figure"
+	"tare/internal/bench/figure"
 )
 
 // Render writes the plan for people: the trials in order and what they take.
@@ -22,20 +22,30 @@ func Render(w io.Writer, p *bench.Plan) error {
 		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(p.Question))
 	}
 	atMost, trials, blocks := "", figure.Count(len(p.Trials), "trial"), figure.Count(p.Blocks, "block")
-	took := "about " + Duration(p.Estimate)
+	took := "about " + figure.Span(p.Estimate)
 	if u := p.Until; u != nil {
 		atMost = "at most "
 		blocks = fmt.Sprintf("%d to %s", u.Min, blocks)
-		took = fmt.Sprintf("about %s (%d blocks) to %s (%d blocks)", Duration(LeastEstimate(p)), u.Min, Duration(p.Estimate), u.Max)
+		took = fmt.Sprintf("about %s (%d blocks) to %s (%d blocks)", figure.Span(LeastEstimate(p)), u.Min, figure.Span(p.Estimate), u.Max)
+		if u.Budget > 0 {
+			took = fmt.Sprintf("about %s (%d blocks) to %s (the budget, or %d blocks)", figure.Span(LeastEstimate(p)), u.Min, figure.Span(p.Estimate), u.Max)
+		}
 	}
 	fmt.Fprintf(&b, "%s%s: %s, %s, %s\n", atMost, trials, figure.Count(len(cases), "case"), figure.Count(len(platforms), "platform"), blocks)
 	if u := p.Until; u != nil {
-		fmt.Fprintf(&b, "each case until its intervals are within ±%g%%; looked at after %s blocks\n", u.Interval*100, joined(u.Looks))
+		fmt.Fprintf(&b, "each platform of a case until its interval decides or is within ±%g%%; looked at after %s blocks\n", u.Interval*100, joined(u.Looks))
 	}
-	if n := len(p.Rests()); n > 0 {
-		fmt.Fprintf(&b, "power is measured: the machine rests before and after the trials of each block, %d times %v\n", n, p.Rest)
+	if n := len(p.Idles()); n > 0 {
+		fmt.Fprintf(&b, "power is measured: the machine rests before and after the trials of each block, %d times %v\n", n, p.Idle)
 	}
-	fmt.Fprintf(&b, "%s; seed %d; compared with %s, margin %g%%\n\n", took, p.Seed, p.Baseline, p.Margin*100)
+	if d := p.Disturbed; d != nil && d.Repeats > 0 {
+		fmt.Fprintf(&b, "a launch beside which other work holds more than %g CPUs is repeated at the end of its block, at most %s\n", d.Above, times(d.Repeats))
+	}
+	fmt.Fprintf(&b, "%s; seed %d; compared with %s, margin %g%%\n", took, p.Seed, p.Baseline, p.Margin*100)
+	if len(p.Exchanged) > 0 {
+		fmt.Fprintf(&b, "from block to block actors and observer change places among CPUs that are alike\n")
+	}
+	b.WriteString("\n")
 
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "TRIAL\tBLOCK\tCASE\tPLATFORM\tCPUS\tSECONDS")
@@ -44,7 +54,7 @@ func Render(w io.Writer, p *bench.Plan) error {
 		if s == nil {
 			return fmt.Errorf("plan: trial %s names scene %q, which is not in it: %w", t.ID, t.Scene, bench.ErrInvalid)
 		}
-		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%.1f\n", t.ID, t.Block, s.Case, s.Platform, seats(s.Actors), s.Estimate)
+		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%.1f\n", t.ID, t.Block, s.Case, s.Platform, seats(p, t.Block, s.Actors), s.Estimate)
 	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("write plan: %w", err)
@@ -78,8 +88,19 @@ func Render(w io.Writer, p *bench.Plan) error {
 	return err
 }
 
+// times says how often: once, twice, 3 times.
+func times(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
 // seats says where each actor sits, instances of one actor with the same seat together.
-func seats(actors []bench.Actor) string {
+func seats(p *bench.Plan, block int, actors []bench.Actor) string {
 	const most = 4
 	var all []string
 	for i, a := range actors {
@@ -87,7 +108,7 @@ func seats(actors []bench.Actor) string {
 			all = append(all, fmt.Sprintf("and %d more", len(actors)-most))
 			break
 		}
-		all = append(all, a.Name+" "+CPUList(a.CPUSet))
+		all = append(all, a.Name+" "+CPUList(p.CPUsIn(block, a.CPUSet)))
 	}
 	return strings.Join(all, ", ")
 }

@@ -2,11 +2,10 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
-	"tare/internal/audit"
+	"tare/internal/analysis/audit"
 	"tare/internal/result"
 )
 
@@ -16,14 +15,14 @@ type auditView struct {
 	Counts  string
 	Invalid bool
 	// Said are the checks that differ or are invalid, Rest all others.
-	Said, Rest []audit.Check
+	Said, Other []audit.Check
 }
 
 // auditsOf gathers the audits of a case, one per platform: they are the same for every metric.
 func auditsOf(rows []result.Row) []auditView {
 	var views []auditView
 	for _, row := range rows {
-		name := labelled(row.Platform, row.Label)
+		name := row.Name()
 		if row.Effect == nil || row.Effect.Audit == nil || slices.ContainsFunc(views, func(v auditView) bool { return v.Name == name }) {
 			continue
 		}
@@ -34,7 +33,7 @@ func auditsOf(rows []result.Row) []auditView {
 			if c.State == audit.Differs || c.State == audit.Invalid {
 				v.Said = append(v.Said, c)
 			} else {
-				v.Rest = append(v.Rest, c)
+				v.Other = append(v.Other, c)
 			}
 		}
 		slices.SortStableFunc(v.Said, func(a, b audit.Check) int { return rank(a.State) - rank(b.State) })
@@ -58,32 +57,25 @@ func rank(s audit.State) int {
 	return 1
 }
 
-// auditText writes what differs between each platform and the baseline; what
+// auditText is what differs between each platform and the baseline; what
 // was said of an earlier case is not said again.
-func auditText(out io.Writer, rows []result.Row, before map[string]bool) {
+func auditText(rows []result.Row, before map[string]bool) []block {
+	var doc []block
 	for _, v := range auditsOf(rows) {
-		paragraph(out, "  fairness of ", "    ", v.Name+": "+v.Counts)
+		doc = append(doc, text{"  fairness of ", "    ", v.Name + ": " + v.Counts})
 		again := 0
 		for _, c := range v.Said {
-			text := fmt.Sprintf("%s %s: %s against %s: %s", c.Name, c.State, c.Subject, c.Baseline, c.Why)
-			if key := v.Name + text; before[key] {
+			words := fmt.Sprintf("%s %s: %s against %s: %s", c.Name, c.State, c.Subject, c.Baseline, c.Why)
+			if key := v.Name + words; before[key] {
 				again++
-				continue
 			} else {
 				before[key] = true
+				doc = append(doc, text{"    - ", "      ", words})
 			}
-			paragraph(out, "    - ", "      ", text)
 		}
 		if again > 0 {
-			paragraph(out, "    - ", "      ", fmt.Sprintf("%d of them as said above", again))
+			doc = append(doc, text{"    - ", "      ", fmt.Sprintf("%d of them as said above", again)})
 		}
 	}
-}
-
-// unfair is why a comparison is invalid, for a note.
-func unfair(e *result.Effect) string {
-	if e.Unfair == "" {
-		return ""
-	}
-	return "unfair: " + e.Unfair
+	return doc
 }

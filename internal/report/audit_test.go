@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/audit"
+	"tare/internal/analysis/audit"
 	"tare/internal/result"
 )
 

@@ -2,34 +2,30 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"math"
 
-	"tare/internal/figure"
+	"tare/internal/bench/figure"
 	"tare/internal/result"
 )
 
-// balanceLimit is the gap between parts and whole from which on it is counted as one.
-const balanceLimit = 0.03
-
 // balanceView is a row of the table that sets the parts against the whole host.
 type balanceView struct {
-	Case, Name                             string
-	Guest, Layer, Others, Rest, Sum, Whole string
-	Gap                                    string
-	Beyond                                 bool
+	Case, Name                              string
+	Guest, Layer, Others, Other, Sum, Whole string
+	Gap                                     string
+	Beyond                                  bool
 }
 
 func balancesOf(r *result.Result) []balanceView {
 	var views []balanceView
 	for _, b := range r.Balances() {
-		v := balanceView{Case: b.Title, Name: labelled(b.Platform, b.Label), Guest: "–", Layer: "–", Others: "–", Rest: "–", Sum: "–", Whole: "–", Gap: "not measured"}
+		v := balanceView{Case: b.Title, Name: b.Name(), Guest: "–", Layer: "–", Others: "–", Other: "–", Sum: "–", Whole: "–", Gap: "not measured"}
 		if b.Gap != nil {
-			for into, value := range map[*string]float64{&v.Guest: b.Guest, &v.Layer: b.Layer, &v.Others: b.Others, &v.Rest: b.Rest, &v.Sum: b.Sum, &v.Whole: b.Busy} {
+			for into, value := range map[*string]float64{&v.Guest: b.Guest, &v.Layer: b.Layer, &v.Others: b.Actors, &v.Other: b.Other, &v.Sum: b.Sum, &v.Whole: b.Busy} {
 				*into = figure.Fixed(value, 3)
 			}
 			v.Gap = figure.Fixed(100**b.Gap, 1) + "\u00a0%"
-			v.Beyond = !b.Within(balanceLimit)
+			v.Beyond = !b.Within(result.BalanceLimit)
 		}
 		views = append(views, v)
 	}
@@ -46,7 +42,7 @@ func balanceAnswer(r *result.Result) string {
 			continue
 		}
 		measured++
-		if b.Within(balanceLimit) {
+		if b.Within(result.BalanceLimit) {
 			within++
 		}
 		if worst == nil || math.Abs(*b.Gap) > math.Abs(*worst.Gap) {
@@ -59,34 +55,32 @@ func balanceAnswer(r *result.Result) string {
 	case worst == nil:
 		return "It was not measured whether the parts sum to the host's own counter."
 	}
-	s := fmt.Sprintf("Guest, layer and rest sum to the host's own counter of CPU time within %.0f %% in %d of %d rows", 100*balanceLimit, within, measured)
+	s := fmt.Sprintf("Guest, layer and rest sum to the host's own counter of CPU time within %.0f %% in %d of %d rows", 100*result.BalanceLimit, within, measured)
 	if missing := len(rows) - measured; missing > 0 {
 		s += fmt.Sprintf(" (%d not measured)", missing)
 	}
 	return s + fmt.Sprintf("; the largest gap is %s %%, of %.3f cores, with %s in %s.",
-		figure.Fixed(100**worst.Gap, 1), worst.Busy, labelled(worst.Platform, worst.Label), worst.Case)
+		figure.Fixed(100**worst.Gap, 1), worst.Busy, worst.Name(), worst.Case)
 }
 
-// balanceText writes the sentence and, if all is set, the table.
-func balanceText(out io.Writer, r *result.Result, all bool) {
+// balanceText is the sentence and, if all is set, the table.
+func balanceText(r *result.Result, all bool) []block {
 	answer := balanceAnswer(r)
 	if answer == "" {
-		return
+		return nil
 	}
-	fmt.Fprintln(out)
-	paragraph(out, "", "  ", answer)
-	if !all {
-		return
+	doc := []block{blank, text{"", "  ", answer}}
+	if all {
+		doc = append(doc, table[balanceView]{rows: balancesOf(r), columns: []column[balanceView]{
+			{"CPU IN CORES", func(v balanceView) string { return "  " + v.Name }},
+			{"GUEST", func(v balanceView) string { return v.Guest }},
+			{"LAYER", func(v balanceView) string { return v.Layer }},
+			{"PEERS", func(v balanceView) string { return v.Others }},
+			{"REST", func(v balanceView) string { return v.Other }},
+			{"SUM", func(v balanceView) string { return v.Sum }},
+			{"HOST'S COUNTER", func(v balanceView) string { return v.Whole }},
+			{"GAP", func(v balanceView) string { return v.Gap }},
+		}, group: func(v balanceView) []string { return []string{v.Case} }})
 	}
-	var t table
-	t.row("  CPU IN CORES", "GUEST", "LAYER", "PEERS", "REST", "SUM", "HOST'S COUNTER", "GAP")
-	last := ""
-	for _, v := range balancesOf(r) {
-		if v.Case != last {
-			last = v.Case
-			t.row("  " + last)
-		}
-		t.row("    "+v.Name, v.Guest, v.Layer, v.Others, v.Rest, v.Sum, v.Whole, v.Gap)
-	}
-	t.write(out)
+	return doc
 }

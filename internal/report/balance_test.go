@@ -10,8 +10,8 @@ import (
 func TestBalanceSaysWhereThePartsDoNotSum(t *testing.T) {
 	gap := func(v float64) *float64 { return &v }
 	r := &result.Result{Cases: []result.Case{{Name: "disk", Title: "Disk", Usage: []result.Usage{
-		{Platform: "native", GuestCPU: result.Known(0.3), RestCPU: result.Known(0.19), BusyCPU: result.Known(0.5), Unattributed: result.Known(0.01), UnattributedShare: gap(0.02)},
-		{Platform: "docker", GuestCPU: result.Known(0.3), LayerCPU: result.Known(0.1), RestCPU: result.Known(0.13), BusyCPU: result.Known(0.5), Unattributed: result.Known(-0.03), UnattributedShare: gap(-0.06)},
+		{Platform: "native", GuestCPU: result.Known(0.3), OtherCPU: result.Known(0.19), BusyCPU: result.Known(0.5), Unattributed: result.Known(0.01), UnattributedShare: gap(0.02)},
+		{Platform: "docker", GuestCPU: result.Known(0.3), LayerCPU: result.Known(0.1), OtherCPU: result.Known(0.13), BusyCPU: result.Known(0.5), Unattributed: result.Known(-0.03), UnattributedShare: gap(-0.06)},
 		{Platform: "lxc"},
 	}}}}
 	const want = "within 3 % in 1 of 2 rows (1 not measured); the largest gap is -6.0 %, of 0.500 cores, with docker in disk."

@@ -1,91 +1,166 @@
 package report
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
-	"tare/internal/audit"
-	"tare/internal/compare"
-	"tare/internal/figure"
+	"tare/internal/analysis/audit"
+	"tare/internal/analysis/compare"
+	"tare/internal/bench/figure"
 	"tare/internal/result"
 )
 
-// Comparison writes two runs as tables for a terminal: the headline metrics
+// Comparison writes two sides as tables for a terminal: the headline metrics
 // or, if all is set, every metric.
 func Comparison(w io.Writer, c *compare.Comparison, all bool) error {
-	out := bufio.NewWriter(Plain(w))
-	fmt.Fprintf(out, "A: %s, %s, %s, tare %s\n", c.A.Run, c.A.Experiment, c.A.Started, c.A.Tare)
-	fmt.Fprintf(out, "B: %s, %s, %s, tare %s\n", c.B.Run, c.B.Experiment, c.B.Started, c.B.Tare)
-	paragraph(out, "", "  ", c.Method)
-	last, further := "", 0
-	var t table
+	doc := []block{append(runLines("A", c.A), runLines("B", c.B)...)}
+	if n := len(c.Archive); n > 0 {
+		doc = append(doc, lines{figure.Count(n, "archived run")})
+	}
+	doc = append(doc, text{"", "  ", c.Method})
+	if words := speaksFor(c); words != "" {
+		doc = append(doc, text{"", "  ", words})
+	}
+	further := 0
+	var rows []changeRow
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		if !all && !r.Metric.Headline {
 			further++
 			continue
 		}
-		if head := r.Title + "\x00" + r.Metric.Name; head != last {
-			t.write(out)
-			t = table{}
-			last = head
-			fmt.Fprintln(out)
-			paragraph(out, "", "", r.Title)
-			t.row("  "+strings.ToUpper(r.Metric.Name), "MEDIAN A", "N", "MEDIAN B", "N", "B/A", "95 % INTERVAL", "P", "P (HOLM)", "B AGAINST A, "+strings.ToUpper(string(r.Metric.Better))+" IS BETTER")
+		if n := len(rows); n > 0 && (rows[n-1].Title != r.Title || rows[n-1].Metric.Name != r.Metric.Name) {
+			doc, rows = append(doc, changesText(rows)...), nil
 		}
-		t.row(changeCells(c, r)...)
+		rows = append(rows, changeRow{r, c.Relative || r.Relative != nil})
 	}
-	t.write(out)
+	doc = append(doc, changesText(rows)...)
 	if further > 0 {
-		fmt.Fprintf(out, "\n%s of further metrics: --all\n", figure.Count(further, "row"))
+		doc = append(doc, blank, lines{figure.Count(further, "row") + " of further metrics: --all"})
 	}
-	differences(out, c)
-	return out.Flush()
+	return writeBlocks(w, append(doc, differencesText(c)...))
 }
 
-func changeCells(c *compare.Comparison, r *compare.Row) []string {
-	side := func(v compare.Values) (string, string) {
-		n := fmt.Sprint(len(v.Values))
-		if v.Failed > 0 {
-			n += fmt.Sprintf(" (%d failed)", v.Failed)
+func runLines(name string, runs []compare.Side) lines {
+	var out lines
+	for _, s := range runs {
+		text := fmt.Sprintf("%s: %s, %s, %s, tare %s", name, s.Run, s.Experiment, s.Started, s.Tare)
+		if s.Platform != "" {
+			text = fmt.Sprintf("%s: %s in %s, %s, %s, tare %s", name, s.Platform, s.Run, s.Experiment, s.Started, s.Tare)
 		}
-		if v.Overdue > 0 {
-			n += fmt.Sprintf(" (%d overdue)", v.Overdue)
-		}
-		switch {
-		case len(v.Values) == 0:
-			return "–", n
-		case c.Relative, r.Kept != nil:
-			return figure.Fixed(v.Median, 3), n
-		}
-		return figure.Quantity(v.Median, r.Metric.Unit), n
+		out = append(out, text)
 	}
-	ma, na := side(r.A)
-	mb, nb := side(r.B)
-	ch := &r.Change
-	mid, bounds, p, holm := "", "", "", ""
-	if ch.Verdict != result.Refused && ch.Verdict != result.Unfair {
-		mid, bounds = figure.Fixed(ch.Ratio, 3), figure.Fixed(ch.Low, 3)+" to "+figure.Fixed(ch.High, 3)
-	}
-	if ch.P != nil {
-		p = figure.Number(*ch.P)
-	}
-	if ch.Holm != nil {
-		holm = figure.Number(*ch.Holm)
-	}
-	words := ch.Words
-	if ch.Verdict == result.Unfair { // why stands below the tables, once for all rows
-		words = "no statement: the runs must not be compared"
-	}
-	return []string{"  " + labelled(r.Platform, r.Label), ma, na, mb, nb, mid, bounds, p, holm, words}
+	return out
 }
 
-// differences says what was not the same in both runs, each once for all the
+// speaksFor says what the changes are about; "" if there is none.
+func speaksFor(c *compare.Comparison) string {
+	switch c.SpeaksFor {
+	case compare.TheseRuns:
+		return "Speaks for these two runs only. For the platform: " + compare.MoreRuns + "."
+	case compare.ThePlatform:
+		if len(c.A) > 0 && c.A[0].Platform != "" {
+			return "Speaks for the platform: both sides were measured in the same blocks of one run."
+		}
+		return "Speaks for the platform: what differs from one run to the next is in the intervals."
+	}
+	return ""
+}
+
+// changeRow is a row of a comparison; the values of a ratio have no unit.
+type changeRow struct {
+	*compare.Row
+	ratio bool
+}
+
+// changesText is the table of a metric in a case.
+func changesText(rows []changeRow) []block {
+	if len(rows) == 0 {
+		return nil
+	}
+	m := rows[0].Metric
+	given := func(r changeRow) bool { return r.Change.Verdict != result.Refused && r.Change.Verdict != result.Unfair }
+	return []block{blank, text{"", "", rows[0].Title}, table[changeRow]{rows: rows, columns: []column[changeRow]{
+		{strings.ToUpper(m.Name), func(r changeRow) string { return result.Labelled(r.Platform, r.Label) }},
+		{"MEDIAN A", func(r changeRow) string { return r.median(r.A) }},
+		{"N", func(r changeRow) string { return launchesIn(r.A) }},
+		{"MEDIAN B", func(r changeRow) string { return r.median(r.B) }},
+		{"N", func(r changeRow) string { return launchesIn(r.B) }},
+		{"B/A", func(r changeRow) string {
+			if !given(r) {
+				return ""
+			}
+			return figure.Fixed(r.Change.Ratio, 3)
+		}},
+		{intervalHead(rows), func(r changeRow) string {
+			if !given(r) {
+				return ""
+			}
+			return figure.Fixed(r.Change.Low, 3) + " to " + figure.Fixed(r.Change.High, 3)
+		}},
+		{"P", func(r changeRow) string { return numberOf(r.Change.P) }},
+		{"P (HOLM)", func(r changeRow) string { return numberOf(r.Change.Holm) }},
+		{"B AGAINST A, " + strings.ToUpper(string(m.Better)) + " IS BETTER", func(r changeRow) string {
+			if r.Change.Verdict == result.Unfair { // why stands below the tables, once for all rows
+				return "no statement: the runs must not be compared"
+			}
+			return r.Change.Words
+		}},
+	}}}
+}
+
+// intervalHead is the head of the intervals: their level, if it is one.
+func intervalHead(rows []changeRow) string {
+	level := 0.0
+	for _, r := range rows {
+		if l := r.Change.Confidence; level == 0 || l == level {
+			level = max(level, l)
+		} else if l > 0 {
+			return "INTERVAL"
+		}
+	}
+	if level == 0 {
+		return "INTERVAL"
+	}
+	return fmt.Sprintf("%.3g %% INTERVAL", 100*level)
+}
+
+func (r changeRow) median(v compare.Values) string {
+	switch {
+	case v.N() == 0:
+		return "–"
+	case r.ratio:
+		return figure.Fixed(v.Median, 3)
+	}
+	return figure.Quantity(v.Median, r.Metric.Unit)
+}
+
+func launchesIn(v compare.Values) string {
+	n := fmt.Sprint(v.N())
+	if runs := len(v.Values); runs > 1 {
+		n += fmt.Sprintf(" in %d", runs)
+	}
+	if v.Failed > 0 {
+		n += fmt.Sprintf(" (%d failed)", v.Failed)
+	}
+	if v.Overdue > 0 {
+		n += fmt.Sprintf(" (%d overdue)", v.Overdue)
+	}
+	return n
+}
+
+func numberOf(p *float64) string {
+	if p == nil {
+		return ""
+	}
+	return figure.Number(*p)
+}
+
+// differencesText says what was not the same in both runs, each once for all the
 // platforms it is so on.
-func differences(out io.Writer, c *compare.Comparison) {
+func differencesText(c *compare.Comparison) []block {
 	of := map[string][]string{} // platforms by text
 	var order []string
 	say := func(platform string, checks []audit.Check) {
@@ -93,12 +168,12 @@ func differences(out io.Writer, c *compare.Comparison) {
 			if k.State == audit.Same || k.State == audit.Unknown {
 				continue
 			}
-			text := fmt.Sprintf("%s: \x00%s: %s in A, %s in B: %s", k.State, k.Name, k.Baseline, k.Subject, k.Why)
-			if of[text] == nil {
-				order = append(order, text)
+			words := fmt.Sprintf("%s: \x00%s: %s in A, %s in B: %s", k.State, k.Name, k.Baseline, k.Subject, k.Why)
+			if of[words] == nil {
+				order = append(order, words)
 			}
-			if !slices.Contains(of[text], platform) {
-				of[text] = append(of[text], platform)
+			if !slices.Contains(of[words], platform) {
+				of[words] = append(of[words], platform)
 			}
 		}
 	}
@@ -106,15 +181,16 @@ func differences(out io.Writer, c *compare.Comparison) {
 	for i := range c.Rows {
 		say(c.Rows[i].Platform, c.Rows[i].Checks)
 	}
+	var doc []block
 	if len(order) > 0 {
-		fmt.Fprintln(out, "\nNot the same in both runs:")
+		doc = append(doc, blank, lines{"Not the same in both runs:"})
 	}
-	for _, text := range order {
-		state, what, _ := strings.Cut(text, "\x00")
-		if platforms := strings.Join(of[text], ", "); platforms != "" {
+	for _, words := range order {
+		state, what, _ := strings.Cut(words, "\x00")
+		if platforms := strings.Join(of[words], ", "); platforms != "" {
 			what = platforms + ": " + what
 		}
-		paragraph(out, "  "+state, "    ", what)
+		doc = append(doc, text{"  " + state, "    ", what})
 	}
 	var unread []string
 	for _, k := range c.Checks {
@@ -123,51 +199,45 @@ func differences(out io.Writer, c *compare.Comparison) {
 		}
 	}
 	if len(unread) > 0 {
-		paragraph(out, "\nNot known on both sides, so not compared: ", "  ", strings.Join(unread, ", "))
+		doc = append(doc, blank, text{"Not known on both sides, so not compared: ", "  ", strings.Join(unread, ", ")})
 	}
 	for _, only := range []struct {
 		run  string
 		what []string
 	}{{"A", c.OnlyA}, {"B", c.OnlyB}} {
 		if len(only.what) > 0 {
-			paragraph(out, "\nOnly in "+only.run+": ", "  ", strings.Join(only.what, "; "))
+			doc = append(doc, blank, text{"Only in " + only.run + ": ", "  ", strings.Join(only.what, "; ")})
 		}
 	}
-	if len(c.Warnings) > 0 {
-		fmt.Fprintln(out)
-	}
-	for _, n := range c.Warnings {
-		paragraph(out, "! ", "  ", n)
-	}
+	return append(doc, warningsText(c.Warnings)...)
 }
 
 // Gate writes a gate's decision for a terminal, the rows that do not pass first.
 func Gate(w io.Writer, g *compare.Gate) error {
-	out := bufio.NewWriter(Plain(w))
-	paragraph(out, "", "  ", strings.ToUpper(string(g.Decision))+": "+gateWords(g))
-	for _, d := range []compare.Decision{compare.Unfair, compare.Regression, compare.Undecided, compare.Pass} {
+	doc := []block{text{"", "  ", strings.ToUpper(string(g.Decision)) + ": " + gateWords(g)}}
+	if words := speaksFor(g.Comparison); words != "" {
+		doc = append(doc, text{"", "  ", words})
+	}
+	for _, d := range []compare.Decision{compare.Unfair, compare.Regression, compare.RegressionOfRuns, compare.Undecided, compare.PassOfRuns, compare.Pass} {
 		for i := range g.Rows {
 			r := &g.Rows[i]
 			if r.Decision != d {
 				continue
 			}
-			paragraph(out, "\n  "+string(d)+": ", "    ", fmt.Sprintf("%s of %s on %s: %s", r.Metric.Name, r.Title, r.Platform, r.Why))
+			doc = append(doc, blank, text{"  " + string(d) + ": ", "    ", fmt.Sprintf("%s of %s on %s: %s", r.Metric.Name, r.Title, r.Platform, r.Why)})
 			if d != compare.Unfair && r.P != nil {
-				paragraph(out, "    ", "    ", "B against A: "+r.Words)
+				doc = append(doc, text{"    ", "    ", "B against A: " + r.Words})
 			}
 			if r.Decide != "" {
-				paragraph(out, "    ", "    ", "would decide it: "+r.Decide)
+				doc = append(doc, text{"    ", "    ", "would decide it: " + r.Decide})
 			}
 		}
 	}
 	if n := bounded(g); n > 0 {
-		paragraph(out, "\n  ", "  ", boundsNote(n))
+		doc = append(doc, blank, said{boundsNote(n)})
 	}
-	differences(out, g.Comparison)
-	fmt.Fprintln(out)
-	paragraph(out, "", "  ", g.Method)
-	paragraph(out, "", "  ", g.Comparison.Method)
-	return out.Flush()
+	doc = append(doc, differencesText(g.Comparison)...)
+	return writeBlocks(w, append(doc, blank, text{"", "  ", g.Method}, text{"", "  ", g.Comparison.Method}))
 }
 
 // bounded counts the rows that have bounds.
@@ -188,7 +258,7 @@ func boundsNote(rows int) string {
 		least = fmt.Sprintf("the least holds for all %d rows at once, so for its own row at more", rows)
 	}
 	return "How to read a row: \"between ... and ...\" and \"at most\" are the least and the most by which it may be worse, each one-sided at 97.5 %: " + least +
-		", the most for its row alone, which is enough as every row must pass. Behind \"B against A\" is the row's own interval, 95 % on both sides together."
+		", the most for its row alone, which is enough as every row must pass. Behind \"B against A\" is the row's own interval, 95 % on both sides together (more where a stopping rule looked)."
 }
 
 // gateWords is why the gate decides so: of several rows the first, for each is
@@ -197,7 +267,7 @@ func gateWords(g *compare.Gate) string {
 	why, n := g.Why, 0
 	for i := range g.Rows {
 		r := &g.Rows[i]
-		if r.Decision != g.Decision || g.Decision == compare.Pass {
+		if r.Decision != g.Decision || g.Decision == compare.Pass || g.Decision == compare.PassOfRuns {
 			continue
 		}
 		if n++; n == 1 {

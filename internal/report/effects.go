@@ -3,17 +3,12 @@ package report
 import (
 	"fmt"
 	"html/template"
+	"strings"
 
-	"tare/internal/figure"
+	"tare/internal/bench"
+	"tare/internal/bench/figure"
+	"tare/internal/report/chart"
 	"tare/internal/result"
-)
-
-// The picture beside a row: ratios to the baseline on a logarithmic axis that
-// all rows of a metric share.
-const (
-	plotWidth  = 300.0
-	plotHeight = 30.0
-	plotPad    = 10.0
 )
 
 // metricView is a metric of a case with a row for each platform.
@@ -52,12 +47,12 @@ func metricsOf(c result.Case, margin float64) []metricView {
 			}
 		}
 		m := c.Rows[i].Metric
-		s := ratioScale(ratios, margin, plotPad, plotWidth-plotPad)
+		axis := chart.NewRatios(ratios, margin)
 		v := metricView{
-			Name: m.Name, Unit: m.Unit, Better: string(m.Better) + " is better", Headline: m.Headline, Axis: axis(s),
+			Name: m.Name, Unit: m.Unit, Better: better(m), Headline: m.Headline, Axis: axis.Axis(),
 		}
 		for _, row := range c.Rows[i:j] {
-			v.Rows = append(v.Rows, viewRow(row, s, margin))
+			v.Rows = append(v.Rows, viewRow(row, axis))
 		}
 		v.Fairness = fairnessOf(c.Rows[i:j])
 		views = append(views, v)
@@ -85,9 +80,9 @@ func ratiosOf(row result.Row) []float64 {
 	return rs
 }
 
-func viewRow(row result.Row, s logScale, margin float64) rowView {
-	v := rowView{Row: row, Name: labelled(row.Platform, row.Label), Value: value(row), Word: effectWords(row), Verdict: "none"}
-	v.Plot = plotRow(row, s, margin)
+func viewRow(row result.Row, axis chart.Ratios) rowView {
+	v := rowView{Row: row, Name: row.Name(), Value: value(row), Word: effectWords(row), Verdict: "none"}
+	v.Plot = plotRow(row, axis)
 	e := row.Effect
 	if row.Baseline {
 		v.Detail = "its own launches around their median"
@@ -96,7 +91,7 @@ func viewRow(row result.Row, s logScale, margin float64) rowView {
 		return v
 	}
 	v.Caution = e.Caution
-	v.Detail = fmt.Sprintf("ratio %s (%s)", ratio(e.Ratio), interval(e))
+	v.Detail = "ratio " + e.RatioWords()
 	v.Tests = testsOf(e)
 	switch {
 	case e.Caution != "":
@@ -112,26 +107,12 @@ func viewRow(row result.Row, s logScale, margin float64) rowView {
 	return v
 }
 
-// plotRow draws every block's ratio as a point, the interval as a bar and the
-// estimate as a mark, over the margin of equivalence.
-func plotRow(row result.Row, s logScale, margin float64) template.HTML {
-	d := newDrawing(plotWidth, plotHeight, "plot", "ratios to the baseline of "+row.Platform+", "+row.Metric.Name)
-	mid := plotHeight / 2
-	d.rect("band", s.at(1-margin), 0, s.at(1+margin)-s.at(1-margin), plotHeight, "")
-	d.line("one", s.at(1), 0, s.at(1), plotHeight)
+// plotRow draws every block's ratio as a point and the interval as a bar.
+func plotRow(row result.Row, axis chart.Ratios) template.HTML {
+	var estimate *chart.Interval
 	e := row.Effect
 	if e != nil && e.HasRatio() {
-		what := fmt.Sprintf("ratio %s, 95 %% interval %s", ratio(e.Ratio), interval(e))
-		switch {
-		case e.Ratio < s.low:
-			d.text("beyond", 1, mid+5, "◂ "+figure.Number(e.Ratio)+"×")
-			return d.html()
-		case e.Ratio > s.high:
-			d.text("beyond end", plotWidth-1, mid+5, figure.Number(e.Ratio)+"× ▸")
-			return d.html()
-		}
-		d.rect("interval", s.at(e.Low), mid-3, s.at(e.High)-s.at(e.Low), 6, what)
-		d.rect("estimate", s.at(e.Ratio)-1.5, mid-7, 3, 14, what)
+		estimate = &chart.Interval{Low: e.Low, Mid: e.Ratio, High: e.High, Title: fmt.Sprintf("ratio %s, 95 %% interval %s", figure.Ratio(e.Ratio), e.Bounds())}
 	}
 	points, scale := []result.Point(nil), 1.0
 	switch {
@@ -140,18 +121,43 @@ func plotRow(row result.Row, s logScale, margin float64) template.HTML {
 	case e != nil:
 		points = e.Ratios
 	}
+	var dots []chart.Dot
 	for _, p := range points {
-		d.circle("point", s.at(p.Value*scale), mid, 2.6, fmt.Sprintf("block %d, trial %s: %s", p.Block, p.Trial, ratio(p.Value*scale)))
+		dots = append(dots, chart.Dot{X: p.Value * scale, Title: fmt.Sprintf("block %d, trial %s: %s", p.Block, p.Trial, figure.Ratio(p.Value*scale))})
 	}
-	return d.html()
+	return axis.Row("ratios to the baseline of "+row.Platform+", "+row.Metric.Name, estimate, dots)
 }
 
-// axis is the scale under the rows of a metric.
-func axis(s logScale) template.HTML {
-	d := newDrawing(plotWidth, 18, "plot", "axis of ratios to the baseline")
-	for _, t := range s.ticks(34) {
-		d.line("tick", s.at(t), 0, s.at(t), 4)
-		d.text("tick", s.at(t), 15, figure.Number(t)+"×")
+// better says which way a metric is better, and that the verdicts of a further one are not
+// corrected for their number.
+func better(m bench.Metric) string {
+	text := string(m.Better) + " is better"
+	if !m.Headline {
+		text += ", exploratory"
 	}
-	return d.html()
+	return text
+}
+
+func effectsText(rows []result.Row) []block {
+	bounded := func(row result.Row) bool { return row.Effect != nil && row.Effect.HasRatio() }
+	return []block{table[result.Row]{rows: rows, columns: []column[result.Row]{
+		{"", result.Row.Name},
+		{"", value},
+		{"", func(row result.Row) string { return fmt.Sprint(row.N) }},
+		{"", func(row result.Row) string {
+			if !bounded(row) {
+				return ""
+			}
+			return figure.Ratio(row.Effect.Ratio)
+		}},
+		{"", func(row result.Row) string {
+			if !bounded(row) {
+				return ""
+			}
+			return row.Effect.Bounds()
+		}},
+		{"", effectWords},
+	}, group: func(row result.Row) []string {
+		return []string{strings.ToUpper(row.Metric.Name), "MEDIAN", "N", "RATIO", "95 % INTERVAL", strings.ToUpper(better(row.Metric))}
+	}}}
 }

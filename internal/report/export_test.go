@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/perf/benchfmt"
 
+	"tare/internal/analysis/compare"
+	"tare/internal/analysis/stats"
 	"tare/internal/bench"
-	"tare/internal/compare"
 	"tare/internal/result"
-	"tare/internal/stats"
 )
 
 // The parser of benchstat reads every launch with its value, under the

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"tare/internal/figure"
+	"tare/internal/bench/figure"
 	"tare/internal/result"
 )
 
@@ -20,13 +20,21 @@ func fairnessOf(rows []result.Row) []string {
 		if said[name] == nil {
 			metrics = append(metrics, name)
 		}
-		said[name] = append(said[name], labelled(row.Platform, row.Label)+" "+fairnessWords(row.Fairness))
+		said[name] = append(said[name], row.Name()+" "+fairnessWords(row.Fairness))
 	}
 	var all []string
 	for _, name := range metrics {
 		all = append(all, "Fairness between the alike, "+name+" (apart: the least from the most; Jain's index: 1 is equal): "+strings.Join(said[name], "; "))
 	}
 	return all
+}
+
+func fairnessText(rows []result.Row) []block {
+	var doc []block
+	for _, words := range fairnessOf(rows) {
+		doc = append(doc, text{"  ", "    ", words})
+	}
+	return doc
 }
 
 // fairnessWords are "4.2 % apart (0.0 to 9.1), Jain 0.998 (0.990 to 1.000)".

@@ -43,16 +43,3 @@ func TestFairnessBetweenTheAlike(t *testing.T) {
 		t.Error(got)
 	}
 }
-
-// Names of columns that are wider than a cell are broken after their commas.
-func TestColumnLines(t *testing.T) {
-	for name, want := range map[string][]string{
-		"idle": {"idle"}, "weights, busy 25": {"weights, busy 25"}, "adversarial (UDP)": {"adversarial (UDP)"},
-		"beside, kind cpu, placement apart": {"beside, kind cpu", "placement apart"},
-		"beside a neighbour that computes":  {"beside a neighbour", "that computes"},
-	} {
-		if got := columnLines(name); !slices.Equal(got, want) {
-			t.Errorf("%s: %q", name, got)
-		}
-	}
-}

@@ -3,10 +3,10 @@ package report
 import (
 	"testing"
 
+	"tare/internal/analysis"
 	"tare/internal/bench"
-	"tare/internal/overhead"
 	"tare/internal/result"
-	"tare/internal/store/storetest"
+	"tare/internal/result/store/storetest"
 )
 
 // longReason is a reason as a host gives it, one that would drown the list of answers.
@@ -25,7 +25,7 @@ func synthetic(t *testing.T) *result.Result {
 		Ratio: map[string]float64{"native": 1, "docker": 0.995, "lxc": 0.93, "qemu-tcg": 0.11},
 	})
 	defer run.Close()
-	r, err := overhead.Analyze(run)
+	r, err := analysis.Analyze(run)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"tare/internal/bench"
+	"tare/internal/report/chart"
 )
 
 // Forms is what an image took to make in each form, and its sizes.
@@ -56,29 +57,12 @@ func (f Form) Made() bool { return f.Problem == "" }
 
 // bars draws a quantity of each form that was made as a bar, all on one scale.
 func (f Forms) bars(what, unit string, of func(Form) float64) template.HTML {
-	most, rows := 0.0, 0
+	var bars []chart.Bar
 	for _, x := range f.Forms {
 		if x.Made() {
-			most, rows = max(most, of(x)), rows+1
+			value := fmt.Sprintf(unit, of(x))
+			bars = append(bars, chart.Bar{Name: x.Name + ", " + value, Parts: []chart.Part{{Class: "guest", Value: of(x), Title: value}}})
 		}
 	}
-	top, step := linearTop(most)
-	scale := (stackWidth - 20) / top
-	height := stackPitch*float64(rows) + 22
-	d := newDrawing(stackWidth, height, "stack", what)
-	for _, t := range ticksTo(top, step) {
-		d.line("grid", 4+t*scale, 0, 4+t*scale, height-20)
-		d.text("axis", 4+t*scale, height-6, fmt.Sprintf("%.4g", t))
-	}
-	y := 0.0
-	for _, x := range f.Forms {
-		if !x.Made() {
-			continue
-		}
-		value := fmt.Sprintf(unit, of(x))
-		d.text("name", 4, y+13, x.Name+", "+value)
-		d.rect("guest", 4, y+18, of(x)*scale, stackBar, value)
-		y += stackPitch
-	}
-	return d.html()
+	return chart.Bars(what, "", bars)
 }

@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/analysis"
 	"tare/internal/bench"
-	"tare/internal/overhead"
 	"tare/internal/result"
-	"tare/internal/store"
-	"tare/internal/store/storetest"
+	"tare/internal/result/store"
+	"tare/internal/result/store/storetest"
 )
 
 // foreign is what no page may have: an element that runs, loads or leads away,
@@ -83,7 +83,7 @@ func pageOf(t *testing.T, dir string) string {
 		return ""
 	}
 	defer r.Close()
-	found, err := overhead.Analyze(r)
+	found, err := analysis.Analyze(r)
 	if err != nil {
 		return ""
 	}

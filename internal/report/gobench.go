@@ -10,7 +10,7 @@ import (
 	"unicode"
 
 	"tare/internal/bench"
-	"tare/internal/figure"
+	"tare/internal/bench/figure"
 	"tare/internal/result"
 )
 
@@ -68,7 +68,7 @@ func unitsOf(out io.Writer, r *result.Result) map[unitKey]string {
 	return units
 }
 
-// unitOf names metric and unit in one word: latency_p95-ms, and IOPS of a metric iops.
+// unitOf names metric and unit in one word: p95_latency-ms, and IOPS of a metric iops.
 func unitOf(m bench.Metric) string {
 	switch {
 	case m.Unit == "":

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
-	"tare/internal/figure"
+	"tare/internal/bench/figure"
 	"tare/internal/result"
 )
 
@@ -62,7 +62,7 @@ type caseView struct {
 	Latency  []latencyView
 	Energy   []energyGroup
 	Paces    []paceView
-	Ramp     *crowdView
+	Ramp     *densityView
 	Pooled   []poolView
 	// Launches, Waterfalls and Sources are of a start-up case.
 	Launches   []launchView
@@ -94,22 +94,23 @@ var phaseNames = []string{"setup", "launch", "prepare", "warmup", "measure", "co
 // HTML writes the result as one page that needs nothing else.
 func HTML(w io.Writer, r *result.Result) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"count": figure.Count, "percent": figure.Percent, "labelled": labelled, "number": figure.Number, "long": long, "breakable": breakable, "claim": claimWords, "together": bench.Together, "conditions": conditionsOf, "accompanied": accompanied, "othersNote": func() string { return othersNote },
+		"count": figure.Count, "percent": figure.Percent, "labelled": result.Labelled, "number": figure.Number, "long": long, "breakable": breakable, "claim": claimWords, "together": bench.Together, "conditions": conditionsOf, "accompanied": accompanied, "othersNote": func() string { return othersNote },
 		"times100": func(f float64) float64 { return 100 * f },
 		"paceNote": func() string { return paceNote }, "pacesShown": func() any { return pacesShown },
-		"watchTitle": func() string { return watchTitle }, "watchNote": func() string { return watchNote },
+		"controlsTitle": func() string { return controlsTitle },
+		"watchTitle":    func() string { return watchTitle }, "watchNote": func() string { return watchNote },
 		"join": strings.Join, "phases": func() []string { return phaseNames },
 		"unfinished": unfinishedWords, "poolHeads": func() []string { return poolHeads },
 		"ballooned": ballooned, "balloonNote": func() string { return balloonNote },
-		"crowdMeans": func() string { return crowdMeans }, "launchPhases": func() []string { return bench.LaunchPhases }, "launchKey": keyOf,
+		"densityMeters": func() any { return densityMeters }, "densityMeans": func() string { return densityMeans }, "launchPhases": func() []string { return bench.LaunchPhases }, "launchKey": keyOf,
 	}).Parse(pageText)
 	if err != nil {
 		return fmt.Errorf("report template: %w", err)
 	}
 	p := page{Result: r, Style: template.CSS(styleText), Panels: panelsOf(r.Series), Sweeps: sweepViews(r.Sweeps), Facts: r.HostFacts,
-		Minutes: fmt.Sprintf("%.1f", r.Seconds/60), Extent: blocksOf(r), UpTo: upTo(r), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts), Balance: balancesOf(r), Balanced: balanceAnswer(r), Matrix: relativeOf(r), Hosts: watchesOf(r), Power: powersOf(r.Power)}
+		Minutes: figure.Fixed(r.Seconds/60, 1), Extent: blocksOf(r), UpTo: upTo(r), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts), Balance: balancesOf(r), Balanced: balanceAnswer(r), Matrix: relativeOf(r), Hosts: watchesOf(r), Power: powersOf(r.Power)}
 	for i, c := range r.Cases {
-		v := caseView{Case: c, ID: caseID(i, c.Name), Stop: stopOf(r, c.Name), Notes: append(notesOf(c.Rows), crowdNotes(c.Crowd)...), Ramp: crowdOf(c), Pooled: poolsOf(c), Usage: usageOf(c), Stack: stackOf(c), Audits: auditsOf(c.Rows), Latency: latenciesOf(c),
+		v := caseView{Case: c, ID: caseID(i, c.Name), Stop: stopOf(r, c.Name), Notes: append(notesOf(c.Rows), densityNotes(c.Density)...), Ramp: densityOf(c), Pooled: poolsOf(c), Usage: usageOf(c), Stack: stackOf(c), Audits: auditsOf(c.Rows), Latency: latenciesOf(c),
 			Launches: launchesOf(c), Waterfalls: waterfallsOf(c), Sources: sourcesOf(c), Energy: energiesOf(c, r.Power), Paces: pacesOf(c)}
 		for _, m := range metricsOf(c, r.Margin) {
 			if m.Headline {
@@ -123,18 +124,18 @@ func HTML(w io.Writer, r *result.Result) error {
 		}
 		p.Cases = append(p.Cases, v)
 		for _, row := range c.Rows {
-			a := againView{labelled(row.Platform, row.Label), row.Reproduce}
+			a := againView{row.Name(), row.Reproduce}
 			if !slices.Contains(p.Again, a) {
 				p.Again = append(p.Again, a)
 			}
 		}
 	}
 	for _, row := range r.Procedure {
-		v := phaseRow{Platform: row.Platform, Overhead: fmt.Sprintf("%.2f", row.Overhead), N: row.N}
+		v := phaseRow{Platform: row.Platform, Overhead: figure.Fixed(row.Overhead, 2), N: row.N}
 		for _, name := range phaseNames {
 			cell := "–"
 			if s, ok := row.Phases[name]; ok {
-				cell = fmt.Sprintf("%.2f", s)
+				cell = figure.Fixed(s, 2)
 			}
 			v.Cells = append(v.Cells, cell)
 		}
@@ -181,12 +182,19 @@ func breakable(name string) template.HTML {
 // long says whether a text is to be folded away.
 func long(s string) bool { return len(s) > 100 }
 
+func cpusText(cpus []int) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(cpus), " ", ", "), "[]")
+}
+
 // placesOf gathers actors that ran on the same CPUs in the same role.
 func placesOf(layout []result.Placement) []placeView {
 	var views []placeView
 	index := map[string]int{}
 	for _, l := range layout {
-		cpus := strings.Trim(strings.ReplaceAll(fmt.Sprint(l.CPUSet), " ", ", "), "[]")
+		cpus := cpusText(l.CPUSet)
+		for _, other := range l.Also {
+			cpus += "; in other blocks " + cpusText(other)
+		}
 		key := l.Actor + "|" + string(l.Role) + "|" + cpus
 		i, ok := index[key]
 		if !ok {

@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"tare/internal/compare"
-	"tare/internal/figure"
+	"tare/internal/analysis/compare"
+	"tare/internal/bench/figure"
 	"tare/internal/result"
 )
 
@@ -42,7 +42,7 @@ type junitMessage struct {
 // JUnit writes a test case for every effect and for every cell of the table of
 // scenes set against others, which counts in the place of its case's effect, and
 // for what failed without either. It fails if a launch did not finish or the comparison is unfair, and
-// is skipped, with the reason, if the data do not decide. That two platforms differ is no failure.
+// is skipped, with the reason, if the data do not decide. That two platforms differ is not a failure.
 func JUnit(w io.Writer, r *result.Result) error {
 	s := junitSuite{Name: "tare " + r.Experiment, Time: figure.Fixed(r.Seconds, 3), Timestamp: r.Started}
 	within := r.Relative.Cases()
@@ -52,7 +52,7 @@ func JUnit(w io.Writer, r *result.Result) error {
 			case row.Effect != nil && !within[c.Name]:
 				s.add(effectCase(r, &c, &row))
 			case row.Failed > 0 && row.Metric.Headline:
-				s.add(junitCase{Class: "tare." + c.Name, Name: labelled(row.Platform, row.Label) + " " + row.Metric.Name, Failure: launchesFailed(r, &c, &row)})
+				s.add(junitCase{Class: "tare." + c.Name, Name: row.Name() + " " + row.Metric.Name, Failure: launchesFailed(r, &c, &row)})
 			}
 		}
 	}
@@ -73,7 +73,7 @@ func JUnit(w io.Writer, r *result.Result) error {
 func cellCase(row *result.MatrixRow, column string, c *result.MatrixCell) junitCase {
 	text := printable(cellText(c))
 	k := junitCase{
-		Class: "tare." + c.Case, Name: labelled(row.Platform, row.Label) + " left_of_" + row.Metric.Name,
+		Class: "tare." + c.Case, Name: row.Name() + " left_of_" + row.Metric.Name,
 		Out: printable(fmt.Sprintf("%s, %s against %s: ", row.Row, column, row.Case)) + text,
 	}
 	switch v := c.Effect.Verdict; {
@@ -88,7 +88,7 @@ func cellCase(row *result.MatrixRow, column string, c *result.MatrixCell) junitC
 func effectCase(r *result.Result, c *result.Case, row *result.Row) junitCase {
 	e := row.Effect
 	k := junitCase{
-		Class: "tare." + c.Name, Name: labelled(row.Platform, row.Label) + " " + row.Metric.Name,
+		Class: "tare." + c.Name, Name: row.Name() + " " + row.Metric.Name,
 		Out: printable(fmt.Sprintf("%s against %s: %s", row.Platform, r.Baseline, e.Words)),
 	}
 	switch {
@@ -119,9 +119,13 @@ func failuresOf(r *result.Result, scene string) string {
 }
 
 // GateJUnit writes a test case for every row of a gate: a regression fails, an
-// unfair comparison is an error, what is not decided is skipped with the reason.
+// unfair comparison is an error, what is not decided is skipped with the reason, as
+// is a regression of two runs that may not be one of the platform.
 func GateJUnit(w io.Writer, g *compare.Gate) error {
-	s := junitSuite{Name: fmt.Sprintf("tare gate, %s of regression allowed", percentOf(g.Limit)), Time: "0", Timestamp: g.Comparison.B.Started}
+	s := junitSuite{Name: fmt.Sprintf("tare gate, %s of regression allowed", figure.Share(g.Limit)), Time: "0"}
+	if b := g.Comparison.B; len(b) > 0 {
+		s.Timestamp = b[0].Started
+	}
 	for _, r := range g.Rows {
 		k := junitCase{Class: "tare." + r.Case, Name: r.Platform + " " + r.Metric.Name, Out: printable("B against A: " + r.Words)}
 		message := &junitMessage{Message: printable(r.Why), Type: string(r.Decision), Text: printable(r.Decide)}
@@ -130,7 +134,7 @@ func GateJUnit(w io.Writer, g *compare.Gate) error {
 			k.Failure = message
 		case compare.Unfair:
 			k.Error = message
-		case compare.Undecided:
+		case compare.Undecided, compare.RegressionOfRuns:
 			k.Skipped = &junitMessage{Message: printable(r.Why), Text: printable(r.Decide)}
 		}
 		s.add(k)
@@ -142,15 +146,12 @@ func GateJUnit(w io.Writer, g *compare.Gate) error {
 		whole.Failure = &junitMessage{Message: printable(g.Why), Type: string(g.Decision)}
 	case compare.Unfair:
 		whole.Error = &junitMessage{Message: printable(g.Why), Type: string(g.Decision)}
-	case compare.Undecided:
+	case compare.Undecided, compare.RegressionOfRuns:
 		whole.Skipped = &junitMessage{Message: printable(g.Why)}
 	}
 	s.add(whole)
 	return s.write(w)
 }
-
-// percentOf writes a share without a sign, which would be read as a direction.
-func percentOf(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
 
 func (s *junitSuite) add(k junitCase) {
 	s.Tests++

@@ -1,12 +1,15 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
+	"math"
 	"slices"
 	"strings"
 
-	"tare/internal/figure"
+	"tare/internal/bench/figure"
+	"tare/internal/report/chart"
 	"tare/internal/result"
 )
 
@@ -18,7 +21,7 @@ type latencyView struct {
 	Ratios bool     // that any is given
 	Rows   []latencyRow
 	Plot   template.HTML
-	Legend []legendView
+	Legend []chart.Key
 	Notes  []note
 }
 
@@ -47,9 +50,9 @@ func latenciesOf(c result.Case) []latencyView {
 	for _, group := range byHistogram(c) {
 		v := latencyView{Title: latencyTitle(group[0].Histogram), Grid: gridOf(group), Names: percentileNames(group), Notes: latencyNotes(group)}
 		for _, l := range group {
-			row := latencyRow{Name: labelled(l.Platform, l.Label), Counts: latencyCounts(l), Caution: latencyCaution(l)}
+			row := latencyRow{Name: l.Name(), Counts: latencyCounts(l), Caution: latencyCaution(l)}
 			for _, p := range l.Percentiles {
-				cell := latencyCell{duration(p.Bounds), tailRatio(p)}
+				cell := latencyCell{duration(p.Bounds), p.Effect.RatioWords()}
 				v.Ratios = v.Ratios || cell.Below != ""
 				if p.Bounds == nil {
 					cell.Below = fmt.Sprintf("%d beyond: too few", p.Beyond)
@@ -122,13 +125,6 @@ func duration(b *result.Bounds) string {
 	return low + "–" + high + " " + unit
 }
 
-func tailRatio(p result.Percentile) string {
-	if e := p.Effect; e != nil && e.HasRatio() {
-		return ratio(e.Ratio) + " (" + interval(e) + ")"
-	}
-	return ""
-}
-
 // latencyCaution is what every ratio of the row must wear.
 func latencyCaution(l result.Latency) string {
 	var out []string
@@ -151,7 +147,7 @@ func latencyCaution(l result.Latency) string {
 func latencyNotes(group []result.Latency) []note {
 	var notes []note
 	for _, l := range group {
-		name := labelled(l.Platform, l.Label)
+		name := l.Name()
 		if l.Why != "" {
 			notes = append(notes, note{name, l.Why})
 		}
@@ -172,7 +168,7 @@ func latencyNotes(group []result.Latency) []note {
 			case !e.HasRatio() && e.Unfair == "":
 				say(p, "no ratio: "+e.Why)
 			case e.Unfair != "":
-				say(p, "unfair: "+e.Unfair)
+				say(p, e.UnfairWords())
 			default:
 				for _, text := range []string{e.Why, e.Caution} {
 					if text != "" {
@@ -187,3 +183,112 @@ func latencyNotes(group []result.Latency) []note {
 	}
 	return notes
 }
+
+// latencyText is the table and, with detail, the ratios and the percentiles as marks on a line.
+func latencyText(c result.Case, detail bool) []block {
+	var doc []block
+	for _, group := range byHistogram(c) {
+		rows, ratios := latencyTables(group)
+		doc = append(doc, rows, said{"of all requests of all launches together, known to the bins of " + gridOf(group)})
+		notes := latencyNotes(group)
+		if detail {
+			doc = append(doc, ratios, curvesText(group))
+		} else {
+			notes = slices.DeleteFunc(notes, func(n note) bool { return !strings.Contains(n.Text, "not given: ") })
+		}
+		doc = append(doc, noted(notes))
+	}
+	return doc
+}
+
+// latencyTables are the percentiles of all requests, and the ratios of single
+// launches' percentiles.
+func latencyTables(group []result.Latency) (all, ratios table[result.Latency]) {
+	all.rows = group
+	ratios.rows = slices.DeleteFunc(slices.Clone(group), func(l result.Latency) bool { return l.Baseline })
+	all.columns = []column[result.Latency]{{strings.ToUpper(latencyTitle(group[0].Histogram)), result.Latency.Name}}
+	ratios.columns = []column[result.Latency]{{"RATIO BY LAUNCH", result.Latency.Name}}
+	for i, name := range percentileNames(group) {
+		add := func(to *[]column[result.Latency], cell func(result.Percentile) string) {
+			*to = append(*to, column[result.Latency]{strings.ToUpper(name), func(l result.Latency) string {
+				if i >= len(l.Percentiles) {
+					return "–"
+				}
+				return cell(l.Percentiles[i])
+			}})
+		}
+		add(&all.columns, func(p result.Percentile) string { return duration(p.Bounds) })
+		add(&ratios.columns, func(p result.Percentile) string { return cmp.Or(p.Effect.RatioWords(), "–") })
+	}
+	all.columns = append(all.columns,
+		column[result.Latency]{"MAX", func(l result.Latency) string { return duration(l.Max) }},
+		column[result.Latency]{"REQUESTS", func(l result.Latency) string {
+			if l.Max == nil {
+				return "–"
+			}
+			return figure.Number(float64(l.Requests))
+		}})
+	return all, ratios
+}
+
+// curvesText draws each platform's percentiles on one logarithmic line of time.
+func curvesText(group []result.Latency) lines {
+	const columns = 72
+	marks := []rune("59nN")
+	low, high, name := math.Inf(1), 0.0, 0
+	for _, l := range group {
+		for _, p := range l.Percentiles {
+			if p.Bounds != nil {
+				low, high = min(low, max(1, float64(p.Bounds.Low))), max(high, float64(p.Bounds.High))
+			}
+		}
+		name = max(name, len([]rune(l.Name())))
+	}
+	if high <= low {
+		return nil
+	}
+	var drawn lines
+	for _, l := range group {
+		line := []rune(strings.Repeat("·", columns))
+		for i, p := range l.Percentiles {
+			if p.Bounds != nil && i < len(marks) {
+				at := math.Log((float64(p.Bounds.Low)+float64(p.Bounds.High))/2/low) / math.Log(high/low)
+				line[int(math.Round((columns-1)*min(max(at, 0), 1)))] = marks[i]
+			}
+		}
+		drawn = append(drawn, fmt.Sprintf("  %-*s %s", name, l.Name(), string(line)))
+	}
+	return append(drawn, fmt.Sprintf("  %-*s 5: p50, 9: p90, n: p99, N: p99.9; from %s to %s, equal factors equal lengths", name, "",
+		duration(&result.Bounds{Low: int64(low), High: int64(low)}), duration(&result.Bounds{Low: int64(high), High: int64(high)})))
+}
+
+// latencyCurves draw shares by nines to the right, times upwards, both logarithmic.
+func latencyCurves(group []result.Latency) (template.HTML, []chart.Key) {
+	low, high, nines := math.Inf(1), 0.0, 2.0
+	var curves []chart.Line
+	for _, l := range group {
+		c := chart.Line{Name: l.Name()}
+		for _, p := range l.Curve {
+			middle := float64(p.Low)/2 + float64(p.High)/2
+			low, high = min(low, max(1, middle)), max(high, middle)
+			nines = max(nines, ninesOf(p.Share))
+			c.X, c.Y = append(c.X, ninesOf(p.Share)), append(c.Y, middle)
+		}
+		curves = append(curves, c)
+	}
+	if high == 0 {
+		return "", nil
+	}
+	x := chart.Axis{High: nines, Title: "share of requests done within the time, by nines"}
+	for _, t := range []chart.Tick{{At: 0, Name: "0 %"}, {At: ninesOf(0.5), Name: "50 %"}, {At: 1, Name: "90 %"}, {At: 2, Name: "99 %"},
+		{At: 3, Name: "99.9 %"}, {At: 4, Name: "99.99 %"}, {At: 5, Name: "99.999 %"}, {At: 6, Name: "99.9999 %"}} {
+		if t.At <= nines {
+			x.Ticks = append(x.Ticks, t)
+		}
+	}
+	y := chart.Log(low, high, func(ns float64) string { return duration(&result.Bounds{Low: int64(ns), High: int64(ns)}) })
+	return chart.Plot{Frame: chart.Wide, What: "time within which a share of the requests was done, by platform", X: x, Y: y, Lines: curves}.Draw()
+}
+
+// ninesOf is 1 of 90 %, 2 of 99 %.
+func ninesOf(share float64) float64 { return -math.Log10(1 - share) }

@@ -37,7 +37,7 @@ func curve(platform string, factor float64, shares ...float64) result.Latency {
 // A platform no launch of which finished has a dash in every column.
 func TestLatencyOfNothing(t *testing.T) {
 	var b bytes.Buffer
-	latencyText(&b, result.Case{Latency: []result.Latency{curve("native", 1, 0.9), {Histogram: "latency", Platform: "lxc", Why: "no launch finished"}}}, true)
+	writeBlocks(&b, latencyText(result.Case{Latency: []result.Latency{curve("native", 1, 0.9), {Histogram: "latency", Platform: "lxc", Why: "no launch finished"}}}, true))
 	if got := strings.Join(strings.Fields(b.String()), " "); !strings.Contains(got, "P50 P99.9 MAX REQUESTS native 1–1.01 us – 9 ms 1 000 000 lxc – – – – of all") || !strings.Contains(got, "RATIO BY LAUNCH P50 P99.9 native – – lxc – –") {
 		t.Error(b.String())
 	}
@@ -76,7 +76,7 @@ func TestLatencyTablesSayWhatTheyAreOf(t *testing.T) {
 	docker.Percentiles[1].Effect = &result.Effect{Verdict: result.Unfair, Unfair: "other disks"}
 	c := result.Case{Name: "c", Title: "c", Latency: []result.Latency{curve("native", 1, 0.9, 0.99), docker}}
 	var text bytes.Buffer
-	latencyText(&text, c, true)
+	writeBlocks(&text, latencyText(c, true))
 	page := renderHTML(t, &result.Result{Cases: []result.Case{c}, Margin: 0.03})
 	for _, want := range []string{"not like the others", "3 of 3000 requests lie beyond", "2.000 (1.900 to 2.100)", "emulated (tcg)", "a grid", "unfair: other disks", "9 ms"} {
 		if !strings.Contains(text.String(), want) {
@@ -121,21 +121,21 @@ func TestExportsHoldTheLaunchesOwnPercentiles(t *testing.T) {
 		for _, p := range l.Percentiles {
 			for _, point := range p.Points {
 				ns := strconv.FormatFloat(point.Value, 'g', -1, 64)
-				if line := ",latency_" + p.Name + ",ns,lower," + l.Platform + ","; !strings.Contains(strings.ReplaceAll(table.String(), `"`, ""), line) ||
+				if line := "," + p.Name + "_latency,ns,lower," + l.Platform + ","; !strings.Contains(strings.ReplaceAll(table.String(), `"`, ""), line) ||
 					!strings.Contains(table.String(), ","+point.Trial+","+ns+",") {
 					t.Errorf("%s of %s: the table has no line of it", p.Name, point.Trial)
 				}
-				if !strings.Contains(lines.String(), " "+ns+" latency_"+p.Name+"-ns") {
+				if !strings.Contains(lines.String(), " "+ns+" "+p.Name+"_latency-ns") {
 					t.Errorf("%s of %s: the benchmark lines do not have it", p.Name, point.Trial)
 				}
 			}
 		}
 	}
-	if strings.Count(lines.String(), "Unit latency_p99.9-ns better=lower") != 1 {
+	if strings.Count(lines.String(), "Unit p99.9_latency-ns better=lower") != 1 {
 		t.Error("p99.9 has no unit, or several")
 	}
 	// The disk case has a metric of the name, which is enough.
-	if disk := r.Cases[2]; len(disk.Latency) == 0 || slices.ContainsFunc(disk.TailRows(), func(row result.Row) bool { return row.Metric.Name == "latency_p99" }) {
-		t.Error("latency_p99 is there twice")
+	if disk := r.Cases[2]; len(disk.Latency) == 0 || slices.ContainsFunc(disk.TailRows(), func(row result.Row) bool { return row.Metric.Name == "p99_latency" }) {
+		t.Error("p99_latency is there twice")
 	}
 }

@@ -2,10 +2,10 @@ package report
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
-	"tare/internal/figure"
 	"tare/internal/result"
 )
 
@@ -13,6 +13,17 @@ import (
 type note struct {
 	Of   string // whose rows: the platforms and, unless it is all of them, the metrics
 	Text string
+}
+
+func notesText(rows []result.Row) block { return noted(notesOf(rows)) }
+
+// noted are notes as points of a list.
+type noted []note
+
+func (all noted) write(out io.Writer) {
+	for _, n := range all {
+		text{"  - ", "    ", n.Of + ": " + n.Text}.write(out)
+	}
 }
 
 // notesOf gathers what is said of the rows of a case: why an effect was
@@ -27,11 +38,11 @@ func notesOf(rows []result.Row) []note {
 		if !slices.Contains(metrics, row.Metric.Name) {
 			metrics = append(metrics, row.Metric.Name)
 		}
-		if name := labelled(row.Platform, row.Label); !slices.Contains(all, name) {
+		if name := row.Name(); !slices.Contains(all, name) {
 			all = append(all, name)
 		}
-		for _, text := range said(row) {
-			k := key{labelled(row.Platform, row.Label), text}
+		for _, text := range remarks(row) {
+			k := key{row.Name(), text}
 			if held[k] == nil {
 				keys = append(keys, k)
 			}
@@ -67,11 +78,11 @@ func notesOf(rows []result.Row) []note {
 	return notes
 }
 
-// said is everything a row wants known beside its numbers.
-func said(row result.Row) []string {
+// remarks are everything a row wants known beside its numbers.
+func remarks(row result.Row) []string {
 	var texts []string
 	if e := row.Effect; e != nil {
-		for _, text := range []string{unfair(e), e.Why, e.Caution} {
+		for _, text := range []string{e.UnfairWords(), e.Why, e.Caution} {
 			if text != "" {
 				texts = append(texts, text)
 			}
@@ -94,61 +105,4 @@ func effectWords(row result.Row) string {
 		return "no comparison"
 	}
 	return strings.TrimSuffix(e.Words, " ["+e.Caution+"]")
-}
-
-// ratio writes a ratio to three decimals, or fewer where they say nothing.
-func ratio(r float64) string {
-	if r >= 10 {
-		return figure.Number(r)
-	}
-	return figure.Fixed(r, 3)
-}
-
-// interval writes the bounds of an effect.
-func interval(e *result.Effect) string { return ratio(e.Low) + " to " + ratio(e.High) }
-
-// headline are the rows of the metrics that speak for a case, or of all if none does.
-func headline(c result.Case) []result.Row {
-	var rows []result.Row
-	for _, row := range c.Rows {
-		if row.Metric.Headline {
-			rows = append(rows, row)
-		}
-	}
-	if rows == nil {
-		return c.Rows
-	}
-	return rows
-}
-
-// selfTestWords cites the self-test of the run's host in a line: how many claims
-// hold, which do not, when that was found and where it is told.
-func selfTestWords(t *result.SelfTest) string {
-	parts := map[string][]string{} // by what became of their claims
-	first, last := "", ""
-	for _, c := range t.Claims {
-		parts[c.Held] = append(parts[c.Held], c.Part)
-		day := fmt.Sprintf("%.10s", c.Date)
-		if first == "" || day < first {
-			first = day
-		}
-		last = max(last, day)
-	}
-	found := []string{fmt.Sprintf("%d of %s hold", len(parts["yes"]), figure.Count(len(t.Claims), "claim"))}
-	for _, k := range []struct{ held, words string }{{"no", "NOT"}, {"open", "undecided"}} {
-		if of := parts[k.held]; len(of) > 0 {
-			found = append(found, fmt.Sprintf("%d %s (%s)", len(of), k.words, strings.Join(slices.Compact(of), ", ")))
-		}
-	}
-	when := first
-	if last != first {
-		when += " to " + last
-	}
-	return fmt.Sprintf("%s; found %s; tare selftest show", strings.Join(found, ", "), when)
-}
-
-// claimWords cites one number of the self-test of the run's host.
-func claimWords(c result.SelfTestClaim) string {
-	held := map[string]string{"yes": "holds", "no": "does NOT hold", "open": "undecided"}[c.Held]
-	return fmt.Sprintf("%s; %s; %s (%s; %.10s, tare %s)", c.Claim, c.Found, held, c.Rests, c.Date, c.Tare)
 }

@@ -35,7 +35,7 @@ func hostileResult(t *testing.T) *result.Result {
 		}
 		for j := range c.Usage {
 			c.Usage[j].Platform, c.Usage[j].Notes = hostile, []string{hostile}
-			c.Usage[j].Parts, c.Usage[j].RestParts = map[string]float64{hostile: 1}, map[string]float64{hostile: 1}
+			c.Usage[j].Parts, c.Usage[j].OtherParts = map[string]float64{hostile: 1}, map[string]float64{hostile: 1}
 		}
 	}
 	for i := range r.Failures {

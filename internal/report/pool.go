@@ -2,11 +2,11 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"slices"
+	"strings"
 
 	"tare/internal/bench"
-	"tare/internal/figure"
+	"tare/internal/bench/figure"
 	"tare/internal/result"
 )
 
@@ -32,7 +32,7 @@ type poolView struct {
 func poolsOf(c result.Case) []poolView {
 	var views []poolView
 	for _, p := range c.Pools {
-		v := poolView{labelled(p.Platform, p.Label), []string{fmt.Sprintf("%.3g", p.Ratio), "–", "–", "–", "–", "–", "–"}}
+		v := poolView{p.Name(), []string{fmt.Sprintf("%.3g", p.Ratio), "–", "–", "–", "–", "–", "–"}}
 		if p.Used != nil {
 			v.Cells[1], v.Cells[2] = mebibytes(*p.Used), mebibytes(*p.Swapped)
 		}
@@ -55,32 +55,14 @@ func mebibytes(bytes float64) string {
 	return fmt.Sprintf("%.0f MiB", bytes/float64(bench.MiB))
 }
 
-// poolText writes them.
-func poolText(out io.Writer, c result.Case) {
-	views := poolsOf(c)
-	if len(views) == 0 {
-		return
+func poolText(c result.Case) []block {
+	columns := []column[poolView]{{"POOL OF " + c.MemoryPool.String(), func(v poolView) string { return v.Name }}}
+	for i, head := range poolHeads {
+		columns = append(columns, column[poolView]{strings.ToUpper(head), func(v poolView) string { return v.Cells[i] }})
 	}
-	var t table
-	t.row("  POOL OF "+c.MemoryPool.String(), "RATIO", "USED", "SWAPPED OUT", "KILLED", "BALLOONS TO", "WITHIN", "GIVEN BACK")
-	for _, v := range views {
-		t.row(append([]string{"  " + v.Name}, v.Cells...)...)
-	}
-	t.write(out)
+	doc := []block{table[poolView]{rows: poolsOf(c), columns: columns}}
 	if ballooned(c) {
-		paragraph(out, "  ", "  ", balloonNote)
+		doc = append(doc, said{balloonNote})
 	}
-}
-
-// unfinishedWords is what launches did that did not finish, by what the run's
-// cases asked of them.
-func unfinishedWords(r *result.Result) string {
-	pool := func(c result.Case) bool { return c.MemoryPool > 0 }
-	switch first := slices.IndexFunc(r.Cases, pool); {
-	case first < 0:
-		return "did not finish beside the neighbour"
-	case slices.ContainsFunc(r.Cases, func(c result.Case) bool { return !pool(c) }):
-		return "did not finish beside the neighbour or in the pool of memory"
-	}
-	return "did not finish in the pool of memory"
+	return doc
 }

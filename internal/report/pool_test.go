@@ -21,8 +21,8 @@ func pooled() result.Case {
 
 func TestPoolInWords(t *testing.T) {
 	var b bytes.Buffer
-	poolText(&b, pooled())
-	poolText(&b, result.Case{})
+	writeBlocks(&b, poolText(pooled()))
+	writeBlocks(&b, poolText(result.Case{}))
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
 	if len(lines) < 5 || !strings.HasPrefix(lines[0], "POOL OF 512 MiB") {
 		t.Fatalf("%q", lines)

@@ -3,208 +3,41 @@ package report
 import (
 	"fmt"
 	"html/template"
-	"io"
-	"strings"
 
-	"tare/internal/figure"
+	"tare/internal/bench/figure"
+	"tare/internal/report/chart"
 	"tare/internal/result"
 )
 
-// modelledMark stands beside every figure that is worked out, not measured.
-const modelledMark = "modelled"
-
-// energyView is what one platform drew in a case, by one meter.
-type energyView struct {
-	Name, Mark           string
-	Watts, Net           string
-	Joules, NetJoules    string
-	PerUnit, NetPerUnit  string
-	Ratio, Words, Detail string
-	Verdict              string
-	Notes                []string
-}
-
-// energyGroup is a meter's table of a case.
-type energyGroup struct {
-	Meter, Unit string
-	Modelled    bool
-	Rows        []energyView
-	Figure      template.HTML
-}
-
-func energiesOf(c result.Case, all []result.Power) []energyGroup {
-	var groups []energyGroup
-	for _, p := range all {
-		g := energyGroup{Meter: p.Meter, Modelled: p.Modelled}
-		var rows []result.Energy
-		for _, e := range c.Energy {
-			if e.Meter != p.Meter {
-				continue
-			}
-			rows = append(rows, e)
-			g.Rows = append(g.Rows, energyOf(e))
-			if e.Unit != "" {
-				g.Unit = e.Unit
-			}
-		}
-		if len(rows) > 0 {
-			g.Figure = powerStack(c.Title, rows)
-			groups = append(groups, g)
-		}
-	}
-	return groups
-}
-
-func energyOf(e result.Energy) energyView {
-	v := energyView{Name: labelled(e.Platform, e.Label), Watts: "not known", Net: "–", Joules: "–", NetJoules: "–", PerUnit: "–", NetPerUnit: "–",
-		Words: powerWords(e), Notes: e.Notes}
-	if e.Modelled {
-		v.Mark = modelledMark
-	}
-	if e.N > 0 {
-		v.Watts = within(e.Watts, e.Bound, "W")
-		v.Joules = joules(e.Joules)
-	}
-	if e.NetWatts != nil {
-		v.Net, v.NetJoules = within(*e.NetWatts, e.NetBound, "W"), joules(*e.NetJoules)
-	}
-	if e.PerUnit != nil {
-		v.PerUnit = joules(*e.PerUnit)
-	}
-	if e.NetPerUnit != nil {
-		v.NetPerUnit = joules(*e.NetPerUnit)
-	}
-	if x := e.Effect; x != nil {
-		v.Verdict = string(x.Verdict)
-		if x.HasRatio() {
-			v.Ratio = ratio(x.Ratio) + " (" + interval(x) + ")"
-		}
-		v.Detail = x.Why
-	}
-	return v
-}
-
-// powerWords is equation 2 in words.
-func powerWords(e result.Energy) string {
-	switch x := e.Effect; {
-	case e.Baseline:
-		return "baseline"
-	case x == nil:
-		return "nothing to compare with"
-	case e.Modelled:
-		return "modelled: no statement"
-	case x.Verdict == result.Refused:
-		return "no statement"
-	case x.Verdict == result.Unfair:
-		return "no comparison"
-	default:
-		return strings.TrimSuffix(x.Words, " ["+x.Caution+"]")
-	}
-}
-
-// within writes a quantity with the most it may be off by.
-func within(v, bound float64, unit string) string {
-	digits := 1
-	if bound > 0 && bound < 0.1 {
-		digits = 2
-	}
-	return unbroken.Replace(figure.Fixed(v, digits) + " ± " + figure.Fixed(bound, digits) + " " + unit)
-}
-
-// joules writes an energy with a prefix that suits it.
-func joules(v float64) string {
-	for _, u := range []struct {
-		size float64
-		name string
-	}{{1e6, "MJ"}, {1e3, "kJ"}, {1, "J"}, {1e-3, "mJ"}, {1e-6, "µJ"}} {
-		if v >= u.size || -v >= u.size {
-			return unbroken.Replace(number3(v/u.size) + " " + u.name)
-		}
-	}
-	return unbroken.Replace(number3(v) + " J")
-}
-
-func number3(v float64) string {
-	switch a := max(v, -v); {
-	case a >= 100:
-		return figure.Fixed(v, 0)
-	case a >= 10:
-		return figure.Fixed(v, 1)
-	}
-	return figure.Fixed(v, 2)
-}
-
-func energyText(out io.Writer, c result.Case, powers []result.Power) {
-	for _, g := range energiesOf(c, powers) {
-		head := "  POWER BY " + g.Meter
-		if g.Modelled {
-			head += " (MODELLED)"
-		}
-		perUnit := "FOR ONE " + strings.ToUpper(g.Unit)
-		if g.Unit == "" {
-			perUnit = "FOR ONE UNIT"
-		}
-		fmt.Fprintln(out, head)
-		var t table
-		t.row("  PLATFORM", "POWER", "ABOVE REST", "ENERGY", "ABOVE REST", perUnit, "ABOVE REST", "RATIO", "")
-		for _, r := range g.Rows {
-			name := r.Name
-			if r.Mark != "" {
-				name += " [" + r.Mark + "]"
-			}
-			t.row("  "+name, r.Watts, r.Net, r.Joules, r.NetJoules, r.PerUnit, r.NetPerUnit, r.Ratio, r.Words)
-		}
-		t.write(out)
-		for _, r := range g.Rows {
-			for _, n := range r.said() {
-				paragraph(out, "  - ", "    ", r.Name+": "+n)
-			}
-		}
-	}
-}
-
-// said is what is to be known of a row.
-func (v energyView) said() []string {
-	if v.Detail == "" || v.Mark != "" {
-		return v.Notes
-	}
-	return append([]string{v.Detail}, v.Notes...)
-}
-
-// powerText writes what the meters told of the run as a whole.
-func powerText(out io.Writer, powers []result.Power, all bool) {
+// powerText is what the meters told of the run as a whole.
+func powerText(powers []result.Power, all bool) []block {
+	var doc []block
 	for _, p := range powersOf(powers) {
-		fmt.Fprintln(out)
-		paragraph(out, "", "  ", "Power by "+p.Meter+": "+p.About)
-		for _, n := range p.Notes {
-			paragraph(out, "  - ", "    ", n)
-		}
-		if len(p.Shares) > 0 {
-			var t table
-			t.row("  KEPT BUSY", "ADDS TO REST", "SHARE OF ALL THAT IS DRAWN", "CASE")
-			for _, s := range p.Shares {
-				t.row("  "+s.Resource, s.Net, s.Share, s.Case)
-			}
-			t.write(out)
-		}
+		doc = append(doc, blank, text{"", "  ", "Power by " + p.Meter + ": " + p.About}, listed(p.Notes), table[shareView]{rows: p.Shares, columns: []column[shareView]{
+			{"KEPT BUSY", func(s shareView) string { return s.Resource }},
+			{"ADDS TO REST", func(s shareView) string { return s.Net }},
+			{"SHARE OF ALL THAT IS DRAWN", func(s shareView) string { return s.Share }},
+			{"CASE", func(s shareView) string { return s.Case }},
+		}})
 		for _, c := range p.Curves {
-			paragraph(out, "  ", "  ", c.Title)
-			var t table
-			t.row("  LOAD", "BUSY CORES", "POWER", "OF THE HIGHEST", "OF THE HIGHEST ABOVE REST")
-			for _, q := range c.Points {
-				t.row("  "+q.Name, q.Cores, q.Watts, q.OfPeak, q.OfDynamic)
-			}
-			t.write(out)
+			doc = append(doc, said{c.Title}, table[curvePoint]{rows: c.Points, columns: []column[curvePoint]{
+				{"LOAD", func(q curvePoint) string { return q.Name }},
+				{"BUSY CORES", func(q curvePoint) string { return q.Cores }},
+				{"POWER", func(q curvePoint) string { return q.Watts }},
+				{"OF THE HIGHEST", func(q curvePoint) string { return q.OfPeak }},
+				{"OF THE HIGHEST ABOVE REST", func(q curvePoint) string { return q.OfDynamic }},
+			}})
 		}
-		if all && len(p.Rests) > 0 {
-			var t table
-			t.row("  BLOCK", "AT REST BEFORE", "AFTER", "TAKEN")
-			for _, r := range p.Rests {
-				t.row("  "+r.Block, r.Before, r.After, r.Taken)
-			}
-			t.write(out)
+		if all {
+			doc = append(doc, table[idleView]{rows: p.Idles, columns: []column[idleView]{
+				{"BLOCK", func(v idleView) string { return v.Block }},
+				{"AT REST BEFORE", func(v idleView) string { return v.Before }},
+				{"AFTER", func(v idleView) string { return v.After }},
+				{"TAKEN", func(v idleView) string { return v.Taken }},
+			}})
 		}
 	}
+	return doc
 }
 
 // powerView is a meter and what it told of the run.
@@ -212,9 +45,17 @@ type powerView struct {
 	Meter, About, Mark string
 	Notes              []string
 	Shares             []shareView
-	ShareFigure        template.HTML
 	Curves             []curveView
-	Rests              []restView
+	Idles              []idleView
+	of                 result.Power
+}
+
+// ShareFigure draws what each resource adds, where the machine's power at rest is known.
+func (v powerView) ShareFigure() template.HTML {
+	if v.of.Idle == nil || len(v.of.Shares) == 0 {
+		return ""
+	}
+	return shareStack(*v.of.Idle, v.of.Shares)
 }
 
 type shareView struct{ Resource, Case, Net, Share string }
@@ -222,34 +63,33 @@ type shareView struct{ Resource, Case, Net, Share string }
 type curveView struct {
 	Title  string
 	Points []curvePoint
-	Figure template.HTML
+	of     result.PowerCurve
 }
+
+// Figure draws power over the host's busy cores.
+func (v curveView) Figure() template.HTML { return powerCurve(v.of) }
 
 type curvePoint struct{ Name, Cores, Watts, OfPeak, OfDynamic string }
 
-type restView struct{ Block, Before, After, Taken string }
+type idleView struct{ Block, Before, After, Taken string }
 
 func powersOf(all []result.Power) []powerView {
 	var views []powerView
 	for _, p := range all {
-		v := powerView{Meter: p.Meter, About: aboutPower(p), Notes: p.Notes}
+		v := powerView{Meter: p.Meter, About: aboutPower(p), Notes: p.Notes, of: p}
 		if p.Modelled {
 			v.Mark = modelledMark
 		}
 		if f := p.Fit; f != nil {
 			v.Notes = append(v.Notes[:len(v.Notes):len(v.Notes)], fmt.Sprintf(
 				"a straight line through %d launches and rests: %s W at rest and %s W for each busy core, off by %s W (root mean square); on a host like this without a meter: --power %s",
-				f.Points, figure.Fixed(f.Rest, 1), figure.Fixed(f.Core, 2), figure.Fixed(f.Residual, 2), f.ModelName()))
+				f.Points, figure.Fixed(f.Idle, 1), figure.Fixed(f.Core, 2), figure.Fixed(f.Residual, 2), f.ModelName()))
 		}
 		for _, s := range p.Shares {
-			v.Shares = append(v.Shares, shareView{s.Resource, s.Case, within(s.Net, s.Bound, "W"), figure.Fixed(100*s.Share, 1) + " %"})
-		}
-		if p.Rest != nil && len(p.Shares) > 0 {
-			v.ShareFigure = shareStack(*p.Rest, p.Shares)
+			v.Shares = append(v.Shares, shareView{s.Resource, s.Case, figure.Within(s.Net, s.Bound, "W"), figure.Fixed(100*s.Share, 1) + " %"})
 		}
 		for _, c := range p.Curves {
-			w := curveView{Title: fmt.Sprintf("%s on %s: energy proportionality %s (1: in proportion to load; 0: the same at any)", c.Name, c.Platform, figure.Fixed(c.Proportionality, 2)),
-				Figure: powerCurve(c)}
+			w := curveView{Title: fmt.Sprintf("%s on %s: energy proportionality %s (1: in proportion to load; 0: the same at any)", c.Name, c.Platform, figure.Fixed(c.Proportionality, 2)), of: c}
 			for _, q := range c.Points {
 				name := q.Case
 				if name == "" {
@@ -259,8 +99,8 @@ func powersOf(all []result.Power) []powerView {
 			}
 			v.Curves = append(v.Curves, w)
 		}
-		for _, r := range p.Rests {
-			v.Rests = append(v.Rests, restView{fmt.Sprint(r.Block), known(r.Before), known(r.After), within(r.Watts, r.Bound, "W")})
+		for _, r := range p.Idles {
+			v.Idles = append(v.Idles, idleView{fmt.Sprint(r.Block), known(r.Before), known(r.After), figure.Within(r.Watts, r.Bound, "W")})
 		}
 		views = append(views, v)
 	}
@@ -284,13 +124,51 @@ func aboutPower(p result.Power) string {
 		s += fmt.Sprintf("; in steps of %s W", figure.Number(p.StepW))
 	}
 	if p.StepJ > 0 && !p.Modelled {
-		s += fmt.Sprintf("; in steps of %s", joules(p.StepJ))
+		s += fmt.Sprintf("; in steps of %s", figure.Joules(p.StepJ))
 	}
 	if p.Update > 0 && !p.Modelled {
 		s += fmt.Sprintf(", a new value every %s s", figure.Number(p.Update))
 	}
-	if p.Rest != nil {
-		s += fmt.Sprintf("; the machine at rest: %s W, mean over %s", figure.Fixed(*p.Rest, 1), figure.Count(len(p.Rests), "block"))
+	if p.Idle != nil {
+		s += fmt.Sprintf("; the machine at rest: %s W, mean over %s", figure.Fixed(*p.Idle, 1), figure.Count(len(p.Idles), "block"))
 	}
 	return s + "."
+}
+
+// shareStack draws what each resource adds when it is kept busy, as figure 16
+// of tesfatsion2018 has it over time.
+func shareStack(rest float64, shares []result.PowerShare) template.HTML {
+	bars := []chart.Bar{{Name: "at rest", Parts: []chart.Part{watts("rest", "at rest, at rest", rest)}}}
+	class := map[string]string{"cpu": "guest", "memory": "others", "disk": "layer", "network": "steal"}
+	for _, s := range shares {
+		name := s.Resource + " kept busy"
+		bars = append(bars, chart.Bar{Name: name, Parts: []chart.Part{watts("rest", name+", at rest", rest), watts(class[s.Resource], name+", "+s.Resource, max(0, s.Net))}})
+	}
+	return chart.Bars("Power with each resource kept busy, in watts", "W", bars)
+}
+
+// watts is a part of a bar of power.
+func watts(class, what string, v float64) chart.Part {
+	return chart.Part{Class: class, Value: v, Title: fmt.Sprintf("%s: %.1f W", what, v)}
+}
+
+// powerCurve draws power over the host's busy cores, with the line of a machine
+// whose power is in proportion to load.
+func powerCurve(c result.PowerCurve) template.HTML {
+	line, proportional := chart.Line{Class: "line c1"}, chart.Line{Class: "line dash1"}
+	cores, most := 0.0, 0.0
+	for _, p := range c.Points {
+		cores, most = max(cores, p.Cores), max(most, p.Watts)
+		line.X, line.Y = append(line.X, p.Cores), append(line.Y, p.Watts)
+		line.Dots = append(line.Dots, chart.Dot{X: p.Cores, Y: p.Watts, Title: fmt.Sprintf("%.3f cores: %.1f W", p.Cores, p.Watts)})
+	}
+	if cores <= 0 || most <= 0 {
+		return ""
+	}
+	proportional.X, proportional.Y = []float64{0, cores}, []float64{0, most}
+	x := chart.Linear(0, cores, func(v float64) string { return fmt.Sprintf("%.4g", v) })
+	x.Title = "busy cores of the host; dashed: in proportion to load"
+	plot, _ := chart.Plot{Frame: chart.Middle, What: "Power over busy cores: " + c.Name + " on " + c.Platform, DotClass: "guest",
+		X: x, Y: chart.Linear(0, most, func(v float64) string { return fmt.Sprintf("%.4g W", v) }), Lines: []chart.Line{proportional, line}}.Draw()
+	return plot
 }

@@ -14,14 +14,14 @@ func withPower(r *result.Result) *result.Result {
 	of := func(v float64) *float64 { return &v }
 	pdu, model := "snmp://pdu/raritan?outlet=3", "model:idle=100,core=55"
 	r.Power = []result.Power{
-		{Meter: pdu, Of: "outlet 3 of the PDU pdu (Raritan PX2)", StepW: 0.1, Update: 1, Rest: of(100.2),
-			Rests:  []result.RestPower{{Block: 1, Before: of(100), After: of(100.4), Watts: 100.2, Bound: 0.25}, {Block: 2, After: of(100.2), Watts: 100.2, Bound: 0.05}},
-			Fit:    &result.PowerFit{Rest: 100.1, Core: 55.2, Residual: 0.41, Points: 22},
+		{Meter: pdu, Of: "outlet 3 of the PDU pdu (Raritan PX2)", StepW: 0.1, Update: 1, Idle: of(100.2),
+			Idles:  []result.IdlePower{{Block: 1, Before: of(100), After: of(100.4), Watts: 100.2, Bound: 0.25}, {Block: 2, After: of(100.2), Watts: 100.2, Bound: 0.05}},
+			Fit:    &result.PowerFit{Idle: 100.1, Core: 55.2, Residual: 0.41, Points: 22},
 			Shares: []result.PowerShare{{Resource: "cpu", Case: r.Cases[0].Name, Net: 59.8, Bound: 0.3, Share: 0.374}, {Resource: "disk", Case: "disk", Net: 7.1, Bound: 0.3, Share: 0.066}},
 			Curves: []result.PowerCurve{{Name: "load", Platform: "native", Proportionality: 0.41, Points: []result.PowerPoint{
 				{Cores: 0.01, Watts: 100.2, OfPeak: 0.63}, {Case: "load[shape.cpu_quota=0.5]", Cores: 0.51, Watts: 135, OfPeak: 0.84, OfDynamic: 0.58}, {Case: "load[shape.cpu_quota=1]", Cores: 1.02, Watts: 160, OfPeak: 1, OfDynamic: 1}}}},
 			Notes: []string{"the machine was not at rest when it should have been: other work kept up to 0.40 cores busy"}},
-		{Meter: model, Of: "a straight line over the CPU time: 100 W at rest and 55 W for each busy core", Modelled: true, StepJ: 0.55, Rest: of(100)},
+		{Meter: model, Of: "a straight line over the CPU time: 100 W at rest and 55 W for each busy core", Modelled: true, StepJ: 0.55, Idle: of(100)},
 	}
 	c := &r.Cases[0]
 	row := func(meter, platform string, watts float64, e *result.Effect) result.Energy {

@@ -3,11 +3,11 @@ package report
 import (
 	"fmt"
 	"html/template"
-	"io"
 	"slices"
 	"strings"
 
-	"tare/internal/figure"
+	"tare/internal/bench/figure"
+	"tare/internal/report/chart"
 	"tare/internal/result"
 )
 
@@ -55,39 +55,24 @@ func relativeRows(m *result.Matrix, all bool) []result.MatrixRow {
 	return rows
 }
 
-// relativeText writes the table, and below it how platforms differ from the baseline.
-func relativeText(out io.Writer, r *result.Result, all bool) {
+// relativeText is the table, and below it how platforms differ from the baseline.
+func relativeText(r *result.Result, all bool) []block {
 	m := r.Relative
 	if m == nil {
-		return
+		return nil
 	}
-	fmt.Fprintln(out)
-	paragraph(out, "", "", relativeTitle)
-	paragraph(out, "  ", "  ", relativeNote(m))
-	var t table
-	head := []string{"  ", "METRIC", "SET AGAINST"}
-	for _, c := range m.Columns {
-		head = append(head, strings.ToUpper(c))
+	rows := relativeRows(m, all)
+	columns := []column[result.MatrixRow]{
+		{"", func(row result.MatrixRow) string { return "  " + row.Name() }},
+		{"METRIC", func(row result.MatrixRow) string { return row.Metric.Name }},
+		{"SET AGAINST", aloneOf},
 	}
-	t.row(head...)
-	last := ""
-	for _, row := range relativeRows(m, all) {
-		if of := row.Row + "\n" + row.Case; of != last {
-			last = of
-			group := make([]string, len(head))
-			group[0], group[2] = "  "+row.Row, row.Case
-			t.row(group...)
-		}
-		cells := []string{"    " + labelled(row.Platform, row.Label), row.Metric.Name, aloneOf(row)}
-		for _, c := range row.Cells {
-			cells = append(cells, cellText(c))
-		}
-		t.row(cells...)
+	for i, c := range m.Columns {
+		columns = append(columns, column[result.MatrixRow]{strings.ToUpper(c), func(row result.MatrixRow) string { return cellText(row.Cells[i]) }})
 	}
-	t.write(out)
-	for _, n := range relativeNotes(relativeRows(m, all), m.Columns) {
-		paragraph(out, "  - ", "    ", n)
-	}
+	return []block{blank, text{"", "", relativeTitle}, said{relativeNote(m)}, table[result.MatrixRow]{rows: rows, columns: columns, group: func(row result.MatrixRow) []string {
+		return append([]string{row.Row, "", row.Case}, make([]string, len(m.Columns))...)
+	}}, listed(relativeNotes(rows, m.Columns))}
 }
 
 // relativeNotes are said below the table: of cells, of what is otherwise than
@@ -107,7 +92,7 @@ func relativeNotes(rows []result.MatrixRow, columns []string) []string {
 				add(&differs, fmt.Sprintf("%s, %s: differs from %s in: %s", row.Row, columns[i], row.Case, strings.Join(c.Differs, ", ")))
 			}
 		}
-		name := labelled(row.Platform, row.Label)
+		name := row.Name()
 		for _, text := range row.Caveats {
 			add(&platforms, name)
 			of := caveats[name]
@@ -167,7 +152,10 @@ func cellNotes(row result.MatrixRow, column string, c *result.MatrixCell) string
 	}
 	var notes []string
 	if c.Effect.Unfair != "" {
-		notes = append(notes, "unfair: "+c.Effect.Unfair)
+		notes = append(notes, c.Effect.UnfairWords())
+	}
+	if c.Lost() {
+		notes = append(notes, c.Effect.Why)
 	}
 	if a := c.Against; a != nil && (a.Verdict == result.Differs || c.DNF > 0) {
 		notes = append(notes, a.Words)
@@ -188,7 +176,7 @@ func cellNotes(row result.MatrixRow, column string, c *result.MatrixCell) string
 	if !row.Metric.Headline {
 		of += ", " + row.Metric.Name
 	}
-	return fmt.Sprintf("%s, %s, %s: %s", row.Row, labelled(row.Platform, row.Label), of, strings.Join(notes, "; "))
+	return fmt.Sprintf("%s, %s, %s: %s", row.Row, row.Name(), of, strings.Join(notes, "; "))
 }
 
 // relativeView is what the page shows of the table.
@@ -215,11 +203,52 @@ func relativeOf(r *result.Result) *relativeView {
 		if row.Metric.Headline {
 			continue
 		}
-		f := relativeRow{Name: row.Row + ", " + labelled(row.Platform, row.Label), Metric: row.Metric.Name, Alone: aloneOf(row)}
+		f := relativeRow{Name: row.Row + ", " + row.Name(), Metric: row.Metric.Name, Alone: aloneOf(row)}
 		for _, c := range row.Cells {
 			f.Cells = append(f.Cells, cellText(c))
 		}
 		v.Further = append(v.Further, f)
 	}
 	return v
+}
+
+// heatMap draws the table as tesfatsion2018 figure 10 shows it: a row for each
+// subject and platform, a column for each scene that is set against it.
+func heatMap(m *result.Matrix) template.HTML {
+	var rows []chart.HeatRow
+	for _, r := range relativeRows(m, false) {
+		row := chart.HeatRow{Group: r.Row, Name: r.Name()}
+		for i, c := range r.Cells {
+			row.Cells = append(row.Cells, heatCell(r, m.Columns[i], c))
+		}
+		rows = append(rows, row)
+	}
+	return chart.HeatMap(relativeTitle+", by row, platform and column", m.Columns, rows)
+}
+
+func heatCell(r result.MatrixRow, column string, c *result.MatrixCell) chart.HeatCell {
+	if c == nil {
+		return chart.HeatCell{Class: "none"}
+	}
+	cell := chart.HeatCell{Class: heat(c), Words: c.Words, Below: strings.Trim(cellBounds(c), "()"),
+		Title: fmt.Sprintf("%s, %s, %s: %s of %s in %s; %d of %d launches", r.Row, r.Name(), column, cellText(c), aloneOf(r), r.Case, c.N, c.Launches)}
+	if undecidedCell(c) {
+		cell.Class += " open"
+	}
+	if c.Against != nil {
+		cell.Title += "; " + c.Against.Words
+	}
+	return cell
+}
+
+// heat is the class of a cell's colour, by how much is lost. What did not
+// finish at least once is as bad as can be.
+func heat(c *result.MatrixCell) string {
+	switch {
+	case c.DNF > 0:
+		return "dnf"
+	case c.Kept == 0, undecidedCell(c):
+		return "none"
+	}
+	return chart.Heat(c.Kept)
 }

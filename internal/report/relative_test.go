@@ -15,7 +15,7 @@ import (
 // besides is a table with everything a cell can be.
 func besides() (*result.Matrix, []result.HostWatch) {
 	rate := bench.Metric{Name: "throughput", Unit: "events/s", Better: bench.HigherIsBetter, Headline: true}
-	late := bench.Metric{Name: "latency_p95", Unit: "ms", Better: bench.LowerIsBetter}
+	late := bench.Metric{Name: "p95_latency", Unit: "ms", Better: bench.LowerIsBetter}
 	cell := func(kept, low, high float64, words string) *result.MatrixCell {
 		return &result.MatrixCell{Kept: kept, Low: low, High: high, Words: words, Launches: 3, N: 3, Effect: &result.Effect{Verdict: result.Differs}}
 	}
@@ -55,7 +55,7 @@ func TestHeatMap(t *testing.T) {
 		}
 	}
 	if strings.Contains(svg, "latency") {
-		t.Error("a metric that is no headline is in the map")
+		t.Error("a metric that is not a headline is in the map")
 	}
 }
 
@@ -102,10 +102,16 @@ func TestRelativeNotes(t *testing.T) {
 	m := &result.Matrix{Columns: []string{"soft limit"}, Rows: []result.MatrixRow{
 		{Row: "reads", Case: "hard", Platform: "native", Metric: rate, Cells: []*result.MatrixCell{cell}},
 		{Row: "reads", Case: "hard", Platform: "podman[root=no]", Label: "limits ignored", Metric: rate, Caveats: []string{"not enforced: memory", "not enforced: swap"}, Cells: []*result.MatrixCell{cell}},
+		{Row: "reads", Case: "hard", Platform: "lxc", Metric: rate, Cells: []*result.MatrixCell{{N: 3, Launches: 3,
+			Effect: &result.Effect{Verdict: result.Refused, N: 3, Why: "launch b01-t03 gave 0, which has no ratio (so in 3 of 3 blocks)"}}}},
 	}}
+	if words := m.Rows[2].Cells[0].Say(); words != "no ratio" {
+		t.Error(words)
+	}
 	want := []string{
 		"reads, native, soft limit: unfair: huge pages (always against never): changed",
 		"reads, podman[root=no], limits ignored, soft limit: unfair: huge pages (always against never): changed",
+		"reads, lxc, soft limit: launch b01-t03 gave 0, which has no ratio (so in 3 of 3 blocks)",
 		"reads, soft limit: differs from hard in: memory 1 GiB for 256 MiB",
 		"podman[root=no], limits ignored: not enforced: memory; not enforced: swap",
 	}
@@ -114,17 +120,6 @@ func TestRelativeNotes(t *testing.T) {
 	}
 	if n := relativeNote(m); !strings.Contains(n, "set against, hard, in the same block") {
 		t.Error(n)
-	}
-}
-
-func TestFolded(t *testing.T) {
-	for words, want := range map[string][2]string{
-		"DNF 3 of 3": {"DNF 3 of 3", ""}, "cage's time over 3 of 3": {"cage's time over", "3 of 3"}, "no pair of launches": {"no pair of", "launches"}, "unfair: huge pages": {"unfair", "huge pages"},
-		"31 %, failed 1 of 3, missing 1 of 3": {"31 %", "failed 1 of 3, missing 1 of 3"}, "aVeryLongWordWithoutAnyBlank": {"aVeryLongWordWithoutAnyBlank", ""},
-	} {
-		if first, rest := folded(words); first != want[0] || rest != want[1] {
-			t.Errorf("%q: %q, %q", words, first, rest)
-		}
 	}
 }
 
@@ -158,7 +153,7 @@ func TestRelativeCSV(t *testing.T) {
 	}
 }
 
-// What the time of a cage ended is counted apart from what did not finish, in
+// What the time of a containment ended is counted apart from what did not finish, in
 // the page's head, its rows and its lists, and in text.
 func TestOverdueInReports(t *testing.T) {
 	rate := bench.Metric{Name: "rate", Headline: true}
@@ -174,13 +169,13 @@ func TestOverdueInReports(t *testing.T) {
 	if err := Text(&text, r, false); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"1 did not finish beside the neighbour, 2 ended by the time of the cage", `<small class="fail">1 DNF</small><small>2 overdue</small>`,
-		"Ended when the time of the cage was over", "b01-t01"} {
+	for _, want := range []string{"1 did not finish beside the neighbour, 2 ended by the containment's time limit", `<small class="fail">1 DNF</small><small>2 overdue</small>`,
+		"Ended by the time limit of the containment", "b01-t01"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page has no %q", want)
 		}
 	}
-	for _, want := range []string{"1 trial did not finish beside the neighbour:\n  b01-t02", "1 trial ended when the time of the cage was over:\n  b01-t01"} {
+	for _, want := range []string{"1 trial did not finish beside the neighbour:\n  b01-t02", "1 trial ended by the time limit of the containment:\n  b01-t01"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())
 		}

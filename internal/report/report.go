@@ -7,7 +7,7 @@ import (
 	"io"
 	"slices"
 
-	"tare/internal/figure"
+	"tare/internal/bench/figure"
 	"tare/internal/result"
 )
 
@@ -39,12 +39,4 @@ func caveatsOf(facts []result.Fact) []string {
 		}
 	}
 	return out
-}
-
-// labelled is a platform's name wearing its label, wherever it is shown.
-func labelled(name, label string) string {
-	if label == "" {
-		return name
-	}
-	return name + ", " + label
 }

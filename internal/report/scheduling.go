@@ -2,11 +2,11 @@ package report
 
 import (
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 
 	"tare/internal/bench"
-	"tare/internal/figure"
+	"tare/internal/bench/figure"
 	"tare/internal/result"
 )
 
@@ -41,7 +41,7 @@ func pacesOf(c result.Case) []paceView {
 	}
 	for i := range c.Scheduling {
 		d := &c.Scheduling[i]
-		v := paceView{Name: labelled(d.Platform, d.Label), Domain: domainName(d), Notes: d.Notes, Why: d.Why}
+		v := paceView{Name: d.Name(), Domain: domainName(d), Notes: d.Notes, Why: d.Why}
 		if d.Why != "" {
 			views = append(views, v)
 			continue
@@ -76,7 +76,7 @@ func paceCells(d *result.Scheduling, prefix string, most map[string]float64) []p
 	for _, p := range pacesShown {
 		cell := paceCell{Name: p.Name, Value: "–"}
 		if q := d.Of(prefix + p.of); q != nil {
-			cell.Value = unbroken.Replace(figure.Number(q.Median) + " " + q.Metric.Unit)
+			cell.Value = figure.Unbroken(figure.Number(q.Median) + " " + q.Metric.Unit)
 			if p.of == result.Executions {
 				cell.Value = figure.Number(q.Median)
 			}
@@ -92,14 +92,12 @@ func paceCells(d *result.Scheduling, prefix string, most map[string]float64) []p
 
 func paceRatio(e *result.Effect) string {
 	switch {
-	case e == nil:
-		return ""
-	case e.HasRatio():
-		return ratio(e.Ratio) + " (" + interval(e) + ")"
+	case e == nil || e.HasRatio():
+		return e.RatioWords()
 	case e.Verdict == result.Unfair:
 		return "no comparison"
 	case e.Ratio > 0: // too few launches for an interval
-		return ratio(e.Ratio)
+		return figure.Ratio(e.Ratio)
 	}
 	return ""
 }
@@ -108,46 +106,45 @@ func paceRatio(e *result.Effect) string {
 const paceNote = "An execution is one stretch of a task of the domain on a CPU, counted by the host's scheduler: of a virtual machine all of its monitor's threads, of a container all of its processes. " +
 	"Waited is the time that tasks were ready to run and had no CPU, all together. Medians of launches; below, the ratio to the same domain of the baseline and to the subject of the scene that this one is set against, paired by block, with its 95 % interval."
 
-// schedulingText writes the table of executions, unless the case has one domain
+// schedulingText is the table of executions, unless the case has one domain
 // only and not all is asked for.
-func schedulingText(out io.Writer, c result.Case, all bool) {
-	views := pacesOf(c)
-	several := false
-	for _, d := range c.Scheduling {
-		several = several || d.Domain != c.Scheduling[0].Domain
+func schedulingText(c result.Case, all bool) []block {
+	several := slices.ContainsFunc(c.Scheduling, func(d result.Scheduling) bool { return d.Domain != c.Scheduling[0].Domain })
+	if !several && !all {
+		return nil
 	}
-	if len(views) == 0 || !several && !all {
-		return
-	}
-	var t table
-	head := []string{"  EXECUTIONS", "DOMAIN"}
-	for _, p := range pacesShown {
-		head = append(head, strings.ToUpper(p.Name))
-	}
-	t.row(head...)
-	for _, v := range views {
+	var rows [][]string
+	var notes listed
+	for _, v := range pacesOf(c) {
+		rows = append(rows, v.lines()...)
 		if v.Why != "" {
-			t.row(filled([]string{"  " + v.Name, v.Domain, "not known"}, len(head))...)
-			continue
-		}
-		own, against, alone := []string{"  " + v.Name, v.Domain}, []string{"", "  to the baseline"}, []string{"", "  to alone"}
-		for _, c := range v.Cells {
-			own, against, alone = append(own, c.Value), append(against, c.Ratio), append(alone, c.Alone)
-		}
-		t.row(own...)
-		for _, ratios := range [][]string{against, alone} {
-			if strings.Join(ratios[2:], "") != "" {
-				t.row(ratios...)
-			}
-		}
-	}
-	t.write(out)
-	for _, v := range views {
-		if v.Why != "" {
-			paragraph(out, "  - ", "    ", v.Name+", "+v.Domain+": "+v.Why)
+			notes = append(notes, v.Name+", "+v.Domain+": "+v.Why)
 		}
 		for _, n := range v.Notes {
-			paragraph(out, "  - ", "    ", v.Name+", "+v.Domain+": "+n)
+			notes = append(notes, v.Name+", "+v.Domain+": "+n)
 		}
 	}
+	heads := []string{"EXECUTIONS", "DOMAIN"}
+	for _, p := range pacesShown {
+		heads = append(heads, strings.ToUpper(p.Name))
+	}
+	return []block{table[[]string]{rows: rows, columns: cellsUnder(heads)}, notes}
+}
+
+// lines are a domain's cells, and below them its ratios if there are any.
+func (v paceView) lines() [][]string {
+	if v.Why != "" {
+		return [][]string{{v.Name, v.Domain, "not known", "–", "–"}}
+	}
+	own, against, alone := []string{v.Name, v.Domain}, []string{"", "  to the baseline"}, []string{"", "  to alone"}
+	for _, c := range v.Cells {
+		own, against, alone = append(own, c.Value), append(against, c.Ratio), append(alone, c.Alone)
+	}
+	all := [][]string{own}
+	for _, ratios := range [][]string{against, alone} {
+		if strings.Join(ratios[2:], "") != "" {
+			all = append(all, ratios)
+		}
+	}
+	return all
 }

@@ -33,7 +33,7 @@ func domainsCase() result.Case {
 func TestExecutionsAreShown(t *testing.T) {
 	c := domainsCase()
 	var out bytes.Buffer
-	schedulingText(&out, c, false)
+	writeBlocks(&out, schedulingText(c, false))
 	text := strings.Join(strings.Fields(out.String()), " ")
 	for _, want := range []string{
 		"native subject 12 345 12.5 us 432 ms/s",
@@ -71,7 +71,7 @@ func TestExecutionsAreShown(t *testing.T) {
 	c.Scheduling = c.Scheduling[:1]
 	for all, want := range map[bool]bool{false: false, true: true} {
 		out.Reset()
-		schedulingText(&out, c, all)
+		writeBlocks(&out, schedulingText(c, all))
 		if (out.Len() > 0) != want {
 			t.Errorf("all %v: %q", all, out.String())
 		}

@@ -7,20 +7,16 @@ import (
 	"math"
 	"slices"
 
-	"tare/internal/figure"
+	"tare/internal/bench/figure"
+	"tare/internal/report/chart"
 	"tare/internal/result"
 )
 
 // panelView is one quantity of one trial over time, a line for each level.
 type panelView struct {
 	Title  string
-	Legend []legendView
+	Legend []chart.Key
 	Plot   template.HTML
-}
-
-type legendView struct {
-	Key  template.HTML
-	Name string
 }
 
 // quantities are the panels in the order they are shown.
@@ -33,13 +29,13 @@ func panelsOf(s *result.Series) []panelView {
 		return nil
 	}
 	var order []string
-	lines := map[string][]result.Line{}
+	byQuantity := map[string][]result.Line{}
 	end := s.Window[1]
 	for _, l := range s.Lines {
-		if lines[l.Quantity] == nil {
+		if byQuantity[l.Quantity] == nil {
 			order = append(order, l.Quantity)
 		}
-		lines[l.Quantity] = append(lines[l.Quantity], l)
+		byQuantity[l.Quantity] = append(byQuantity[l.Quantity], l)
 		if n := len(l.T); n > 0 {
 			end = max(end, l.T[n-1])
 		}
@@ -49,73 +45,29 @@ func panelsOf(s *result.Series) []panelView {
 	})
 	var views []panelView
 	for _, q := range order {
-		views = append(views, panel(q, lines[q], s.Window, end))
+		views = append(views, panel(q, byQuantity[q], s.Window, end))
 	}
 	return views
 }
 
-func panel(quantityName string, lines []result.Line, window [2]float64, end float64) panelView {
-	const width, height, left, right, top, bottom = 360.0, 170.0, 58.0, 8.0, 8.0, 24.0
-	unit := lines[0].Unit
+func panel(quantity string, of []result.Line, window [2]float64, end float64) panelView {
+	unit := of[0].Unit
+	p := chart.Plot{Frame: chart.Narrow, What: quantity + " over time", X: chart.Seconds(end), Shaded: &chart.Shade{From: window[0], To: window[1], Title: "measured window"}}
 	most := 0.0
-	for _, l := range lines {
+	for i, l := range of {
 		for _, y := range l.Y {
 			if !math.IsNaN(y) {
 				most = max(most, y)
 			}
 		}
+		p.Lines = append(p.Lines, chart.Line{Name: string(l.Level) + ": " + l.Name, Class: fmt.Sprintf("line %s dash%d", l.Level, i%4), X: l.T, Y: l.Y})
 	}
-	high, step := linearTop(most)
 	if unit == "bytes" || unit == "bytes/s" {
-		high, step = binaryTop(most)
+		p.Y = chart.Binary(most, func(v float64) string { return figure.Quantity(v, "bytes") })
+	} else {
+		p.Y = chart.Linear(0, most, figure.Number)
 	}
-	if end <= 0 {
-		end = 1
-	}
-	x := func(t float64) float64 { return left + t/end*(width-left-right) }
-	y := func(v float64) float64 { return height - bottom - v/high*(height-top-bottom) }
-
-	d := newDrawing(width, height, "series", quantityName+" over time")
-	d.rect("window", x(window[0]), top, x(window[1])-x(window[0]), height-top-bottom, "measured window")
-	for _, v := range ticksTo(high, step) {
-		d.line("grid", left, y(v), width-right, y(v))
-		d.text("ylabel", left-5, y(v)+4, axisNumber(v, unit))
-	}
-	_, tstep := linearTop(end)
-	tstep = max(1, math.Round(tstep))
-	for _, t := range ticksTo(end, tstep) {
-		d.line("tick", x(t), height-bottom, x(t), height-bottom+4)
-		d.text("xlabel", x(t), height-8, fmt.Sprintf("%.0f s", t))
-	}
-	v := panelView{Title: quantityName + ", " + unit}
-	for i, l := range lines {
-		xs, ys := make([]float64, len(l.T)), make([]float64, len(l.T))
-		for j := range l.T {
-			xs[j], ys[j] = x(l.T[j]), y(l.Y[j])
-		}
-		class := fmt.Sprintf("line %s dash%d", l.Level, i%4)
-		d.polyline(class, xs, ys)
-		key := newDrawing(26, 8, "series key-line", string(l.Level))
-		key.polyline(class, []float64{0, 26}, []float64{4, 4})
-		v.Legend = append(v.Legend, legendView{key.html(), string(l.Level) + ": " + l.Name})
-	}
-	v.Plot = d.html()
+	v := panelView{Title: quantity + ", " + unit}
+	v.Plot, v.Legend = p.Draw()
 	return v
-}
-
-// binaryTop is linearTop in whole steps of a binary unit.
-func binaryTop(v float64) (top, step float64) {
-	unit := 1.0
-	for v/unit >= 1024 {
-		unit *= 1024
-	}
-	top, step = linearTop(v / unit)
-	return top * unit, step * unit
-}
-
-func axisNumber(v float64, unit string) string {
-	if unit == "bytes" || unit == "bytes/s" {
-		return figure.Quantity(v, "bytes")
-	}
-	return figure.Number(v)
 }

@@ -2,17 +2,17 @@ package report
 
 import (
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 
-	"tare/internal/figure"
+	"tare/internal/bench/figure"
 	"tare/internal/result"
 )
 
 // blocksOf says how many blocks were planned, or between which bounds.
 func blocksOf(r *result.Result) string {
 	if u := r.Until; u != nil {
-		return fmt.Sprintf("%d to %s, until ±%.3g %%", u.Min, figure.Count(u.Max, "block"), 100*u.Interval)
+		return fmt.Sprintf("%d to %s, until ±%s", u.Min, figure.Count(u.Max, "block"), figure.Share(u.Interval))
 	}
 	return figure.Count(r.Blocks, "block")
 }
@@ -40,6 +40,14 @@ func stopOf(r *result.Result, name string) string {
 	return ""
 }
 
+// stopText says why a case ended, where there is a stopping rule.
+func stopText(r *result.Result, c result.Case) []block {
+	if words := stopOf(r, c.Name); words != "" {
+		return []block{said{words}}
+	}
+	return nil
+}
+
 // probability writes a p value.
 func probability(p *float64) string {
 	switch {
@@ -64,7 +72,15 @@ func level(e *result.Effect) string {
 	if e.Confidence == 0 {
 		return "–"
 	}
-	return fmt.Sprintf("%.3g %%", 100*e.Confidence)
+	return figure.Share(e.Confidence)
+}
+
+// ofTotals writes the ratio of arithmetic means, which stands beside the geometric mean of ratios.
+func ofTotals(e *result.Effect) string {
+	if e.OfTotals == 0 {
+		return "–"
+	}
+	return figure.Ratio(e.OfTotals)
 }
 
 // tested reports whether anything beside the interval is known of an effect.
@@ -72,25 +88,21 @@ func tested(e *result.Effect) bool {
 	return e != nil && (e.P != nil || e.Equivalence != nil || e.Drift != nil)
 }
 
-// testsText writes what the tests said, a table of all metrics of a case.
-func testsText(out io.Writer, rows []result.Row) {
-	var t table
-	last, any := "", false
-	for _, row := range rows {
-		e := row.Effect
-		if !tested(e) {
-			continue
-		}
-		if row.Metric.Name != last {
-			last, any = row.Metric.Name, true
-			t.row("  TESTS OF "+strings.ToUpper(last), "INTERVAL AT", "P", "P, HOLM", "P, EQUIVALENCE", "DRIFT PER BLOCK", "P, DRIFT")
-		}
-		perBlock, p := drift(e.Drift)
-		t.row("  "+labelled(row.Platform, row.Label), level(e), probability(e.P), probability(e.Holm), probability(e.Equivalence), perBlock, p)
-	}
-	if any {
-		t.write(out)
-	}
+// testsText is what the tests said, of all metrics of a case.
+func testsText(rows []result.Row) block {
+	known := slices.DeleteFunc(slices.Clone(rows), func(row result.Row) bool { return !tested(row.Effect) })
+	return table[result.Row]{rows: known, columns: []column[result.Row]{
+		{"", result.Row.Name},
+		{"", func(row result.Row) string { return level(row.Effect) }},
+		{"", func(row result.Row) string { return ofTotals(row.Effect) }},
+		{"", func(row result.Row) string { return probability(row.Effect.P) }},
+		{"", func(row result.Row) string { return probability(row.Effect.Holm) }},
+		{"", func(row result.Row) string { return probability(row.Effect.Equivalence) }},
+		{"", func(row result.Row) string { perBlock, _ := drift(row.Effect.Drift); return perBlock }},
+		{"", func(row result.Row) string { _, p := drift(row.Effect.Drift); return p }},
+	}, group: func(row result.Row) []string {
+		return []string{"TESTS OF " + strings.ToUpper(row.Metric.Name), "INTERVAL AT", "RATIO OF TOTALS", "P", "P, HOLM", "P, EQUIVALENCE", "DRIFT PER BLOCK", "P, DRIFT"}
+	}}
 }
 
 // testsOf says the same of one effect in a line.
@@ -98,7 +110,7 @@ func testsOf(e *result.Effect) string {
 	if !tested(e) {
 		return ""
 	}
-	text := fmt.Sprintf("interval at %s; no effect p %s", level(e), probability(e.P))
+	text := fmt.Sprintf("interval at %s; ratio of totals %s; no effect p %s", level(e), ofTotals(e), probability(e.P))
 	if e.Holm != nil {
 		text += ", Holm " + probability(e.Holm)
 	}

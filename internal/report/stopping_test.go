@@ -17,7 +17,7 @@ func TestReportsSayWhyACaseEnded(t *testing.T) {
 	r.Until = &bench.Until{Interval: 0.03, Min: 5, Max: 30, Looks: []int{5, 30}}
 	r.Trials.NotNeeded = 14
 	r.Stops = []result.Stop{
-		{Case: r.Cases[0].Name, Blocks: 5, Ended: true, Narrow: true, Why: "after 5 blocks every interval is within ±3 %"},
+		{Case: r.Cases[0].Name, Blocks: 5, Ended: true, Settled: true, Why: "after 5 blocks every interval is within ±3 %"},
 		{Case: r.Cases[1].Name, Blocks: 6, Why: "goes on: the next look is after 30 blocks"},
 	}
 	var text bytes.Buffer
@@ -44,9 +44,9 @@ func TestReportsSayWhyACaseEnded(t *testing.T) {
 func TestReportsCiteTheSelfTest(t *testing.T) {
 	r := synthetic(t)
 	r.SelfTest = &result.SelfTest{Claims: []result.SelfTestClaim{
-		{Part: "aa", Date: "2026-01-02T03:04:05Z", Tare: "9", Rests: "60 comparisons, fewer than 200", Claim: "pairs differ: at most 5 %", Found: "1 of 60 <x>", Held: "open"},
-		{Part: "inject", Date: "2026-01-02T03:04:05Z", Tare: "9", Rests: "40 runs", Claim: "5 % found", Found: "1 of 40", Held: "no"},
-		{Part: "sum", Date: "2026-02-03T03:04:05Z", Tare: "9", Rests: "40 trials", Claim: "sums", Found: "0 %", Held: "yes"},
+		{Part: "aa", Date: "2026-01-02T03:04:05Z", Tare: "9", RestsOn: "60 comparisons, fewer than 200", Claim: "pairs differ: at most 5 %", Found: "1 of 60 <x>", Held: "open"},
+		{Part: "inject", Date: "2026-01-02T03:04:05Z", Tare: "9", RestsOn: "40 runs", Claim: "5 % found", Found: "1 of 40", Held: "no"},
+		{Part: "sum", Date: "2026-02-03T03:04:05Z", Tare: "9", RestsOn: "40 trials", Claim: "sums", Found: "0 %", Held: "yes"},
 	}}
 	var text, js bytes.Buffer
 	if err := Text(&text, r, false); err != nil {
@@ -75,7 +75,7 @@ func TestReportsShowTheTests(t *testing.T) {
 	p, holm, eq := 0.0625, 0.000123, 0.41
 	for i := range r.Cases[0].Rows {
 		if e := r.Cases[0].Rows[i].Effect; e != nil {
-			e.Confidence, e.P, e.Holm, e.Equivalence, e.Drift = 0.975, &p, &holm, &eq, &result.Drift{PerBlock: -0.012, P: 0.3}
+			e.Confidence, e.OfTotals, e.P, e.Holm, e.Equivalence, e.Drift = 0.975, 0.93, &p, &holm, &eq, &result.Drift{PerBlock: -0.012, P: 0.3}
 		}
 	}
 	var all, short, table bytes.Buffer
@@ -85,11 +85,11 @@ func TestReportsShowTheTests(t *testing.T) {
 	if err := Text(&short, r, false); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(strings.Fields(all.String()), " "); !strings.Contains(got, "docker 97.5 % 0.062 <0.0005 0.41 -1.20 % 0.3 ") ||
-		!strings.Contains(got, "TESTS OF THROUGHPUT INTERVAL AT P P, HOLM P, EQUIVALENCE DRIFT PER BLOCK P, DRIFT") || strings.Contains(short.String(), "TESTS OF") {
+	if got := strings.Join(strings.Fields(all.String()), " "); !strings.Contains(got, "docker 97.5 % 0.930 0.062 <0.0005 0.41 -1.20 % 0.3 ") ||
+		!strings.Contains(got, "TESTS OF THROUGHPUT INTERVAL AT RATIO OF TOTALS P P, HOLM P, EQUIVALENCE DRIFT PER BLOCK P, DRIFT") || strings.Contains(short.String(), "TESTS OF") {
 		t.Error(all.String())
 	}
-	want := "interval at 97.5 %; no effect p 0.062, Holm &lt;0.0005; equivalence p 0.41; drift -1.20 % per block, p 0.3"
+	want := "interval at 97.5 %; ratio of totals 0.930; no effect p 0.062, Holm &lt;0.0005; equivalence p 0.41; drift -1.20 % per block, p 0.3"
 	if page := renderHTML(t, r); !strings.Contains(page, want) && !strings.Contains(page, strings.ReplaceAll(want, "+", "&#43;")) {
 		t.Errorf("the page does not say %q", want)
 	}

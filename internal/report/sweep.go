@@ -3,11 +3,12 @@ package report
 import (
 	"fmt"
 	"html/template"
-	"io"
 	"math"
+	"slices"
 	"strings"
 
-	"tare/internal/figure"
+	"tare/internal/bench/figure"
+	"tare/internal/report/chart"
 	"tare/internal/result"
 )
 
@@ -15,25 +16,8 @@ import (
 type sweepView struct {
 	Title, Metric, Better string
 	Plot                  template.HTML
-	Legend                []legendView
+	Legend                []chart.Key
 	Knees                 []string
-}
-
-// widest is the factor between the ends of an axis above which it is logarithmic.
-const widest = 24
-
-// sweepAxis maps values to pixels.
-type sweepAxis struct {
-	low, high, from, to float64
-	log                 bool
-}
-
-func (a sweepAxis) at(v float64) float64 {
-	share := (v - a.low) / (a.high - a.low)
-	if a.log {
-		share = math.Log(v/a.low) / math.Log(a.high/a.low)
-	}
-	return a.from + share*(a.to-a.from)
 }
 
 func sweepViews(sweeps []result.Sweep) []sweepView {
@@ -44,82 +28,52 @@ func sweepViews(sweeps []result.Sweep) []sweepView {
 	return views
 }
 
-// sweepOf draws a line per platform through the medians, with the least and the
-// most of each level's launches as a bar, and the knee as a band at the foot.
+// widest is the factor between the ends of an axis above which it is logarithmic.
+const widest = 24
+
 func sweepOf(s *result.Sweep) sweepView {
 	v := sweepView{Title: s.Title, Metric: s.Metric.Name + " in " + s.Metric.Unit, Better: string(s.Metric.Better) + " is better", Knees: knees(s)}
-	x, y, ok := sweepAxes(s)
-	if !ok {
-		return v
+	if p, ok := sweepPlot(s); ok {
+		v.Plot, v.Legend = p.Draw()
 	}
-	d := newDrawing(curveWidth, curveHeight, "curve sweep", s.Metric.Name+" over "+s.Axis+", by platform")
-	foot := curveHeight - curveBottom
-	for _, t := range y.ticks() {
-		d.line("grid", curveLeft, y.at(t), curveWidth-curveRight, y.at(t))
-		d.text("ylabel", curveLeft-6, y.at(t)+4, figure.Number(t))
-	}
-	last := math.Inf(-1)
-	for _, l := range levels(s) {
-		at := x.at(l.X)
-		d.line("grid", at, curveTop, at, foot)
-		if at-last > 30 {
-			d.text("xlabel", at, foot+15, l.Level)
-			last = at
-		}
-	}
-	d.text("xlabel", (curveLeft+curveWidth-curveRight)/2, curveHeight-5, s.Axis)
-	for i, l := range s.Lines {
-		class := fmt.Sprintf("line c%d dash%d", i%curveColours, i/curveColours%4)
-		var xs, ys []float64
-		for _, p := range l.Points {
-			px := x.at(p.X) + float64(i-len(s.Lines)/2)*1.5 // so that bars of equal values are seen apart
-			xs, ys = append(xs, px), append(ys, y.at(p.Median))
-			d.line(class, px, y.at(p.Low), px, y.at(p.High))
-			d.circle(class, px, y.at(p.Median), 2, fmt.Sprintf("%s, %s %s: %s (%s to %s, %s)", labelled(l.Platform, l.Label), s.Axis, p.Level,
-				figure.Quantity(p.Median, s.Metric.Unit), figure.Number(p.Low), figure.Number(p.High), figure.Count(p.N, "launch")))
-		}
-		d.polyline(class, xs, ys)
-		if l.Knee != nil {
-			d.line(class, x.at(l.Knee.Low), foot-3-4*float64(i), x.at(l.Knee.High), foot-3-4*float64(i))
-			d.circle(class, x.at(l.Knee.At), foot-3-4*float64(i), 3, "knee of "+labelled(l.Platform, l.Label))
-		}
-		key := newDrawing(26, 8, "curve key-line", l.Platform)
-		key.polyline(class, []float64{0, 26}, []float64{4, 4})
-		v.Legend = append(v.Legend, legendView{key.html(), labelled(l.Platform, l.Label)})
-	}
-	v.Plot = d.html()
 	return v
 }
 
-// sweepAxes cover every point; the one upwards begins at 0 unless it is logarithmic.
-func sweepAxes(s *result.Sweep) (x, y sweepAxis, ok bool) {
-	x = sweepAxis{low: math.Inf(1), high: math.Inf(-1), from: curveLeft, to: curveWidth - curveRight}
-	y = sweepAxis{low: math.Inf(1), high: math.Inf(-1), from: curveHeight - curveBottom, to: curveTop}
+// sweepPlot is a line per platform through the medians, with the least and the
+// most of each level's launches as a bar, and the knee as a band at the foot. It
+// is false where there is nothing to draw lines between.
+func sweepPlot(s *result.Sweep) (p chart.Plot, ok bool) {
+	p = chart.Plot{Frame: chart.Wide, What: s.Metric.Name + " over " + s.Axis + ", by platform", Apart: true}
+	p.X.Low, p.X.High = math.Inf(1), math.Inf(-1)
+	low, high := math.Inf(1), math.Inf(-1)
 	for _, l := range s.Lines {
-		for _, p := range l.Points {
-			x.low, x.high = min(x.low, p.X), max(x.high, p.X)
-			y.low, y.high = min(y.low, p.Low), max(y.high, p.High)
+		line := chart.Line{Name: l.Name()}
+		for _, q := range l.Points {
+			p.X.Low, p.X.High = min(p.X.Low, q.X), max(p.X.High, q.X)
+			low, high = min(low, q.Low), max(high, q.High)
+			line.X, line.Y = append(line.X, q.X), append(line.Y, q.Median)
+			line.Dots = append(line.Dots, chart.Dot{X: q.X, Y: q.Median, Low: q.Low, High: q.High, Title: fmt.Sprintf("%s, %s %s: %s (%s to %s, %s)", l.Name(), s.Axis, q.Level,
+				figure.Quantity(q.Median, s.Metric.Unit), figure.Number(q.Low), figure.Number(q.High), figure.Count(q.N, "launch"))})
 		}
+		if k := l.Knee; k != nil {
+			line.Bend = &chart.Bend{At: k.At, Low: k.Low, High: k.High, Title: "knee of " + l.Name()}
+		}
+		p.Lines = append(p.Lines, line)
 	}
-	if !(x.low < x.high) || !(y.high > 0) {
-		return x, y, false
+	if !(p.X.Low < p.X.High) || !(high > 0) {
+		return p, false
 	}
-	x.log = x.low > 0 && x.high/x.low > widest
-	if y.log = y.low > 0 && y.high/y.low > widest; y.log {
-		y.low, y.high = y.low/margins, y.high*margins
+	p.X.Log = p.X.Low > 0 && p.X.High/p.X.Low > widest
+	p.X.Title, p.X.Sparse = s.Axis, true
+	for _, l := range levels(s) {
+		p.X.Ticks = append(p.X.Ticks, chart.Tick{At: l.X, Name: l.Level})
+	}
+	if low > 0 && high/low > widest {
+		p.Y = chart.Log(low, high, figure.Number)
 	} else {
-		y.low = 0
-		y.high, _ = linearTop(y.high)
+		p.Y = chart.Linear(0, high, figure.Number)
 	}
-	return x, y, true
-}
-
-func (a sweepAxis) ticks() []float64 {
-	if a.log {
-		return timeTicks(a.low, a.high)
-	}
-	_, step := linearTop(a.high)
-	return ticksTo(a.high, step)
+	return p, true
 }
 
 // levels are those of the line that has most of them.
@@ -137,12 +91,15 @@ func levels(s *result.Sweep) []result.SweepPoint {
 func knees(s *result.Sweep) []string {
 	var all []string
 	for _, l := range s.Lines {
-		name := labelled(l.Platform, l.Label)
+		name := l.Name()
 		switch {
 		case l.Knee != nil:
 			all = append(all, fmt.Sprintf("%s: knee at %.2f %s (%.2f to %.2f)", name, l.Knee.At, s.Axis, l.Knee.Low, l.Knee.High))
 		case l.NoKnee != "":
 			all = append(all, fmt.Sprintf("%s: no knee given: %s", name, l.NoKnee))
+		}
+		if h := l.Threshold; h != nil {
+			all = append(all, fmt.Sprintf("%s: %.0f %% worse than at %s from %.2f %s on (%.2f to %.2f)", name, 100*h.Worse, l.Points[0].Level, h.At, s.Axis, h.Low, h.High))
 		}
 		if len(l.DNF) > 0 {
 			all = append(all, fmt.Sprintf("%s: no launch finished at %s %s", name, strings.Join(l.DNF, ", "), s.Axis))
@@ -151,35 +108,23 @@ func knees(s *result.Sweep) []string {
 	return all
 }
 
-// sweepsText writes a table for each sweep: platforms down, levels across.
-func sweepsText(out io.Writer, sweeps []result.Sweep) {
+// sweepsText is a table for each sweep: platforms down, levels across.
+func sweepsText(sweeps []result.Sweep) []block {
+	var doc []block
 	for i := range sweeps {
 		s := &sweeps[i]
-		fmt.Fprintln(out)
-		paragraph(out, "", "  ", fmt.Sprintf("%s: %s in %s, medians, over %s (%s is better)", s.Title, s.Metric.Name, s.Metric.Unit, s.Axis, s.Metric.Better))
-		var t table
-		head := []string{"  " + strings.ToUpper(s.Axis)}
-		across := levels(s)
-		for _, l := range across {
-			head = append(head, l.Level)
-		}
-		t.row(head...)
-		for _, l := range s.Lines {
-			cells := []string{"  " + labelled(l.Platform, l.Label)}
-			for _, a := range across {
-				cell := "–"
-				for _, p := range l.Points {
-					if p.X == a.X {
-						cell = figure.Number(p.Median)
-					}
+		columns := []column[result.SweepLine]{{strings.ToUpper(s.Axis), result.SweepLine.Name}}
+		for _, at := range levels(s) {
+			columns = append(columns, column[result.SweepLine]{at.Level, func(l result.SweepLine) string {
+				if i := slices.IndexFunc(l.Points, func(p result.SweepPoint) bool { return p.X == at.X }); i >= 0 {
+					return figure.Number(l.Points[i].Median)
 				}
-				cells = append(cells, cell)
-			}
-			t.row(cells...)
+				return "–"
+			}})
 		}
-		t.write(out)
-		for _, k := range knees(s) {
-			paragraph(out, "  - ", "    ", k)
-		}
+		doc = append(doc, blank,
+			text{"", "  ", fmt.Sprintf("%s: %s in %s, medians, over %s (%s is better)", s.Title, s.Metric.Name, s.Metric.Unit, s.Axis, s.Metric.Better)},
+			table[result.SweepLine]{rows: s.Lines, columns: columns}, listed(knees(s)))
 	}
+	return doc
 }

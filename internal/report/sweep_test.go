@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"math"
 	"strings"
 	"testing"
 
@@ -19,18 +18,19 @@ func sweep() result.Sweep {
 		Lines: []result.SweepLine{
 			{Platform: "native", Baseline: true, Points: []result.SweepPoint{point(0.5, "0.5", 1000), point(1, "1", 2000), point(3, "3", 2100)},
 				Knee: &result.Knee{At: 1.02, Low: 0.9, High: 1.25}},
-			{Platform: "qemu-tcg", Label: "emulated (tcg)", Points: []result.SweepPoint{point(0.5, "0.5", 100), point(3, "3", 200)}, NoKnee: "too few levels or blocks", DNF: []string{"2"}},
+			{Platform: "qemu-tcg", Label: "emulated (tcg)", Points: []result.SweepPoint{point(0.5, "0.5", 100), point(3, "3", 200)}, NoKnee: "too few levels or blocks", DNF: []string{"2"},
+				Threshold: &result.Threshold{Worse: 0.1, At: 0.7, Low: 0.65, High: 0.76}},
 		}}
 }
 
 func TestSweepInWords(t *testing.T) {
 	var b bytes.Buffer
-	sweepsText(&b, []result.Sweep{sweep()})
+	writeBlocks(&b, sweepsText([]result.Sweep{sweep()}))
 	for _, want := range []string{
 		"Finding primes: throughput in events/s, medians, over virtual CPUs per real CPU (higher is better)",
 		"VIRTUAL CPUS PER REAL CPU", "native: knee at 1.02 virtual CPUs per real CPU (0.90 to 1.25)",
 		"qemu-tcg, emulated (tcg)", "no knee given: too few levels or blocks",
-		"no launch finished at 2 virtual CPUs",
+		"no launch finished at 2 virtual CPUs", "10 % worse than at 0.5 from 0.70 virtual CPUs per real CPU on (0.65 to 0.76)",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, &b)
@@ -59,7 +59,7 @@ func TestSweepPicture(t *testing.T) {
 	if !strings.Contains(string(v.Plot), "qemu-tcg, emulated (tcg), virtual CPUs per real CPU 3: 200 events/s (180 to 220, 5 launches)") {
 		t.Errorf("no tooltip with label, median and range in %s", v.Plot)
 	}
-	if strings.Contains(string(v.Plot), "NaN") || len(v.Legend) != 2 || len(v.Knees) != 3 {
+	if strings.Contains(string(v.Plot), "NaN") || len(v.Legend) != 2 || len(v.Knees) != 4 {
 		t.Errorf("%+v", v)
 	}
 	one := sweep()
@@ -71,12 +71,12 @@ func TestSweepPicture(t *testing.T) {
 
 func TestSweepAxes(t *testing.T) {
 	s := sweep()
-	x, y, ok := sweepAxes(&s)
-	if !ok || x.log || !y.log || x.at(0.5) != curveLeft || math.Abs(x.at(3)-(curveWidth-curveRight)) > 1e-9 {
-		t.Errorf("%+v %+v %t", x, y, ok)
+	p, ok := sweepPlot(&s)
+	if !ok || p.X.Log || p.X.Low != 0.5 || p.X.High != 3 || !p.Y.Log {
+		t.Errorf("%+v %t", p, ok)
 	}
 	s.Lines = s.Lines[:1]
-	if _, y, _ = sweepAxes(&s); y.log || y.low != 0 || y.at(0) != curveHeight-curveBottom {
-		t.Errorf("%+v", y)
+	if p, _ = sweepPlot(&s); p.Y.Log || p.Y.Low != 0 {
+		t.Errorf("%+v", p.Y)
 	}
 }

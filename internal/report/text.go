@@ -1,92 +1,66 @@
 package report
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
-	"text/tabwriter"
-	"unicode/utf8"
 
 	"tare/internal/bench"
-	"tare/internal/figure"
+	"tare/internal/bench/figure"
 	"tare/internal/result"
 )
-
-// textWidth is the column at which running text is wrapped.
-const textWidth = 120
 
 // Text writes the result as tables for a terminal: the headline metric of each
 // case or, if all is set, every metric.
 func Text(w io.Writer, r *result.Result, all bool) error {
-	out := bufio.NewWriter(Plain(w))
-	paragraph(out, "", "", r.Title)
-	paragraph(out, "", "  ", fmt.Sprintf("run %s, %s, %s, seed %d, baseline %s, equivalence within %.3g %%",
-		r.Run, r.Started, blocksOf(r), r.Seed, r.Baseline, 100*r.Margin))
-	if !r.Complete {
-		fmt.Fprintf(out, "NOT COMPLETE: %s%d of %d trials have no outcome yet\n", upTo(r), r.Trials.Missing, r.Trials.Planned)
-	}
-	relativeText(out, r, all)
-	watchText(out, r)
-	further := 0
+	return writeBlocks(w, document(r, all))
+}
+
+// document is the text: its sections in their order, each made by one function
+// of its topic.
+func document(r *result.Result, all bool) []block {
+	doc := slices.Concat(headText(r), relativeText(r, all), watchText(r))
 	audited := map[string]bool{} // by platform and text, what was said
 	for _, c := range r.Cases {
 		rows := c.Rows
 		if !all {
 			rows = headline(c)
-			further += len(metricNames(c.Rows)) - len(metricNames(rows))
 		}
-		fmt.Fprintln(out)
-		paragraph(out, "", "", c.Title)
-		paragraph(out, "  ", "  ", c.Answer)
-		if len(c.Conditions) > 0 {
-			paragraph(out, "  ", "  ", "Conditions of the host: "+conditionsOf(c)+".")
-		}
-		if s := stopOf(r, c.Name); s != "" {
-			paragraph(out, "  ", "  ", s)
-		}
-		effectsText(out, rows)
-		for _, said := range fairnessOf(rows) {
-			paragraph(out, "  ", "    ", said)
-		}
+		doc = slices.Concat(doc, caseText(c), stopText(r, c), effectsText(rows), fairnessText(rows))
 		if all {
-			testsText(out, rows)
+			doc = append(doc, testsText(rows))
 		}
-		for _, n := range notesOf(rows) {
-			paragraph(out, "  - ", "    ", n.Of+": "+n.Text)
-		}
+		doc = append(doc, notesText(rows))
 		if all {
-			auditText(out, c.Rows, audited)
+			doc = append(doc, auditText(c.Rows, audited)...)
 		}
-		crowdText(out, c, all)
-		poolText(out, c)
-		launchesText(out, c, all)
-		latencyText(out, c, all)
-		usageText(out, c, all)
-		schedulingText(out, c, all)
-		energyText(out, c, r.Power)
+		doc = slices.Concat(doc, densityText(c, all), poolText(c), launchesText(c, all), latencyText(c, all),
+			usageText(c, all), schedulingText(c, all), energyText(c, r.Power))
 	}
-	sweepsText(out, r.Sweeps)
-	if further > 0 {
-		fmt.Fprintf(out, "\n%s: --all, or --format html\n", figure.Count(further, "further metric"))
-	}
-	powerText(out, r.Power, all)
-	balanceText(out, r, all)
+	doc = slices.Concat(doc, controlsText(r.Controls), sweepsText(r.Sweeps), furtherText(r, all), powerText(r.Power, all), balanceText(r, all))
 	if all {
-		clocksText(out, r.Clocks)
+		doc = slices.Concat(doc, clocksText(r.Clocks), programsText(r.Platforms))
 	}
-	closing(out, r)
-	return out.Flush()
+	return slices.Concat(doc, failuresText(r), skippedText(r.Skipped), warningsText(slices.Concat(r.Warnings, caveatsOf(r.HostFacts))), selfTestText(r.SelfTest))
 }
 
-func metricNames(rows []result.Row) map[string]bool {
-	names := map[string]bool{}
-	for _, row := range rows {
-		names[row.Metric.Name] = true
+func headText(r *result.Result) []block {
+	doc := []block{text{"", "", r.Title},
+		text{"", "  ", fmt.Sprintf("run %s, %s, %s, seed %d, baseline %s, equivalence within %s",
+			r.Run, r.Started, blocksOf(r), r.Seed, r.Baseline, figure.Share(r.Margin))}}
+	if !r.Complete {
+		doc = append(doc, lines{fmt.Sprintf("NOT COMPLETE: %s%d of %d trials have no outcome yet", upTo(r), r.Trials.Missing, r.Trials.Planned)})
 	}
-	return names
+	return doc
+}
+
+// caseText is a case's title with its answer in a sentence.
+func caseText(c result.Case) []block {
+	doc := []block{blank, text{"", "", c.Title}, said{c.Answer}}
+	if len(c.Conditions) > 0 {
+		doc = append(doc, said{"Conditions of the host: " + conditionsOf(c) + "."})
+	}
+	return doc
 }
 
 // conditionsOf are the conditions a case was measured under. Swap space is not
@@ -99,208 +73,91 @@ func conditionsOf(c result.Case) string {
 	return text
 }
 
-func effectsText(out io.Writer, rows []result.Row) {
-	var t table
-	last := ""
+// headline are the rows of the metrics that speak for a case, or of all if none does.
+func headline(c result.Case) []result.Row {
+	var rows []result.Row
+	for _, row := range c.Rows {
+		if row.Metric.Headline {
+			rows = append(rows, row)
+		}
+	}
+	if rows == nil {
+		return c.Rows
+	}
+	return rows
+}
+
+// controlsTitle stands over how the baseline compares with itself.
+const controlsTitle = "Controls: the baseline against itself"
+
+func controlsText(c *result.Controls) []block {
+	if c == nil {
+		return nil
+	}
+	doc := []block{blank, text{"", "", controlsTitle}}
+	for _, w := range c.Words {
+		doc = append(doc, said{w})
+	}
+	return doc
+}
+
+// furtherText says how many metrics are not shown.
+func furtherText(r *result.Result, all bool) []block {
+	further := 0
+	for _, c := range r.Cases {
+		further += metrics(c.Rows) - metrics(headline(c))
+	}
+	if all || further == 0 {
+		return nil
+	}
+	return []block{blank, lines{figure.Count(further, "further metric") + ": --all, or --format html"}}
+}
+
+func metrics(rows []result.Row) int {
+	names := map[string]bool{}
 	for _, row := range rows {
-		if row.Metric.Name != last {
-			last = row.Metric.Name
-			t.row("  "+strings.ToUpper(last), "MEDIAN", "N", "RATIO", "95 % INTERVAL", strings.ToUpper(string(row.Metric.Better))+" IS BETTER")
+		names[row.Metric.Name] = true
+	}
+	return len(names)
+}
+
+// programsText lists the files of the platforms' programs.
+func programsText(platforms []result.Platform) []block {
+	var doc []block
+	for _, p := range platforms {
+		for _, f := range p.Files {
+			doc = append(doc, text{p.Name + " runs ", "  ", fmt.Sprintf("%s, %s", f, f.Size)})
 		}
-		mid, bounds := "", ""
-		if e := row.Effect; e != nil && e.HasRatio() {
-			mid, bounds = ratio(e.Ratio), interval(e)
-		}
-		t.row("  "+labelled(row.Platform, row.Label), value(row), fmt.Sprint(row.N), mid, bounds, effectWords(row))
 	}
-	t.write(out)
+	if doc == nil {
+		return nil
+	}
+	return append([]block{blank}, doc...)
 }
 
-func usageText(out io.Writer, c result.Case, all bool) {
-	if len(c.Usage) == 0 {
-		return
+// skippedText lists the platforms that were left out.
+func skippedText(skipped []bench.Skip) []block {
+	if len(skipped) == 0 {
+		return nil
 	}
-	var t table
-	head := []string{"  CPU IN CORES", "GUEST", "LAYER", "REST OF HOST", "UNATTRIBUTED", "STEAL", "LAYER/GUEST", "MEMORY GUEST", "LAYER"}
-	company := accompanied(c)
-	if company {
-		head = slices.Insert(head, 3, "OTHERS")
-	}
-	t.row(head...)
-	for i := range c.Usage {
-		u := &c.Usage[i]
-		row := []string{"  " + labelled(u.Platform, u.Label), cores(u.GuestCPU), cores(u.LayerCPU),
-			cores(u.RestCPU), unattributed(u), cores(u.StealCPU), overheadOf(u.CPUOverhead),
-			amount(u.GuestMem, "bytes"), amount(u.LayerMem, "bytes")}
-		if company {
-			row = slices.Insert(row, 3, othersOf(u))
-		}
-		t.row(row...)
-	}
-	t.write(out)
-	if company {
-		paragraph(out, "  ", "  ", othersNote)
-	}
-	if all {
-		trafficText(out, c)
-		movesText(out, c)
-	}
-}
-
-// movesText writes what a migration would move, as in table 2 of sharma2016.
-func movesText(out io.Writer, c result.Case) {
-	var t table
-	t.row("  MIGRATION", "WOULD MOVE", "OF")
-	for i := range c.Usage {
-		u := &c.Usage[i]
-		t.row("  "+labelled(u.Platform, u.Label), amount(u.Moves, "bytes"), figure.Quantity(u.Given, "bytes"))
-	}
-	t.write(out)
-}
-
-// trafficText writes what the host read and wrote, of it the guests' part.
-func trafficText(out io.Writer, c result.Case) {
-	var t table
-	t.row("  DISK AND NETWORK", "READ GUEST", "LAYER", "HOST", "WRITTEN GUEST", "LAYER", "HOST", "RECEIVED", "SENT")
-	for i := range c.Usage {
-		u := &c.Usage[i]
-		t.row("  "+labelled(u.Platform, u.Label),
-			amount(u.GuestDiskRead, "bytes/s"), amount(u.LayerDiskRead, "bytes/s"), amount(u.DiskRead, "bytes/s"),
-			amount(u.GuestDiskWrite, "bytes/s"), amount(u.LayerDiskWrite, "bytes/s"), amount(u.DiskWrite, "bytes/s"),
-			amount(u.NetRx, "bytes/s"), amount(u.NetTx, "bytes/s"))
-	}
-	t.write(out)
-}
-
-func clocksText(out io.Writer, rows []result.ClockRow) {
-	if len(rows) == 0 {
-		return
-	}
-	fmt.Fprintln(out, "\nClocks inside, the worst of each platform's launches")
-	var t table
-	t.row("  PLATFORM", "KNOWN TO", "DRIFT UP TO", "LAUNCHES", "AT FAULT", "READINGS REFUSED")
-	for _, c := range rows {
-		known, drift := clockBounds(c)
-		t.row("  "+c.Platform, known, drift, fmt.Sprint(c.Launches), fmt.Sprint(c.Faults), fmt.Sprint(c.Refused))
-	}
-	t.write(out)
-}
-
-// clockBounds are how well the clocks of a row are known and their drift, if any can be trusted.
-func clockBounds(c result.ClockRow) (known, drift string) {
-	if c.Launches <= c.Faults {
-		return "–", "–"
-	}
-	return fmt.Sprintf("%.3f ms", c.Uncertainty), fmt.Sprintf("%.1f ppm", c.Drift)
-}
-
-// closing says what the tables do not.
-func closing(out io.Writer, r *result.Result) {
-	failuresText(out, unfinishedWords(r), r.Unfinished)
-	failuresText(out, "ended when the time of the cage was over", r.Overdue)
-	what := "did not finish"
-	if len(r.Unfinished)+len(r.Overdue) > 0 {
-		what = "failed for other reasons"
-	}
-	failuresText(out, what, r.Failures)
-	if len(r.Skipped) > 0 {
-		fmt.Fprintln(out)
-	}
-	for _, s := range bench.Together(r.Skipped) {
-		paragraph(out, "left out: ", "  ", s.Platform+": "+s.Reason)
+	doc := []block{blank}
+	for _, s := range bench.Together(skipped) {
+		doc = append(doc, text{"left out: ", "  ", s.Platform + ": " + s.Reason})
 		if s.Hint != "" {
-			paragraph(out, "  ", "  ", "hint: "+s.Hint)
+			doc = append(doc, said{"hint: " + s.Hint})
 		}
 	}
-	if notes := append(r.Warnings[:len(r.Warnings):len(r.Warnings)], caveatsOf(r.HostFacts)...); len(notes) > 0 {
-		fmt.Fprintln(out)
-		for _, n := range notes {
-			paragraph(out, "! ", "  ", n)
-		}
-	}
-	if r.SelfTest != nil {
-		fmt.Fprintln(out)
-		paragraph(out, "self-test of this program on this host: ", "  ", selfTestWords(r.SelfTest))
-	}
+	return doc
 }
 
-// failuresText lists trials with their reasons, those of one reason together.
-func failuresText(out io.Writer, what string, failures []result.Failure) {
-	if len(failures) == 0 {
-		return
+// warningsText lists what limits all the numbers.
+func warningsText(notes []string) []block {
+	if len(notes) == 0 {
+		return nil
 	}
-	fmt.Fprintf(out, "\n%s %s:\n", figure.Count(len(failures), "trial"), what)
-	for n, f := range failures {
-		alike := func(g result.Failure) bool { return g.Phase == f.Phase && g.Error == f.Error && g.Hint == f.Hint }
-		if slices.IndexFunc(failures, alike) < n {
-			continue // it was named with the first
-		}
-		var trials []string
-		for _, g := range failures[n:] {
-			if alike(g) {
-				trials = append(trials, g.Trial+" "+g.Scene)
-			}
-		}
-		paragraph(out, "  ", "    ", fmt.Sprintf("%s, in %s: %s", strings.Join(trials, ", "), f.Phase, f.Error))
-		if f.Hint != "" {
-			paragraph(out, "    ", "    ", "hint: "+f.Hint)
-		}
+	doc := []block{blank}
+	for _, n := range notes {
+		doc = append(doc, text{"! ", "  ", n})
 	}
-}
-
-// paragraph writes running text in lines of textWidth, the first after first
-// and the others after indent. A line break in the text is kept; a control
-// character, which could drive the terminal, is not.
-func paragraph(out io.Writer, first, indent, text string) {
-	lead := first
-	for _, part := range strings.Split(strings.TrimSpace(text), "\n") {
-		line := lead
-		empty := true
-		for _, word := range strings.Fields(printable(part)) {
-			if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > textWidth {
-				fmt.Fprintln(out, line)
-				line, empty = indent, true
-			}
-			if !empty {
-				line += " "
-			}
-			line, empty = line+word, false
-		}
-		fmt.Fprintln(out, strings.TrimRight(line, " "))
-		lead = indent
-	}
-}
-
-// printable replaces control characters.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\t':
-			return ' '
-		case r < ' ', r >= 0x7f && r < 0xa0:
-			return '\ufffd'
-		}
-		return r
-	}, s)
-}
-
-// table is rows of cells set in columns.
-type table struct{ b bytes.Buffer }
-
-func (t *table) row(cells ...string) {
-	for i, c := range cells {
-		cells[i] = printable(strings.ReplaceAll(c, "\n", " "))
-	}
-	fmt.Fprintln(&t.b, strings.Join(cells, "\t"))
-}
-
-// write writes the table without blanks at the ends of its lines.
-func (t *table) write(out io.Writer) {
-	var set bytes.Buffer
-	w := tabwriter.NewWriter(&set, 0, 0, 2, ' ', 0)
-	w.Write(t.b.Bytes())
-	w.Flush()
-	for line := range strings.Lines(set.String()) {
-		fmt.Fprintln(out, strings.TrimRight(line, " \n"))
-	}
+	return doc
 }

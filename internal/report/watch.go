@@ -2,17 +2,16 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"tare/internal/bench"
-	"tare/internal/figure"
+	"tare/internal/bench/figure"
 	"tare/internal/result"
 )
 
 const (
-	watchTitle = "Was the host usable beside what meant harm?"
-	watchNote  = "Time to start a program outside of the cage, ten times a second: fork, execute, end, wait. Milliseconds, of all launches together."
+	watchTitle = "Was the host usable beside an adversary?"
+	watchNote  = "Time to start a program outside of the containment, ten times a second: fork, execute, end, wait. Milliseconds, of all launches together."
 )
 
 // watchView is a row of that table.
@@ -29,7 +28,7 @@ func watchesOf(r *result.Result) []watchView {
 	var views []watchView
 	for _, w := range r.Watches {
 		v := watchView{
-			Case: w.Title, Name: labelled(w.Platform, w.Label), P50: figure.Number(w.P50), P99: figure.Number(w.P99), Max: figure.Number(w.Max), Starts: fmt.Sprint(w.Starts),
+			Case: w.Title, Name: w.Name(), P50: figure.Number(w.P50), P99: figure.Number(w.P99), Max: figure.Number(w.Max), Starts: fmt.Sprint(w.Starts),
 			Available: bench.Bytes(w.Available).String(), Peak: fmt.Sprint(w.Peak), OOM: fmt.Sprintf("%d, %d", w.OOMInside, w.OOM), Beyond: w.P99 > watchBound,
 		}
 		var notes []string
@@ -37,7 +36,7 @@ func watchesOf(r *result.Result) []watchView {
 			notes = append(notes, fmt.Sprintf("ended by the watchdog in %d of %d: %s", n, w.Launches, strings.Join(w.Ended, "; ")))
 		}
 		if w.Overdue > 0 {
-			notes = append(notes, fmt.Sprintf("the cage's time was over in %d of %d", w.Overdue, w.Launches))
+			notes = append(notes, fmt.Sprintf("the containment's time limit was reached in %d of %d", w.Overdue, w.Launches))
 		}
 		if n := len(w.Died); n > 0 {
 			notes = append(notes, fmt.Sprintf("gone meanwhile, of themselves or not: %d of the host (%s)", n, few(w.Died)))
@@ -57,27 +56,25 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-func watchText(out io.Writer, r *result.Result) {
+func watchText(r *result.Result) []block {
 	if len(r.Watches) == 0 {
-		return
+		return nil
 	}
-	fmt.Fprintln(out)
-	paragraph(out, "", "", watchTitle)
-	paragraph(out, "  ", "  ", watchNote)
-	var t table
-	t.row("  STARTING A PROGRAM, MS", "P50", "P99", "MAX", "STARTS", "LEAST MEMORY", "MOST TASKS", "OOM KILLS IN CAGE, ELSEWHERE")
-	last := ""
-	for _, v := range watchesOf(r) {
-		if v.Case != last {
-			last = v.Case
-			t.row("  "+last, "", "", "", "", "", "", "")
-		}
-		t.row("    "+v.Name, v.P50, v.P99, v.Max, v.Starts, v.Available, v.Peak, v.OOM)
-	}
-	t.write(out)
-	for _, v := range watchesOf(r) {
+	views := watchesOf(r)
+	doc := []block{blank, text{"", "", watchTitle}, said{watchNote}, table[watchView]{rows: views, columns: []column[watchView]{
+		{"STARTING A PROGRAM, MS", func(v watchView) string { return "  " + v.Name }},
+		{"P50", func(v watchView) string { return v.P50 }},
+		{"P99", func(v watchView) string { return v.P99 }},
+		{"MAX", func(v watchView) string { return v.Max }},
+		{"STARTS", func(v watchView) string { return v.Starts }},
+		{"LEAST MEMORY", func(v watchView) string { return v.Available }},
+		{"MOST TASKS", func(v watchView) string { return v.Peak }},
+		{"OOM KILLS IN CONTAINMENT, ELSEWHERE", func(v watchView) string { return v.OOM }},
+	}, group: func(v watchView) []string { return []string{v.Case, "", "", "", "", "", "", ""} }}}
+	for _, v := range views {
 		if v.Notes != "" {
-			paragraph(out, "  - ", "    ", v.Case+", "+v.Name+": "+v.Notes)
+			doc = append(doc, listed{v.Case + ", " + v.Name + ": " + v.Notes})
 		}
 	}
+	return doc
 }

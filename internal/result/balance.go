@@ -6,8 +6,8 @@ type Balance struct {
 	Case, Title     string
 	Platform, Label string
 	Guest, Layer    float64
-	Others          float64 // peers, neighbours and idle instances with their layers
-	Rest            float64
+	Actors          float64 // peers, neighbours and idle instances with their layers
+	Other           float64
 	Sum             float64 // of the above
 	Busy            float64 // the host's own counter
 	// Gap is the share of Busy that is in none of the parts, below 0 if they
@@ -15,6 +15,9 @@ type Balance struct {
 	Gap *float64
 	N   int // launches
 }
+
+// BalanceLimit is how much of the host's busy time the parts may miss or exceed.
+const BalanceLimit = 0.03
 
 // Within reports whether the parts sum to the whole within the share, such as 0.03.
 func (b *Balance) Within(share float64) bool {
@@ -30,10 +33,10 @@ func (r *Result) Balances() []Balance {
 			u := &c.Usage[j]
 			b := Balance{Case: c.Name, Title: c.Title, Platform: u.Platform, Label: u.Label, N: u.N}
 			if u.UnattributedShare != nil {
-				for _, v := range u.Others {
-					b.Others += v
+				for _, v := range u.Actors {
+					b.Actors += v
 				}
-				b.Guest, b.Layer, b.Rest, b.Busy = u.GuestCPU.Value, u.LayerCPU.Value, u.RestCPU.Value, u.BusyCPU.Value
+				b.Guest, b.Layer, b.Other, b.Busy = u.GuestCPU.Value, u.LayerCPU.Value, u.OtherCPU.Value, u.BusyCPU.Value
 				b.Sum = u.BusyCPU.Value - u.Unattributed.Value
 				b.Gap = u.UnattributedShare
 			}

@@ -11,8 +11,8 @@ func TestBalances(t *testing.T) {
 	gap := 0.05
 	r := Result{Cases: []Case{
 		{Name: "cpu", Usage: []Usage{
-			{Platform: "native", GuestCPU: Known(1), LayerCPU: Known(0.1), RestCPU: Known(0.2), BusyCPU: Known(2), Unattributed: Known(0.1), UnattributedShare: &gap, N: 3,
-				Others: map[bench.Role]float64{bench.Peer: 0.4, bench.Idle: 0.2}},
+			{Platform: "native", GuestCPU: Known(1), LayerCPU: Known(0.1), OtherCPU: Known(0.2), BusyCPU: Known(2), Unattributed: Known(0.1), UnattributedShare: &gap, N: 3,
+				Actors: map[bench.Role]float64{bench.Peer: 0.4, bench.Idle: 0.2}},
 			{Platform: "lxc", GuestCPU: Known(1), N: 1},
 		}},
 		{Name: "startup"},
@@ -23,7 +23,7 @@ func TestBalances(t *testing.T) {
 	}
 	b := rows[0]
 	for what, pair := range map[string][2]float64{
-		"others": {b.Others, 0.6}, "sum": {b.Sum, b.Guest + b.Layer + b.Others + b.Rest}, "sum and gap": {b.Sum, b.Busy * (1 - *b.Gap)},
+		"others": {b.Actors, 0.6}, "sum": {b.Sum, b.Guest + b.Layer + b.Actors + b.Other}, "sum and gap": {b.Sum, b.Busy * (1 - *b.Gap)},
 	} {
 		if math.Abs(pair[0]-pair[1]) > 1e-9 {
 			t.Errorf("%s: %g, want %g", what, pair[0], pair[1])

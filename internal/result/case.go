@@ -24,8 +24,8 @@ type Case struct {
 	Pools      []PoolRow   `json:"pools,omitempty"`
 	// Usage is where the resources went, a row per platform.
 	Usage []Usage `json:"usage,omitempty"`
-	// Crowd has a row per platform with a finished ramp, in a case of that kind.
-	Crowd []CrowdRow `json:"crowd,omitempty"`
+	// Density has a row per platform with a finished ramp, in a case of that kind.
+	Density []DensityRow `json:"density,omitempty"`
 	// StartUp is how the launches of a start-up case went, a row per platform.
 	StartUp []StartUp `json:"start_up,omitempty"`
 	// Latency has a row per histogram and platform, where the program tells
@@ -51,7 +51,7 @@ type Row struct {
 	Failed  int `json:"failed,omitempty"`
 	Missing int `json:"missing,omitempty"`
 	// DNF counts launches that did not finish beside their neighbour or in their
-	// pool of memory, and Overdue those that were ended when the time of their cages was over.
+	// pool of memory, and Overdue those that were ended when the time of their containments was over.
 	DNF     int `json:"dnf,omitempty"`
 	Overdue int `json:"overdue,omitempty"`
 	// Fairness is that between alike subjects; nil with one.

@@ -1,16 +1,16 @@
 package result
 
 import (
-	"strings"
-
-	"tare/internal/audit"
+	"tare/internal/analysis/audit"
+	"tare/internal/bench/figure"
 )
 
 // Verdict is what the data allow to be said of an effect.
 type Verdict string
 
 const (
-	// Differs: the interval lies wholly outside ratio 1.
+	// Differs: the interval lies wholly outside ratio 1, also after correction for the
+	// ratios that share its baseline.
 	Differs Verdict = "differs"
 	// Equivalent: the interval lies wholly within the margin around 1.
 	Equivalent Verdict = "equivalent"
@@ -26,12 +26,31 @@ const (
 type Effect struct {
 	// Ratio is the geometric mean over blocks of value / baseline value.
 	Ratio float64 `json:"ratio"`
+	// OfTotals is the arithmetic mean of the values over that of the baseline's, in the
+	// same blocks: what is to be expected in all, where rare slow launches count in full.
+	// 0 if there is no ratio.
+	OfTotals float64 `json:"ratio_of_totals,omitempty"`
 	// Low and High bound the interval of Ratio; both are 0 if it is refused.
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 	// Confidence is the level the interval was made at: 0.95, or higher where a
 	// stopping rule looks more than once so that 0.95 remains over all looks.
 	Confidence float64 `json:"confidence,omitempty"`
+	// PInterval is the p value that belongs to the interval: it excludes 1 where that is
+	// below 1 - Confidence. PFamily is the same, scaled to 0.05 where looks raised
+	// the level, after Holm's correction over the ratios that share the baseline; the verdict
+	// "differs" stands on it. It is nil for an exploratory effect.
+	PInterval *float64 `json:"p_interval,omitempty"`
+	PFamily   *float64 `json:"p_family,omitempty"`
+	// Exploratory: the verdict is not corrected for how many others there are.
+	Exploratory bool `json:"exploratory,omitempty"`
+	// Unseen is the largest share of launches that may behave otherwise though none
+	// of those measured did (95 % confidence). Typical says that it is above the
+	// share declared, so that the verdict "equivalent" is one of typical launches.
+	Unseen  float64 `json:"unseen_share,omitempty"`
+	Typical bool    `json:"typical,omitempty"`
+	// Supposes is what the interval stands on.
+	Supposes []string `json:"supposes,omitempty"`
 	// P is of the permutation test of no effect, Holm the same corrected over
 	// the headline effects of the table, Equivalence of the two one-sided tests
 	// of an effect beyond the margin; nil if there are too few blocks.
@@ -77,13 +96,23 @@ func (e *Effect) AddWhy(text string) {
 	}
 }
 
-// UnfairNames are the checks that failed, for a mark beside a ratio.
-func (e *Effect) UnfairNames() string {
-	var names []string
-	for _, c := range e.Audit.Invalid() {
-		names = append(names, c.Name)
+// Bounds are those of its interval: "1.021 to 1.094".
+func (e *Effect) Bounds() string { return figure.Ratio(e.Low) + " to " + figure.Ratio(e.High) }
+
+// RatioWords are its ratio with the interval, "1.057 (1.021 to 1.094)"; "" without.
+func (e *Effect) RatioWords() string {
+	if e == nil || !e.HasRatio() {
+		return ""
 	}
-	return strings.Join(names, ", ")
+	return figure.Ratio(e.Ratio) + " (" + e.Bounds() + ")"
+}
+
+// UnfairWords say why the comparison is invalid, "" if it is not.
+func (e *Effect) UnfairWords() string {
+	if e.Unfair == "" {
+		return ""
+	}
+	return "unfair: " + e.Unfair
 }
 
 // Drift is a trend of values over blocks.

@@ -2,9 +2,10 @@ package result
 
 import (
 	"slices"
+	"strings"
 
+	"tare/internal/analysis/stats"
 	"tare/internal/bench"
-	"tare/internal/stats"
 )
 
 // Latency is how long the requests of one platform took, all launches of a
@@ -59,7 +60,7 @@ type CurvePoint struct {
 
 // Metric is what a percentile of a single launch is called.
 func (l *Latency) Metric(p *Percentile) bench.Metric {
-	return bench.Metric{Name: l.Histogram + "_" + p.Name, Unit: "ns", Better: bench.LowerIsBetter,
+	return bench.Metric{Name: strings.Replace(l.Histogram, "latency", p.Name+"_latency", 1), Unit: "ns", Better: bench.LowerIsBetter,
 		Combine: bench.Merge, Histogram: l.Histogram, Quantile: p.Share}
 }
 

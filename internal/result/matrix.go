@@ -38,7 +38,7 @@ type MatrixCell struct {
 	Effect *Effect `json:"effect"`
 	// Kept is the ratio in the direction in which more is better: 1 is all of
 	// the performance, 0 none. Low and High bound its interval, both 0 if there is none.
-	Kept float64 `json:"kept"`
+	Kept float64 `json:"retained"`
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 	// Against compares Kept with the baseline platform's; nil for that itself.
@@ -48,7 +48,7 @@ type MatrixCell struct {
 	Differs []string `json:"differs,omitempty"`
 	// Launches were wanted; of them N finished and DNF did not beside their
 	// neighbour, which is a finding; Failed failed for other reasons, and Missing have no outcome.
-	// Overdue were ended by the time of their own cages, which says nothing of the platform.
+	// Overdue were ended by the time of their own containments, which says nothing of the platform.
 	Launches int `json:"launches"`
 	N        int `json:"n"`
 	DNF      int `json:"dnf,omitempty"`
@@ -63,6 +63,12 @@ type MatrixCell struct {
 	Ended int `json:"ended_by_watchdog,omitempty"`
 	// Words say the cell in short.
 	Words string `json:"words"`
+}
+
+// Lost says whether launches of both sides finished and yet have no ratio, as that of
+// a subject starved to zero: the effect's Why says which.
+func (c *MatrixCell) Lost() bool {
+	return c.Effect.Verdict == Refused && c.Effect.N > 0 && len(c.Effect.Ratios) == 0
 }
 
 // Cases are those in the table, by name; none of a nil table.

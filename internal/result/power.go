@@ -3,8 +3,8 @@ package result
 import (
 	"fmt"
 
+	"tare/internal/analysis/stats"
 	"tare/internal/bench"
-	"tare/internal/stats"
 )
 
 // Power is one meter of what the machine drew, and what it told of the run as a whole.
@@ -19,9 +19,9 @@ type Power struct {
 	StepW  float64 `json:"step_w,omitempty"`
 	StepJ  float64 `json:"step_j,omitempty"`
 	Update float64 `json:"update_s,omitempty"`
-	// Rest is the mean power at rest over the blocks; nil if it is not known.
-	Rest  *float64    `json:"rest_w,omitempty"`
-	Rests []RestPower `json:"rests,omitempty"`
+	// Idle is the mean power at rest over the blocks; nil if it is not known.
+	Idle  *float64    `json:"idle_w,omitempty"`
+	Idles []IdlePower `json:"rests,omitempty"`
 	// Fit is the straight line through power over busy cores, of all launches
 	// and rests: what the model of a host without a meter would be told.
 	Fit *PowerFit `json:"fit,omitempty"`
@@ -32,8 +32,8 @@ type Power struct {
 	Notes  []string     `json:"notes,omitempty"`
 }
 
-// RestPower is the power at rest around the trials of a block.
-type RestPower struct {
+// IdlePower is the power at rest around the trials of a block.
+type IdlePower struct {
 	Block int `json:"block"`
 	// Before and After the trials; nil if not known.
 	Before *float64 `json:"before_w,omitempty"`
@@ -46,7 +46,7 @@ type RestPower struct {
 
 // PowerFit is watts = Rest + Core * busy cores, by least squares.
 type PowerFit struct {
-	Rest float64 `json:"rest_w"`
+	Idle float64 `json:"idle_w"`
 	Core float64 `json:"core_w"`
 	// Residual is the root of the mean squared deviation of the points, in watts.
 	Residual float64 `json:"residual_w"`
@@ -54,7 +54,7 @@ type PowerFit struct {
 }
 
 // ModelName is how a host without a meter would be told of the line.
-func (f PowerFit) ModelName() string { return fmt.Sprintf("model:idle=%.4g,core=%.3g", f.Rest, f.Core) }
+func (f PowerFit) ModelName() string { return fmt.Sprintf("model:idle=%.4g,core=%.3g", f.Idle, f.Core) }
 
 // PowerShare is what keeping one resource busy adds (tesfatsion2018, figure 16).
 type PowerShare struct {

@@ -6,36 +6,38 @@ package result
 import "tare/internal/bench"
 
 // Format is the version of the JSON of a [Result].
-const Format = "tare-result/1"
+const Format = "tare-result/2"
 
 // Result is everything a report shows of a run. It is the JSON of
 // "tare report --format json".
 type Result struct {
-	Format     string       `json:"format"` // "tare-result/1"
-	Run        string       `json:"run"`
-	Experiment string       `json:"experiment"`
-	Repeat     string       `json:"repeat"` // the command that measures it anew, in another order
-	Title      string       `json:"title"`
-	Question   string       `json:"question,omitempty"`
-	Started    string       `json:"started"` // RFC 3339
-	Seconds    float64      `json:"seconds"` // wall time spent
-	Seed       uint64       `json:"seed"`
-	Baseline   string       `json:"baseline"`
-	Margin     float64      `json:"margin"`
-	Blocks     int          `json:"blocks"`   // planned
-	Complete   bool         `json:"complete"` // every planned trial has an outcome or is not needed
-	Trials     Counts       `json:"trials"`
-	Cases      []Case       `json:"cases"`
-	Platforms  []Platform   `json:"platforms"`
-	Skipped    []bench.Skip `json:"skipped,omitempty"`
-	Failures   []Failure    `json:"failures,omitempty"`
+	Format     string  `json:"format"` // "tare-result/2"
+	Run        string  `json:"run"`
+	Experiment string  `json:"experiment"`
+	Repeat     string  `json:"repeat"` // the command that measures it anew, in another order
+	Title      string  `json:"title"`
+	Question   string  `json:"question,omitempty"`
+	Started    string  `json:"started"` // RFC 3339
+	Seconds    float64 `json:"seconds"` // wall time spent
+	Seed       uint64  `json:"seed"`
+	Baseline   string  `json:"baseline"`
+	Margin     float64 `json:"margin"`
+	Blocks     int     `json:"blocks"`   // planned
+	Complete   bool    `json:"complete"` // every planned trial has an outcome or is not needed
+	Trials     Counts  `json:"trials"`
+	Cases      []Case  `json:"cases"`
+	// Controls are of the baseline against itself; nil if the run did not measure it twice.
+	Controls  *Controls    `json:"controls,omitempty"`
+	Platforms []Platform   `json:"platforms"`
+	Skipped   []bench.Skip `json:"skipped,omitempty"`
+	Failures  []Failure    `json:"failures,omitempty"`
 	// Unfinished are the launches that did not finish beside their neighbour or in their pool of memory: a finding, no failure of the run.
 	Unfinished []Failure `json:"unfinished,omitempty"`
-	// Overdue are those that were ended when the time of their cages was over, which says nothing of the platform.
+	// Overdue are those that were ended when the time of their containments was over, which says nothing of the platform.
 	Overdue []Failure `json:"overdue,omitempty"`
 	// Relative is the table of scenes set against others on the same platform.
 	Relative *Matrix `json:"relative,omitempty"`
-	// Watches are how usable the host was beside what meant harm.
+	// Watches are how usable the host was beside an adversary.
 	Watches   []HostWatch    `json:"watches,omitempty"`
 	Series    *Series        `json:"series,omitempty"` // one trial's, all levels aligned
 	Observer  Observer       `json:"observer"`
@@ -76,13 +78,13 @@ type SelfTest struct {
 
 // SelfTestClaim is one number the program promises, as found on the host.
 type SelfTestClaim struct {
-	Part  string `json:"part"`
-	Date  string `json:"date"`  // RFC 3339
-	Tare  string `json:"tare"`  // the version that was tested
-	Rests string `json:"rests"` // how much it rests on: "60 comparisons, fewer than 200"
-	Claim string `json:"claim"`
-	Found string `json:"found"`
-	Held  string `json:"held"` // yes, no or open
+	Part    string `json:"part"`
+	Date    string `json:"date"`  // RFC 3339
+	Tare    string `json:"tare"`  // the version that was tested
+	RestsOn string `json:"rests"` // how much it rests on: "60 comparisons, fewer than 200"
+	Claim   string `json:"claim"`
+	Found   string `json:"found"`
+	Held    string `json:"held"` // yes, no or open
 }
 
 // Counts of trials by status.
@@ -91,9 +93,12 @@ type Counts struct {
 	Done    int `json:"done"`
 	Failed  int `json:"failed"`
 	DNF     int `json:"dnf,omitempty"`     // did not finish beside a neighbour
-	Overdue int `json:"overdue,omitempty"` // ended when the time of their cages was over
+	Overdue int `json:"overdue,omitempty"` // ended when the time of their containments was over
 	Missing int `json:"missing"`           // without a final outcome, the aborted among them
 	Aborted int `json:"aborted,omitempty"`
+	// Repeated is how many launches other work on the host disturbed, so that their trials were
+	// launched again.
+	Repeated int `json:"repeated,omitempty"`
 	// NotNeeded were planned for blocks beyond the end of their case.
 	NotNeeded int `json:"not_needed,omitempty"`
 }
@@ -104,6 +109,8 @@ type Platform struct {
 	Version string `json:"version"`
 	Label   string `json:"label,omitempty"` // "emulated (tcg)": shown wherever the name is
 	Kernel  string `json:"kernel,omitempty"`
+	// Files are those of its programs on the host.
+	Files []bench.ProgramFile `json:"files,omitempty"`
 	// Caveats are what its driver says of every figure: "O_DIRECT not honoured".
 	Caveats []string `json:"caveats,omitempty"`
 }
@@ -154,6 +161,8 @@ type Placement struct {
 	Actor  string     `json:"actor"`
 	Role   bench.Role `json:"role"`
 	CPUSet []int      `json:"cpuset"`
+	// Also are the other CPUs it was on in some blocks, where places are exchanged.
+	Also [][]int `json:"also,omitempty"`
 }
 
 // Fact is one line about the host.

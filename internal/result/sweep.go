@@ -23,6 +23,8 @@ type SweepLine struct {
 	Knee *Knee    `json:"knee,omitempty"`
 	// NoKnee says why there is none.
 	NoKnee string `json:"no_knee,omitempty"`
+	// Threshold is where a curve without a knee becomes worse, if it does.
+	Threshold *Threshold `json:"threshold,omitempty"`
 }
 
 // SweepPoint is a scene's launches: median, least and most.
@@ -40,4 +42,13 @@ type Knee struct {
 	At   float64 `json:"at"`
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
+}
+
+// Threshold is where a curve is first worse by a share than at its first level, with its
+// interval, in units of X.
+type Threshold struct {
+	Worse float64 `json:"worse"` // such as 0.1
+	At    float64 `json:"at"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
 }

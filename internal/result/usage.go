@@ -2,6 +2,7 @@ package result
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 
 	"tare/internal/bench"
@@ -15,13 +16,13 @@ type Usage struct {
 	// CPU in cores busy: inside the guest, in the layer that serves it, and on the rest of the host.
 	GuestCPU Measured `json:"guest_cpu"`
 	LayerCPU Measured `json:"layer_cpu"`
-	RestCPU  Measured `json:"rest_cpu"`
-	// RestParts splits RestCPU: "observer" is Tare itself, "other tasks"
+	OtherCPU Measured `json:"other_cpu"`
+	// OtherParts splits OtherCPU: "observer" is Tare itself, "other tasks"
 	// everything else that is scheduled, kernel threads among it, and "irq" and
 	// "softirq" interrupts, where the kernel keeps them out of tasks' time.
 	// "interrupts on idle CPUs" are those that are in no task's time, where they
 	// could be measured by themselves.
-	RestParts map[string]float64 `json:"rest_parts,omitempty"`
+	OtherParts map[string]float64 `json:"other_parts,omitempty"`
 	// BusyCPU is the host's own counter, and Unattributed what of it is in
 	// neither guest, layer, others nor rest; below 0 if they exceed it.
 	BusyCPU      Measured `json:"busy_cpu"`
@@ -29,31 +30,31 @@ type Usage struct {
 	// UnattributedShare is Unattributed by BusyCPU, nil if either is not known.
 	UnattributedShare *float64 `json:"unattributed_share,omitempty"`
 	// SoftIRQ is the host's time in soft interrupts. It is contained in the
-	// above: in RestParts, or else with the tasks they interrupt.
+	// above: in OtherParts, or else with the tasks they interrupt.
 	SoftIRQ Measured `json:"softirq_cpu"`
 	// StealCPU in cores: taken by the hypervisor this host itself runs under.
 	StealCPU Measured `json:"steal_cpu"`
-	// Others is the CPU in cores of actors that are not subjects, their layers
+	// Actors is the CPU in cores of actors that are not subjects, their layers
 	// included, by role: "peer", "neighbour", "idle". It is in none of the above.
-	Others map[bench.Role]float64 `json:"others_cpu,omitempty"`
+	Actors map[bench.Role]float64 `json:"actors_cpu,omitempty"`
 	// Absent names the figures that are not known, for whoever reads the JSON, where
 	// their zero says nothing. Notes say why.
 	Absent []string `json:"absent,omitempty"`
 	// Parts splits LayerCPU: "shim", "daemon", "vcpu", ...
 	Parts map[string]float64 `json:"parts,omitempty"`
 	// IdleDaemons is what of the daemons' CPU they would have used for nobody,
-	// as measured while other platforms ran. It is in RestCPU, not in LayerCPU.
+	// as measured while other platforms ran. It is in OtherCPU, not in LayerCPU.
 	IdleDaemons map[string]float64 `json:"idle_daemons_cpu,omitempty"`
 	// Memory in bytes, at the last reading within the window: at its closing edge
 	// the program may have given its own back.
 	GuestMem Measured `json:"guest_mem_bytes"`
 	LayerMem Measured `json:"layer_mem_bytes"`
-	RestMem  Measured `json:"rest_mem_bytes"` // in use on the host and in no instance or layer
-	// Moves is the memory that a migration of the subjects would have to move, in
+	OtherMem Measured `json:"other_mem_bytes"` // in use on the host and in no instance or layer
+	// MigrationBytes is the memory that a migration of the subjects would have to move, in
 	// bytes at its most in the window, and Given what they are given: a
 	// container's limit, a virtual machine's size.
-	Moves Measured `json:"migrate_bytes"`
-	Given float64  `json:"memory_given_bytes"`
+	MigrationBytes Measured `json:"migrate_bytes"`
+	Given          float64  `json:"memory_given_bytes"`
 	// Disk traffic of the host in bytes per second, of it the subjects', what the
 	// processes of the layer cause beyond that, and what is left.
 	DiskRead       Measured `json:"disk_read_bytes_per_s"`
@@ -62,14 +63,14 @@ type Usage struct {
 	GuestDiskWrite Measured `json:"guest_disk_write_bytes_per_s"`
 	LayerDiskRead  Measured `json:"layer_disk_read_bytes_per_s"`
 	LayerDiskWrite Measured `json:"layer_disk_write_bytes_per_s"`
-	RestDiskRead   Measured `json:"rest_disk_read_bytes_per_s"`
-	RestDiskWrite  Measured `json:"rest_disk_write_bytes_per_s"`
-	// Network traffic of the subjects, in bytes per second. It is in the lab's
+	OtherDiskRead  Measured `json:"other_disk_read_bytes_per_s"`
+	OtherDiskWrite Measured `json:"other_disk_write_bytes_per_s"`
+	// Network traffic of the subjects, in bytes per second. It is in the test network's
 	// namespace; that of the rest is of the host's own devices, which it does not cross.
-	NetRx     Measured `json:"net_rx_bytes_per_s"`
-	NetTx     Measured `json:"net_tx_bytes_per_s"`
-	RestNetRx Measured `json:"rest_net_rx_bytes_per_s"`
-	RestNetTx Measured `json:"rest_net_tx_bytes_per_s"`
+	NetRx      Measured `json:"net_rx_bytes_per_s"`
+	NetTx      Measured `json:"net_tx_bytes_per_s"`
+	OtherNetRx Measured `json:"other_net_rx_bytes_per_s"`
+	OtherNetTx Measured `json:"other_net_tx_bytes_per_s"`
 	// CPUOverhead and MemOverhead are equation 3 of tesfatsion2018 with the
 	// sign kept: (whole layer - guest) / guest, where whole = guest + layer.
 	CPUOverhead *float64 `json:"cpu_overhead,omitempty"`
@@ -86,16 +87,14 @@ type Figure struct {
 
 // Figures are those that may be absent, in the order in which [Usage.Absent] names them.
 func (u *Usage) Figures() []Figure {
-	return []Figure{
-		{"guest_cpu", &u.GuestCPU}, {"layer_cpu", &u.LayerCPU}, {"rest_cpu", &u.RestCPU}, {"steal_cpu", &u.StealCPU},
-		{"busy_cpu", &u.BusyCPU}, {"unattributed_cpu", &u.Unattributed}, {"softirq_cpu", &u.SoftIRQ},
-		{"guest_mem_bytes", &u.GuestMem}, {"layer_mem_bytes", &u.LayerMem}, {"rest_mem_bytes", &u.RestMem}, {"migrate_bytes", &u.Moves},
-		{"disk_read_bytes_per_s", &u.DiskRead}, {"disk_write_bytes_per_s", &u.DiskWrite},
-		{"guest_disk_read_bytes_per_s", &u.GuestDiskRead}, {"guest_disk_write_bytes_per_s", &u.GuestDiskWrite},
-		{"layer_disk_read_bytes_per_s", &u.LayerDiskRead}, {"layer_disk_write_bytes_per_s", &u.LayerDiskWrite},
-		{"rest_disk_read_bytes_per_s", &u.RestDiskRead}, {"rest_disk_write_bytes_per_s", &u.RestDiskWrite},
-		{"net_rx_bytes_per_s", &u.NetRx}, {"net_tx_bytes_per_s", &u.NetTx}, {"rest_net_rx_bytes_per_s", &u.RestNetRx}, {"rest_net_tx_bytes_per_s", &u.RestNetTx},
+	var all []Figure
+	row := reflect.ValueOf(u).Elem()
+	for i := range row.NumField() {
+		if m, ok := row.Field(i).Addr().Interface().(*Measured); ok {
+			all = append(all, Figure{row.Type().Field(i).Tag.Get("json"), m})
+		}
 	}
+	return all
 }
 
 // UnmarshalJSON reads what is written of a row: the figures that it names as

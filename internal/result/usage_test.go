@@ -28,12 +28,12 @@ func TestFiguresAreAllThatMayBeAbsent(t *testing.T) {
 }
 
 func TestWhatIsAbsentStaysUnknown(t *testing.T) {
-	text, err := json.Marshal(Usage{GuestCPU: Known(0.5), StealCPU: Known(0), Absent: []string{"rest_cpu"}})
-	if err != nil || !strings.Contains(string(text), `"guest_cpu":0.5,"layer_cpu":0,"rest_cpu":0`) {
+	text, err := json.Marshal(Usage{GuestCPU: Known(0.5), StealCPU: Known(0), Absent: []string{"other_cpu"}})
+	if err != nil || !strings.Contains(string(text), `"guest_cpu":0.5,"layer_cpu":0,"other_cpu":0`) {
 		t.Fatalf("%s, %v", text, err)
 	}
 	var u Usage
-	if err := json.Unmarshal(text, &u); err != nil || u.GuestCPU != Known(0.5) || u.StealCPU != Known(0) || u.RestCPU.Known {
+	if err := json.Unmarshal(text, &u); err != nil || u.GuestCPU != Known(0.5) || u.StealCPU != Known(0) || u.OtherCPU.Known {
 		t.Errorf("%+v, %v", u, err)
 	}
 }

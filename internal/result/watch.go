@@ -2,7 +2,7 @@ package result
 
 import "tare/internal/bench"
 
-// HostWatch is how usable the host was while something in a case meant harm,
+// HostWatch is how usable the host was while a case had an adversary,
 // over all launches.
 type HostWatch struct {
 	Case     string `json:"case"`
@@ -17,7 +17,7 @@ type HostWatch struct {
 	Starts int     `json:"starts"`
 	// Available is the least memory there was for new programs, in bytes.
 	Available bench.Bytes `json:"available"`
-	OOMInside int         `json:"oom_inside"`  // processes killed for want of memory in the cages
+	OOMInside int         `json:"oom_inside"`  // processes killed for want of memory in the containments
 	OOM       int         `json:"oom_outside"` // and elsewhere on the host, by whatever
 	Peak      int         `json:"pids_peak"`
 	// Died are processes older than a minute that were gone at the end, of themselves or not.

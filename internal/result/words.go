@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
-	"tare/internal/figure"
+	"tare/internal/bench/figure"
 )
 
 // Say says the effect of the metric with its direction, as a report does:
@@ -22,6 +22,9 @@ func (e *Effect) Say(m bench.Metric, margin float64) string {
 		text = "no comparison: " + e.Unfair
 	case Equivalent:
 		text = fmt.Sprintf("no difference within %s %%", trim(100*margin))
+		if e.Typical {
+			text += " for typical launches"
+		}
 	case Inconclusive:
 		name := named(m)
 		text = fmt.Sprintf("undecided: %sfrom %s to %s", name,
@@ -30,7 +33,7 @@ func (e *Effect) Say(m bench.Metric, margin float64) string {
 		text = fmt.Sprintf("%s (%s)", Change(e.Ratio, m), bounds(e, m))
 	}
 	if e.Unfair != "" && e.Verdict != Unfair {
-		text += " [unfair: " + e.UnfairNames() + "]"
+		text += " [unfair: " + e.Audit.Mark() + "]"
 	}
 	if e.Caution != "" {
 		text += " [" + e.Caution + "]"
@@ -174,7 +177,7 @@ func unfinished(r *Row) string {
 	case r.DNF > 0:
 		return fmt.Sprintf("did not finish in any of %d launches", r.DNF)
 	case r.Overdue > 0:
-		return fmt.Sprintf("no launch finished, the time of the cage was over in %d", r.Overdue)
+		return fmt.Sprintf("no launch finished, the containment's time limit was reached in %d", r.Overdue)
 	}
 	return "no launch finished"
 }
@@ -205,22 +208,25 @@ func powerAnswer(c *Case) string {
 func (c *MatrixCell) Say() string {
 	var words []string
 	if c.Effect.Verdict == Unfair {
-		words = append(words, "unfair: "+c.Effect.UnfairNames())
+		words = append(words, "unfair: "+c.Effect.Audit.Mark())
 	}
 	if c.Kept > 0 {
 		kept := fmt.Sprintf("%.0f %%", 100*c.Kept)
 		if c.Effect.Unfair != "" {
-			kept += " [unfair: " + c.Effect.UnfairNames() + "]"
+			kept += " [unfair: " + c.Effect.Audit.Mark() + "]"
 		}
 		words = append(words, kept)
 	}
 	for _, x := range []struct {
 		n    int
 		what string
-	}{{c.DNF, "DNF"}, {c.Overdue, "cage's time over"}, {c.Failed, "failed"}, {c.Missing, "missing"}} {
+	}{{c.DNF, "DNF"}, {c.Overdue, "time limit reached"}, {c.Failed, "failed"}, {c.Missing, "missing"}} {
 		if x.n > 0 {
 			words = append(words, fmt.Sprintf("%s %d of %d", x.what, x.n, c.Launches))
 		}
+	}
+	if c.Lost() {
+		words = append(words, "no ratio")
 	}
 	if len(words) == 0 {
 		return "no pair of launches"
@@ -237,13 +243,13 @@ func (c *MatrixCell) SayAgainst(base *MatrixCell, name string) string {
 	case c.DNF < base.DNF && base.N == 0 && c.N > 0:
 		text = "finishes where " + name + " does not"
 	case e.Verdict == Differs && e.Ratio > 1:
-		text = fmt.Sprintf("keeps %s times what %s keeps (%s to %s)", digits2(e.Ratio), name, digits2(e.Low), digits2(e.High))
+		text = fmt.Sprintf("keeps %s times what %s keeps (%s to %s)", figure.Fixed(e.Ratio, 2), name, figure.Fixed(e.Low, 2), figure.Fixed(e.High, 2))
 	case e.Verdict == Differs:
 		text = fmt.Sprintf("keeps %s %% less than %s (%s to %s)", digits(100*(1-e.Ratio)), name, digits(100*(1-e.High)), digits(100*(1-e.Low)))
 	case e.Verdict == Equivalent:
 		text = "as " + name
 	case e.Verdict == Inconclusive:
-		text = fmt.Sprintf("undecided: %s to %s times what %s keeps", digits2(e.Low), digits2(e.High), name)
+		text = fmt.Sprintf("undecided: %s to %s times what %s keeps", figure.Fixed(e.Low, 2), figure.Fixed(e.High, 2), name)
 	default:
 		text = "no statement: " + e.Why
 	}
@@ -252,5 +258,3 @@ func (c *MatrixCell) SayAgainst(base *MatrixCell, name string) string {
 	}
 	return text
 }
-
-func digits2(v float64) string { return fmt.Sprintf("%.2f", v) }

@@ -28,9 +28,9 @@ func TestAnswerSaysACommonRefusalOnce(t *testing.T) {
 func TestUndecidedNamesItsMetricOnce(t *testing.T) {
 	e := &Effect{Verdict: Inconclusive, Ratio: 1, Low: 0.96, High: 1.05}
 	for want, m := range map[string]bench.Metric{
-		"undecided: latency p95 from 4.0 % lower to 5.0 % higher":     {Name: "latency_p95", Unit: "ms", Better: bench.LowerIsBetter},
-		"undecided: from 4.0 % slower to 5.0 % faster":                {Name: "throughput", Unit: "events/s", Better: bench.HigherIsBetter},
-		"undecided: first command from 4.0 % shorter to 5.0 % longer": {Name: "first_command", Unit: "ms", Better: bench.LowerIsBetter},
+		"undecided: p95 latency from 4.0 % lower to 5.0 % higher":             {Name: "p95_latency", Unit: "ms", Better: bench.LowerIsBetter},
+		"undecided: from 4.0 % slower to 5.0 % faster":                        {Name: "throughput", Unit: "events/s", Better: bench.HigherIsBetter},
+		"undecided: time to first command from 4.0 % shorter to 5.0 % longer": {Name: "time_to_first_command", Unit: "ms", Better: bench.LowerIsBetter},
 	} {
 		if got := e.Say(m, 0.03); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -40,7 +40,7 @@ func TestUndecidedNamesItsMetricOnce(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	throughput := bench.Metric{Name: "throughput", Unit: "events/s", Better: bench.HigherIsBetter}
-	latency := bench.Metric{Name: "latency_p95", Unit: "ms", Better: bench.LowerIsBetter}
+	latency := bench.Metric{Name: "p95_latency", Unit: "ms", Better: bench.LowerIsBetter}
 	iops := bench.Metric{Name: "iops", Unit: "IOPS", Better: bench.HigherIsBetter}
 	score := bench.Metric{Name: "my_score", Unit: "points", Better: bench.HigherIsBetter}
 	first := bench.StartupMetrics[1]
@@ -56,14 +56,14 @@ func TestWords(t *testing.T) {
 		{throughput, 1.9, 2.3, 2.6, Differs, "2.3 times as fast (1.9 to 2.6)"},
 		{throughput, 1.5, 1.9, 2.2, Differs, "90.0 % faster (50.0 % faster to 2.2 times as fast)"},
 		{throughput, 0.1, 0.11, 0.12, Differs, "89.0 % slower (88.0 to 90.0)"},
-		{latency, 1.1, 1.12, 1.15, Differs, "latency p95 12.0 % higher (10.0 to 15.0)"},
-		{latency, 0.8, 0.85, 0.9, Differs, "latency p95 15.0 % lower (10.0 to 20.0)"},
-		{first, 41.9, 42.8, 123.4, Differs, "first command 42.8 times as long (41.9 to 123)"},
-		{first, 1.1, 1.2, 1.3, Differs, "first command 20.0 % longer (10.0 to 30.0)"},
+		{latency, 1.1, 1.12, 1.15, Differs, "p95 latency 12.0 % higher (10.0 to 15.0)"},
+		{latency, 0.8, 0.85, 0.9, Differs, "p95 latency 15.0 % lower (10.0 to 20.0)"},
+		{first, 41.9, 42.8, 123.4, Differs, "time to first command 42.8 times as long (41.9 to 123)"},
+		{first, 1.1, 1.2, 1.3, Differs, "time to first command 20.0 % longer (10.0 to 30.0)"},
 		{score, 0.8, 0.85, 0.9, Differs, "my score 15.0 % lower (10.0 to 20.0)"},
 		{throughput, 0.98, 0.99, 1.01, Equivalent, "no difference within 3 %"},
 		{throughput, 0.961, 1, 1.004, Inconclusive, "undecided: from 3.9 % slower to 0.4 % faster"},
-		{latency, 0.9, 1, 2.5, Inconclusive, "undecided: latency p95 from 10.0 % lower to 2.5 times as high"},
+		{latency, 0.9, 1, 2.5, Inconclusive, "undecided: p95 latency from 10.0 % lower to 2.5 times as high"},
 	} {
 		e := &Effect{Ratio: c.ratio, Low: c.low, High: c.high, Verdict: c.v}
 		if got := e.Say(c.m, 0.03); got != c.want {

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/outercage"
 	"tare/internal/platform/fake"
+	"tare/internal/run/containment"
 )
 
 // withNeighbour adds a neighbour that runs the script to a subject that runs its own.
@@ -83,34 +83,34 @@ func TestNeighbourIsRepeated(t *testing.T) {
 	}
 }
 
-// A cage that cannot be made fails the trial before anything that means harm begins.
-func TestNoGuardNoHarm(t *testing.T) {
+// A containment that cannot be made fails the trial before an adversary begins.
+func TestAdversaryNeedsAGuard(t *testing.T) {
 	sc := withNeighbour("echo 7", "touch /must/not/run")
-	sc.Actors[1].Cage = &bench.Cage{Pids: 100, Memory: bench.GiB, Time: time.Minute}
+	sc.Actors[1].Containment = &bench.Containment{Pids: 100, Memory: bench.GiB, Time: time.Minute}
 	r, s := newRunner(t, counter{}, fake.Options{}, sc)
 	if err := r.Run(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if o := s.outcomes[0]; o.Status != bench.Failed || o.Phase != "launch" || !strings.Contains(o.Error, "needs an outer cage") {
+	if o := s.outcomes[0]; o.Status != bench.Failed || o.Phase != "launch" || !strings.Contains(o.Error, "needs a containment") {
 		t.Errorf("%s in %s: %s", o.Status, o.Phase, o.Error)
 	}
 }
 
-// What means harm runs in a cage that bounds it, or the trial fails before
+// An adversary runs in a containment that bounds it, or the trial fails before
 // anything is launched, whatever the plan says.
-func TestNoCageNoHarm(t *testing.T) {
-	for says, cage := range map[string]*bench.Cage{
-		"neighbour runs counter, which means harm, and the plan has no outer cage for it": nil,
-		"the outer cage of neighbour bounds nothing: 0 tasks, 1073741824 bytes of memory": {Memory: bench.GiB, Time: time.Minute},
-		"the outer cage of neighbour bounds nothing: 100 tasks, -1 bytes of memory":       {Pids: 100, Memory: -1, Time: time.Minute},
+func TestAdversaryNeedsContainment(t *testing.T) {
+	for says, limits := range map[string]*bench.Containment{
+		"neighbour runs counter, which is adversarial, and the plan has no containment for it": nil,
+		"the containment of neighbour bounds nothing: 0 tasks, 1073741824 bytes of memory":     {Memory: bench.GiB, Time: time.Minute},
+		"the containment of neighbour bounds nothing: 100 tasks, -1 bytes of memory":           {Pids: 100, Memory: -1, Time: time.Minute},
 	} {
 		ran := filepath.Join(t.TempDir(), "ran")
 		sc := withNeighbour("echo 7", "touch "+ran)
 		sc.Actors[0].Workload = "victim"
-		sc.Actors[1].Cage = cage
+		sc.Actors[1].Containment = limits
 		r, s := newRunner(t, attacker{}, fake.Options{}, sc)
 		r.Workloads["victim"] = counter{}
-		r.Guard = &outercage.Guard{Run: "test", Ledger: noLedger{}}
+		r.Guard = &containment.Guard{Run: "test", Ledger: noLedger{}}
 		if err := r.Run(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -119,17 +119,17 @@ func TestNoCageNoHarm(t *testing.T) {
 			t.Errorf("%s in %s: %s", o.Status, o.Phase, o.Error)
 		}
 		if _, err := os.Stat(ran); err == nil {
-			t.Error("what means harm ran")
+			t.Error("the adversary ran")
 		}
 	}
 }
 
 // What ends a subject beside a neighbour decides what it says: the time of a
-// cage says nothing of the platform.
+// containment says nothing of the platform.
 func TestFate(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	late := &unfinished{&hostSuffered{}}
+	late := &unfinished{&hostStarved{}}
 	for name, c := range map[string]struct {
 		ctx   context.Context
 		began bool
@@ -137,15 +137,14 @@ func TestFate(t *testing.T) {
 		watch *bench.Watch
 		want  bench.Status
 	}{
-		"the cage's time was over":    {t.Context(), true, late, &bench.Watch{Overdue: true}, bench.Overdue},
-		"the host suffered":           {t.Context(), true, late, &bench.Watch{Ended: "no memory"}, bench.DidNotFinish},
-		"no cage":                     {t.Context(), true, &unfinished{errors.New("crashed")}, nil, bench.DidNotFinish},
-		"before the neighbours began": {t.Context(), false, &unfinished{errors.New("crashed")}, nil, bench.Failed},
-		"not the subject's":           {t.Context(), true, errors.New("no such file"), &bench.Watch{Overdue: true}, bench.Failed},
-		"stopped from outside":        {stopped, true, late, &bench.Watch{Overdue: true}, bench.Aborted},
+		"the containment's time limit was reached": {t.Context(), true, late, &bench.Watch{Overdue: true}, bench.Overdue},
+		"the host suffered":                        {t.Context(), true, late, &bench.Watch{Ended: "no memory"}, bench.DidNotFinish},
+		"no containment":                           {t.Context(), true, &unfinished{errors.New("crashed")}, nil, bench.DidNotFinish},
+		"before the neighbours began":              {t.Context(), false, &unfinished{errors.New("crashed")}, nil, bench.Failed},
+		"not the subject's":                        {t.Context(), true, errors.New("no such file"), &bench.Watch{Overdue: true}, bench.Failed},
+		"stopped from outside":                     {stopped, true, late, &bench.Watch{Overdue: true}, bench.Aborted},
 	} {
-		x := &trial{beside: beside{began: c.began}, outcome: bench.Outcome{Watch: c.watch}}
-		if got := x.fate(c.ctx, c.err); got != c.want {
+		if got := fate(c.ctx, &bench.Outcome{Watch: c.watch}, c.began, c.err); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
@@ -157,7 +156,7 @@ type attacker struct{ counter }
 func (attacker) Attacks(part string) bool { return part == "attacker" }
 
 func TestOrderOfPreparation(t *testing.T) {
-	x := &trial{Runner: &Runner{Workloads: map[string]bench.Workload{"counter": counter{}, "attack": attacker{}}}}
+	var all cast
 	for _, a := range []bench.Actor{
 		{Name: "neighbour", Role: bench.Neighbour, Workload: "counter"},
 		{Name: "flooded", Role: bench.Neighbour, Workload: "attack", Part: bench.SubjectPart},
@@ -166,10 +165,10 @@ func TestOrderOfPreparation(t *testing.T) {
 		{Name: "neighbour-peer", Role: bench.Peer, Workload: "counter", Part: "server", Serves: "neighbour"},
 		{Name: "peer", Role: bench.Peer, Workload: "counter", Part: "server", Serves: "subject"},
 	} {
-		x.actors = append(x.actors, &actor{Actor: a})
+		all = append(all, &actor{Actor: a})
 	}
 	var names []string
-	for _, a := range x.inOrder() {
+	for _, a := range all.inOrder(map[string]bench.Workload{"counter": counter{}, "attack": attacker{}}) {
 		names = append(names, a.Name)
 	}
 	if got, want := strings.Join(names, " "), "subject peer neighbour-peer neighbour flooded flooded-peer"; got != want {

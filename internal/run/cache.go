@@ -7,79 +7,102 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strconv"
 
 	"tare/internal/bench"
-	"tare/internal/pagecache"
+	"tare/internal/host/pagecache"
 )
 
-// provideCache brings the page cache into the state that the scene asks for.
-func (x *trial) provideCache(ctx context.Context) error {
-	for _, a := range x.withRole(bench.Subject) {
-		var err error
-		switch x.scene.Cache {
-		case bench.Warm:
-			err = x.warmUpCache(ctx, a)
-		case bench.Cold:
-			a.dropped, err = x.dropCache(a)
-			x.cached = nil
-		}
-		if err != nil {
-			return fmt.Errorf("%s page cache for %s: %w", x.scene.Cache, a.Platform, err)
-		}
-	}
-	return nil
+// pageCache is what a run knows of the host's page cache.
+type pageCache struct {
+	agentPath string
+	launched  map[string]bool     // platforms, since anything was last dropped
+	opened    map[string][]string // files that a launch of a platform opens, by the platform
 }
 
-// noteCached remembers that what the platform reads is in the page cache now.
-func (r *Runner) noteCached(p bench.PlatformRef) {
-	if r.cached == nil {
-		r.cached = map[string]bool{}
+// note remembers that what the platform reads is in the page cache now.
+func (c *pageCache) note(p bench.PlatformRef) { c.launched[p.String()] = true }
+
+// provide brings the page cache into a state for a subject.
+func (c *pageCache) provide(ctx context.Context, state string, a *actor, l *launcher) (err error) {
+	switch state {
+	case bench.Warm:
+		if !c.launched[a.Platform.String()] {
+			return untimed(ctx, a, l)
+		}
+	case bench.Cold:
+		a.dropped, err = c.empty(ctx, a, l)
+		clear(c.launched)
 	}
-	r.cached[p.String()] = true
+	return err
 }
 
-// warmUpCache launches the platform once without timing it, unless it was
-// launched since something was dropped.
-func (x *trial) warmUpCache(ctx context.Context, a *actor) (err error) {
-	if x.cached[a.Platform.String()] {
-		return nil
-	}
-	before := &actor{Actor: a.Actor, id: a.id + "w", dir: a.dir + "-warm"}
+// untimed launches the platform once and runs the first command, without timing it.
+func untimed(ctx context.Context, a *actor, l *launcher) (err error) {
+	before := &actor{Actor: a.Actor, run: a.run, id: a.id + "w", dir: a.dir + "-warm", around: a.around}
 	if err := os.MkdirAll(before.dir, 0o700); err != nil {
 		return err
 	}
 	defer func() {
-		err = errors.Join(err, x.end(before))
+		err = errors.Join(err, l.end(before))
 	}()
-	if err := x.launchActor(ctx, before); err != nil {
+	if err := l.launch(ctx, before); err != nil {
 		return err
 	}
 	return before.must(ctx, bench.Command{Argv: []string{"/bin/true"}, Timeout: answerDeadline, Bare: true}, "first command")
 }
 
-// dropCache takes out of the page cache what a launch of the actor reads. The agent is
-// Tare's own, and some drivers start it before the launch: it is read in, for all alike.
-func (x *trial) dropCache(a *actor) (pagecache.Dropped, error) {
-	e := x.Engines[a.Platform.Driver()]
+// empty takes out of the page cache what a launch of the platform reads: the image, and every file
+// that was opened in a launch before. The agent is Tare's own, and some drivers start it before the
+// launch: it is read in, for all alike.
+func (c *pageCache) empty(ctx context.Context, a *actor, l *launcher) (pagecache.Dropped, error) {
+	e := l.engines[a.Platform.Driver()]
 	reads, ok := e.Engine.(bench.Reading)
 	if !ok {
 		return pagecache.Dropped{}, fmt.Errorf("it is not known which files its launches read: %w%w", bench.ErrUnavailable,
 			bench.Hint("leave the platform out of scenes with cache: cold"))
 	}
-	d, err := pagecache.Drop(slices.Concat(reads.Reads(), pagecache.Programs(slices.Sorted(maps.Keys(e.Programs)))))
+	if err := c.learn(ctx, a, l); err != nil {
+		return pagecache.Dropped{}, err
+	}
+	files := present(c.opened[a.Platform.String()])
+	programs := slices.Sorted(maps.Keys(e.Programs))
+	if chosen := a.Platform.Options[bench.ProgramOption]; chosen != "" {
+		programs = append(programs, chosen)
+	}
+	d, err := pagecache.Drop(slices.Concat(reads.Reads(), pagecache.Programs(programs), files))
 	if err == nil {
-		_, err = os.ReadFile(x.AgentPath)
+		_, err = os.ReadFile(c.agentPath)
 	}
 	return d, err
 }
 
-// noteDropped puts down what was dropped before the launch.
-func (x *trial) noteDropped(a *actor) {
-	d := a.dropped
-	if x.scene.Cache != bench.Cold || d.Before < 0 {
-		return
+// learn launches the platform once to see which files are opened, unless it has been seen. Where
+// the kernel does not list them, those that the driver names have to do, with a warning.
+func (c *pageCache) learn(ctx context.Context, a *actor, l *launcher) error {
+	name := a.Platform.String()
+	if _, ok := c.opened[name]; ok {
+		return nil
 	}
-	a.outcome.Facts[bench.FactCacheDropped] = strconv.FormatInt(d.Before-d.Kept, 10)
-	a.outcome.Facts[bench.FactCacheKept] = strconv.FormatInt(d.Kept, 10)
+	f, err := follow(a.run)
+	if errors.Is(err, bench.ErrUnavailable) {
+		l.account.warn("%s: of its programs only those that its driver names are out of the page cache: %v", name, err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = untimed(ctx, a, l)
+	files, ferr := f.close()
+	if err = errors.Join(err, ferr); err == nil {
+		c.opened[name] = files
+	}
+	return err
+}
+
+// present are the files that are still there.
+func present(files []string) []string {
+	return slices.DeleteFunc(slices.Clone(files), func(f string) bool {
+		_, err := os.Lstat(f)
+		return err != nil
+	})
 }

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"tare/internal/agent"
 	"tare/internal/bench"
-	"tare/internal/proc"
+	"tare/internal/guest/agent"
+	"tare/internal/host/proc"
 )
 
 // How an instance's clock is compared with the host's. What is done during the
@@ -44,6 +44,7 @@ type comparison struct {
 }
 
 // probe compares the actor's clock with the host's by a burst, or the best of several.
+// An agent that does not answer in time is an error.
 func (a *actor) probe(ctx context.Context, phase string, trips int) error {
 	ctx, cancel := context.WithTimeout(ctx, answerDeadline)
 	defer cancel()
@@ -71,22 +72,23 @@ func (a *actor) probe(ctx context.Context, phase string, trips int) error {
 }
 
 // probeDuring compares every actor's clock once the window is open, and on
-// until ctx ends. It keeps clear of the reading at the window's edge.
-func (x *trial) probeDuring(ctx context.Context, opened <-chan struct{}) {
+// until ctx ends, twice within the measured time at least. It keeps clear of the
+// reading at the window's edge.
+func (c cast) probeDuring(ctx context.Context, opened <-chan struct{}, measuring time.Duration) {
 	select {
 	case <-opened:
 	case <-ctx.Done():
 		return
 	}
 	every := burstEvery
-	if half := x.scene.Timing.Measure / 2; half > 0 {
+	if half := measuring / 2; half > 0 {
 		every = min(every, half)
 	}
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
-		for _, a := range x.actors {
-			if a.rests() || a.cage != nil {
+		for _, a := range c {
+			if a.idles() || a.contained != nil {
 				continue
 			}
 			_ = a.probe(ctx, duringPhase, tripsDuring) // an instance too busy to answer is known by its other bursts
@@ -99,12 +101,12 @@ func (x *trial) probeDuring(ctx context.Context, opened <-chan struct{}) {
 	}
 }
 
-// probeAfter compares every actor's clock a last time, also where a cage's time
+// probeAfter compares every actor's clock a last time, also where a containment's time
 // is over by now.
-func (x *trial) probeAfter(ctx context.Context) {
+func (c cast) probeAfter(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
-	for _, a := range x.actors {
-		if a.rests() || a.cage != nil { // one that was killed cannot be asked
+	for _, a := range c {
+		if a.idles() || a.contained != nil { // one that was killed cannot be asked
 			continue
 		}
 		a.clock.failed = a.probe(ctx, "collect", tripsAround)
@@ -112,12 +114,13 @@ func (x *trial) probeAfter(ctx context.Context) {
 }
 
 // settle fits every actor's clock, puts the samples taken inside on the host's
-// time line and takes out what cannot be true.
-func (x *trial) settle() {
+// time line and takes out what cannot be true. The wire carries so many bytes per
+// second and direction; 0 if that is not known.
+func settle(k *account, actors cast, readings []reading, wire float64) {
 	cpus, memory := onlineCPUs(), hostMemory()
 	limit := map[string]limits{"": {cpus: cpus, memory: memory}}
-	for _, a := range x.actors {
-		if a.cage != nil {
+	for _, a := range actors {
+		if a.contained != nil {
 			continue // it was not asked again
 		}
 		if len(a.clock.probes) == 0 {
@@ -133,19 +136,32 @@ func (x *trial) settle() {
 		a.outcome.Clock = &fit
 		a.outcome.ClockOffset, a.outcome.ClockUncertainty = fit.Offset, fit.Uncertainty
 		own := a.outcome.Scope != nil && a.outcome.Scope.OwnKernel
-		x.warnOfClock(a.Name, &fit, own)
+		warnOfClock(k, a.Name, &fit, own)
 		if own {
 			own = a.outcome.Scope.Innermost().OwnKernel // whose counters the agent's are
 		}
 		limit[a.Name] = limits{
 			launched: a.instance.Launched(), clock: &fit, cpus: cpus, inside: a.outcome.CPUsSeen,
-			ownKernel: own, wire: x.Wire, memory: memory,
+			ownKernel: own, wire: wire, memory: memory,
 		}
 	}
 	var refused []bench.Refusal
-	x.samples, refused = refuse(x.readings, limit)
-	x.outcome.Refused = append(x.outcome.Refused, refused...)
-	x.readings = nil
+	k.samples, refused = refuse(readings, limit)
+	k.outcome.Refused = append(k.outcome.Refused, refused...)
+}
+
+// warnOfClock warns of a clock at fault, and of one that is not known well enough.
+func warnOfClock(k *account, name string, fit *bench.ClockFit, ownKernel bool) {
+	bound := sharedKernelBound
+	if ownKernel {
+		bound = ownKernelBound
+	}
+	switch {
+	case fit.Fault != "":
+		k.warn("the clock of %s cannot be trusted: %s", name, fit.Fault)
+	case fit.Uncertainty > int64(bound):
+		k.warn("the clock of %s is known to %.2f ms only, worse than %v", name, float64(fit.Uncertainty)/1e6, bound)
+	}
 }
 
 // onlineCPUs is how many CPUs the host has, whichever of them this process may
@@ -173,21 +189,4 @@ func hostMemory() float64 {
 		return 0
 	}
 	return m.Total + m.SwapTotal
-}
-
-func (x *trial) warnOfClock(name string, fit *bench.ClockFit, ownKernel bool) {
-	bound := sharedKernelBound
-	if ownKernel {
-		bound = ownKernelBound
-	}
-	switch {
-	case fit.Fault != "":
-		x.warn("the clock of %s cannot be trusted: %s", name, fit.Fault)
-	case fit.Uncertainty > int64(bound):
-		x.warn("the clock of %s is known to %.2f ms only, worse than %v", name, float64(fit.Uncertainty)/1e6, bound)
-	}
-}
-
-func (x *trial) warn(format string, args ...any) {
-	x.outcome.Warnings = append(x.outcome.Warnings, fmt.Sprintf(format, args...))
 }

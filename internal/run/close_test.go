@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/host/tool"
+	"tare/internal/host/tree"
 	"tare/internal/platform/fake"
-	"tare/internal/tool"
-	"tare/internal/tree"
 )
 
 // A trial whose directories cannot be removed has failed and says what to do. The run goes on

@@ -8,20 +8,20 @@ import (
 	"strings"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 )
 
 // diagnose adds to the error of a trial, whose instances are still there, what
 // the host and the guests know of its cause.
-func (x *trial) diagnose(ctx context.Context, err error) error {
-	for _, a := range x.actors {
-		if a.instance == nil || a.cage != nil { // what is caged is meant to run out
+func diagnose(ctx context.Context, actors cast, err error) error {
+	for _, a := range actors {
+		if a.instance == nil || a.contained != nil { // what is contained is meant to run out
 			continue
 		}
-		if n := x.outOfMemory(a); n > 0 {
+		if n := a.outOfMemory(); n > 0 {
 			return fmt.Errorf("%w%w; %s ran out of memory: the host's kernel killed %s of its control group", moreMemory, err, a.Name, processes(n))
 		}
-		if n := a.guestOutOfMemory(ctx); n > 0 {
+		if n := killedInside(ctx, a); n > 0 {
 			return fmt.Errorf("%w%w; %s ran out of memory: its own kernel killed %s", moreMemory, err, a.Name, processes(n))
 		}
 		if a.client == nil && saysOutOfMemory(a.outcome.Log) {
@@ -42,20 +42,20 @@ func processes(n int) string {
 
 // outOfMemory counts the processes that the host's kernel killed in the actor's
 // control group, which drivers name by run and launch.
-func (x *trial) outOfMemory(a *actor) int {
+func (a *actor) outOfMemory() int {
 	host, err := cgroup.Detect()
 	if err != nil {
 		return 0
 	}
-	n, err := host.Group(bench.Launch{ID: a.id, Cage: x.around(a)}.Group(x.ID)).OutOfMemory()
+	n, err := host.Group(bench.Launch{ID: a.id, Containment: a.around}.Group(a.run)).OutOfMemory()
 	if err != nil {
 		return 0 // an error is explained as far as can be
 	}
 	return n
 }
 
-// guestOutOfMemory counts those that the guest's own kernel killed, if it still answers.
-func (a *actor) guestOutOfMemory(ctx context.Context) int {
+// killedInside counts those that the guest's own kernel killed, if it still answers.
+func killedInside(ctx context.Context, a *actor) int {
 	if a.client == nil || a.outcome.Scope == nil || !a.outcome.Scope.OwnKernel {
 		return 0
 	}

@@ -27,7 +27,7 @@ func TestInUse(t *testing.T) {
 	}
 }
 
-// Ctrl-C is no fault of the instance's; a deadline and an early end are, and differ.
+// Ctrl-C is not the fault of the instance's; a deadline and an early end are, and differ.
 func TestUnanswered(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()

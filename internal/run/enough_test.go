@@ -12,9 +12,30 @@ import (
 	"tare/internal/platform/fake"
 )
 
+// scripted is a rule that says what a test wants, and notes what it is asked.
+type scripted struct {
+	enoughAfter map[string]int
+	overAt      int // the place of the first trial that is not run; 0 for none
+	asked       []string
+	learnt      []string
+	look        func() // nil for nothing
+}
+
+func (r *scripted) Learn(o *bench.Outcome) { r.learnt = append(r.learnt, o.Trial) }
+
+func (r *scripted) Enough(scene string, block int) bool {
+	r.asked = append(r.asked, fmt.Sprintf("%s%d", scene, block))
+	if r.look != nil {
+		r.look()
+	}
+	return r.enoughAfter[scene] > 0 && block >= r.enoughAfter[scene]
+}
+
+func (r *scripted) Over(place int) bool { return r.overAt > 0 && place >= r.overAt }
+
 // blocked is a runner of start-ups of the scenes "a" and "b" in three blocks,
 // with what was asked at the end of each.
-func blocked(t *testing.T, enoughAfter map[string]int) (*Runner, *sink, *[]string) {
+func blocked(t *testing.T, enoughAfter map[string]int) (*Runner, *sink, *scripted) {
 	t.Helper()
 	var scenes []bench.Scene
 	for _, id := range []string{"a", "b"} {
@@ -30,12 +51,9 @@ func blocked(t *testing.T, enoughAfter map[string]int) (*Runner, *sink, *[]strin
 			r.Plan.Trials = append(r.Plan.Trials, bench.Trial{ID: fmt.Sprintf("b%02d-%s", b, id), Block: b, Scene: id})
 		}
 	}
-	asked := &[]string{}
-	r.Enough = func(c string, block int) (bool, error) {
-		*asked = append(*asked, fmt.Sprintf("%s%d", c, block))
-		return enoughAfter[c] > 0 && block >= enoughAfter[c], nil
-	}
-	return r, s, asked
+	rule := &scripted{enoughAfter: enoughAfter}
+	r.Rule = rule
+	return r, s, rule
 }
 
 func ran(s *sink) []string {
@@ -47,7 +65,7 @@ func ran(s *sink) []string {
 }
 
 func TestASceneThatIsEnoughIsNotRunOn(t *testing.T) {
-	r, s, asked := blocked(t, map[string]int{"a": 2})
+	r, s, rule := blocked(t, map[string]int{"a": 2})
 	var ended []string
 	r.Notify = func(e Event) {
 		if e.Ended != "" {
@@ -60,8 +78,8 @@ func TestASceneThatIsEnoughIsNotRunOn(t *testing.T) {
 	if got, want := ran(s), []string{"b01-a", "b01-b", "b02-a", "b02-b", "b03-b"}; !slices.Equal(got, want) {
 		t.Errorf("ran %v, want %v", got, want)
 	}
-	if want := []string{"a1", "b1", "a2", "b2", "b3"}; !slices.Equal(*asked, want) {
-		t.Errorf("asked %v, want %v", *asked, want)
+	if want := []string{"a1", "b1", "a2", "b2", "b3"}; !slices.Equal(rule.asked, want) {
+		t.Errorf("asked %v, want %v", rule.asked, want)
 	}
 	if want := []string{"a2"}; !slices.Equal(ended, want) {
 		t.Errorf("ended %v, want %v", ended, want)
@@ -88,7 +106,7 @@ func TestEnoughIsAskedAgainAfterAResume(t *testing.T) {
 }
 
 func TestABlockThatWasStoppedIsNotAskedAbout(t *testing.T) {
-	r, _, asked := blocked(t, nil)
+	r, _, rule := blocked(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	r.Notify = func(e Event) {
 		if e.Outcome != nil && e.Outcome.Trial == "b02-a" {
@@ -98,16 +116,22 @@ func TestABlockThatWasStoppedIsNotAskedAbout(t *testing.T) {
 	if err := r.Run(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	if want := []string{"a1", "b1"}; !slices.Equal(*asked, want) {
-		t.Errorf("asked %v, want %v", *asked, want)
+	if want := []string{"a1", "b1"}; !slices.Equal(rule.asked, want) {
+		t.Errorf("asked %v, want %v", rule.asked, want)
 	}
 }
 
-func TestRunEndsWhereTheRuleCannotBeAsked(t *testing.T) {
-	r, s, _ := blocked(t, nil)
-	broken := errors.New("trials.jsonl: line 1")
-	r.Enough = func(string, int) (bool, error) { return false, broken }
-	if err := r.Run(t.Context(), nil); !errors.Is(err, broken) || len(s.outcomes) != 2 {
-		t.Errorf("%d outcomes, %v", len(s.outcomes), err)
+// A run that is over runs no further trial, and has told the rule of every one before.
+func TestARunThatIsOverEnds(t *testing.T) {
+	r, s, rule := blocked(t, nil)
+	rule.overAt = 3
+	if err := r.Run(t.Context(), map[string]bool{"b01-a": true}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := ran(s), []string{"b01-b", "b02-a"}; !slices.Equal(got, want) {
+		t.Errorf("ran %v, want %v", got, want)
+	}
+	if want := []string{"b01-b", "b02-a"}; !slices.Equal(rule.learnt, want) {
+		t.Errorf("learnt of %v, want %v", rule.learnt, want)
 	}
 }

@@ -1,70 +1,36 @@
 package run
 
 import (
-	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
-	"tare/internal/agent"
 	"tare/internal/bench"
+	"tare/internal/host/proc"
 )
 
-// readyEvent is what ends a launch, alike for every platform.
-const readyEvent = "first byte of the agent's greeting"
-
-// takeFacts asks a subject's agent what the instance looks like from inside. A
-// fact that cannot be had is absent, and the audit says unknown: it is no
-// reason to fail a trial.
-func (x *trial) takeFacts(ctx context.Context, a *actor) {
-	q := agent.FactsRequest{Scratch: bench.ScratchDir}
-	if w := x.Workloads[a.Workload]; w != nil {
-		q.Programs = w.Programs()
-	}
-	facts, err := a.client.Facts(ctx, q)
-	if err != nil {
-		x.outcome.Warnings = append(x.outcome.Warnings, fmt.Sprintf("the facts of %s are not known: %v", a.Name, err))
-		facts = map[string]string{}
-	}
-	facts[bench.FactReady] = readyEvent
-	if d, ok := a.instance.(bench.Described); ok {
-		maps.Copy(facts, d.Facts())
-	}
-	a.outcome.Facts = facts
-	a.note(bench.FactHostSwap, swapSpaces("/proc/swaps"))
-	a.note(bench.FactHostGovernor, cpuFiles(a.CPUSet, "scaling_governor"))
-	a.note(bench.FactHostClockBefore, cpuFiles(a.CPUSet, "scaling_cur_freq"))
-}
-
-// noteHeldUp warns of every actor that was held up by printing faster than is read.
-func (x *trial) noteHeldUp() {
-	for _, a := range x.actors {
-		if p, ok := a.instance.(bench.Printing); ok && p.HeldUp() {
-			x.warn("%s was held up: on a console, or through its runtime, it printed as fast as is read at most", a.Name)
-		}
-	}
-}
-
 // takeHostFacts adds what the host tells of a subject once it was measured.
-func (a *actor) takeHostFacts() {
-	if a.outcome.Facts == nil {
+func takeHostFacts(a *actor) {
+	facts := a.outcome.Facts
+	if facts == nil {
 		return
 	}
-	a.note(bench.FactHostClockAfter, cpuFiles(a.CPUSet, "scaling_cur_freq"))
-	a.note(bench.FactHostTemperature, hottest())
+	if a.hertz > 0 {
+		note(facts, bench.FactHostClock, strconv.FormatFloat(a.hertz/1e3, 'f', 0, 64))
+	}
+	note(facts, bench.FactHostTemperature, hottest())
 	if s := a.outcome.Scope; s != nil && !s.OwnKernel {
-		a.note(bench.FactHostMemoryLimit, memoryLimit(s.Cgroups))
+		note(facts, bench.FactHostMemoryLimit, memoryLimit(s.Cgroups))
 	}
 }
 
 // note keeps a fact that could be read.
-func (a *actor) note(name, value string) {
+func note(facts map[string]string, name, value string) {
 	if value != "" {
-		a.outcome.Facts[name] = value
+		facts[name] = value
 	}
 }
 
@@ -113,4 +79,26 @@ func word(path string) string {
 		return ""
 	}
 	return strings.TrimSpace(string(b))
+}
+
+// swapSpaces are the host's, with their sizes: "/dev/sda2 8 GiB"; "none" where there are none.
+func swapSpaces(file string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	all, err := proc.ParseSwaps(text)
+	if err != nil {
+		return ""
+	}
+	said := "none"
+	for i, s := range all {
+		if i == 0 {
+			said = ""
+		} else {
+			said += ", "
+		}
+		said += s.Path + " " + bench.Bytes(s.Size).String()
+	}
+	return said
 }

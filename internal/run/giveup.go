@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/clock"
+	"tare/internal/host/clock"
 )
 
 // record is how the launches of a run fared so far, as far as it decides what is
@@ -104,10 +104,10 @@ var numbers = regexp.MustCompile(`[0-9a-fA-F]*[0-9][0-9a-zA-Z._:-]*`)
 
 func wayOf(text string) string { return numbers.ReplaceAllString(reasonOf(text), "#") }
 
-// giveUp is the outcome of a trial that is not run.
-func (x *trial) giveUp(s surrender) {
-	x.outcome = bench.Outcome{
-		Trial: x.trial.ID, Block: x.trial.Block, Scene: x.scene.ID, Status: bench.Failed, Phase: "launch", GivenUp: s.platform,
+// outcome is that of a trial which is not run.
+func (s surrender) outcome(t bench.Trial) bench.Outcome {
+	return bench.Outcome{
+		Trial: t.ID, Block: t.Block, Scene: t.Scene, Status: bench.Failed, Phase: "launch", GivenUp: s.platform,
 		Started: time.Now().UTC().Format(time.RFC3339Nano), Origin: clock.Now(),
 		Phases: []bench.Phase{}, Actors: []bench.ActorOutcome{},
 		Error: fmt.Sprintf("not launched: %s failed twice in the same way and is given up for the rest of the run: %s", s.platform, s.why),

@@ -41,8 +41,8 @@ func TestMarkersAbsent(t *testing.T) {
 	for range 100 {
 		m.feed([]byte(strings.Repeat("no such text END ", 10)))
 	}
-	if len(m.rest) > 1024 {
-		t.Errorf("%d bytes kept", len(m.rest))
+	if len(m.other) > 1024 {
+		t.Errorf("%d bytes kept", len(m.other))
 	}
 	select {
 	case <-m.ended:
@@ -71,11 +71,11 @@ func TestCombine(t *testing.T) {
 // worst of the two nor a mean.
 func TestCombineMergesHistograms(t *testing.T) {
 	instance := func(p99 float64, bins ...bench.Bin) *actor {
-		return &actor{outcome: bench.ActorOutcome{Values: []bench.Value{{Metric: "latency_p99", Value: p99}},
+		return &actor{outcome: bench.ActorOutcome{Values: []bench.Value{{Metric: "p99_latency", Value: p99}},
 			Histograms: []bench.Histogram{{Name: "latency", Grid: "g", Bins: bins,
 				Min: [2]int64{bins[0].Low, bins[0].Low}, Max: [2]int64{bins[len(bins)-1].High, bins[len(bins)-1].High}}}}}
 	}
-	m := bench.Metric{Name: "latency_p99", Unit: "us", Combine: bench.Merge, Histogram: "latency", Quantile: 0.99}
+	m := bench.Metric{Name: "p99_latency", Unit: "us", Combine: bench.Merge, Histogram: "latency", Quantile: 0.99}
 	quick := instance(1.5, bench.Bin{Low: 1000, High: 2000, Count: 9900})
 	slow := instance(9.5, bench.Bin{Low: 1000, High: 2000, Count: 50}, bench.Bin{Low: 9000, High: 10000, Count: 50})
 	got, err := combine([]bench.Metric{m}, []*actor{quick, slow})

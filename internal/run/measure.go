@@ -9,54 +9,36 @@ import (
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/clock"
+	"tare/internal/host/clock"
 )
 
 // errApart: subjects began and ended at such different times that nothing was
 // measured of all of them.
 var errApart = errors.New("do not overlap")
 
-// each runs f for every subject at once and joins the errors.
-func (x *trial) each(f func(*actor) error) error {
-	subjects := x.withRole(bench.Subject)
-	errs := make([]error, len(subjects))
-	var wg sync.WaitGroup
-	for i, a := range subjects {
-		wg.Go(func() { errs[i] = f(a) })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
+// measurement runs the subjects' main commands and finds the window they have in common.
+type measurement struct {
+	account  *account
+	subjects cast
+	edge     func(at int64) // reads the counters at an edge of the window
+	// during, if set, is called beside and ends with ctx; opened is closed once the window is open.
+	during func(ctx context.Context, opened <-chan struct{})
 }
 
-func (x *trial) warmup(ctx context.Context) error {
-	return x.each(func(a *actor) error {
-		for _, c := range a.part.Warm {
-			if err := a.must(ctx, c, "warm up"); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// measure runs every subject's main command at once. The scene's window is the
+// run runs every subject's main command at once. The window is the
 // stretch during which all of them were in theirs; counters are read at its edges.
-func (x *trial) measure(ctx context.Context) error {
-	x.enter("measure")
+// That there is none is an error, [errApart].
+func (m *measurement) run(ctx context.Context) ([2]int64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	w := &window{subjects: len(x.withRole(bench.Subject)), read: func(int64) {}, isOpen: make(chan struct{})}
-	probing, stop := context.WithCancel(ctx)
+	w := &window{subjects: len(m.subjects), read: m.edge, isOpen: make(chan struct{})}
+	beside, stop := context.WithCancel(ctx)
 	var probes sync.WaitGroup
-	if x.sampler != nil {
-		w.read = func(at int64) {
-			x.atEdge()
-			x.sampler.edge(at)
-		}
-		probes.Go(func() { x.probeDuring(probing, w.isOpen) })
+	if m.during != nil {
+		probes.Go(func() { m.during(beside, w.isOpen) })
 	}
-	err := x.each(func(a *actor) error {
-		err := x.measureActor(ctx, a, w)
+	err := m.subjects.each(func(a *actor) error {
+		err := m.of(ctx, a, w)
 		if err != nil {
 			cancel(fmt.Errorf("another subject failed: %w", err))
 		}
@@ -64,14 +46,14 @@ func (x *trial) measure(ctx context.Context) error {
 	})
 	stop()
 	probes.Wait()
-	x.outcome.Window = w.edges
 	if err == nil && w.edges[1] <= w.edges[0] {
 		err = fmt.Errorf("the measured windows of %d subjects %w", w.subjects, errApart)
 	}
-	return err
+	return w.edges, err
 }
 
-func (x *trial) measureActor(ctx context.Context, a *actor, w *window) error {
+// of runs one subject's main command, and opens and closes the window for it.
+func (m *measurement) of(ctx context.Context, a *actor, w *window) error {
 	c := a.part.Main
 	a.outcome.Command = c.Argv
 	// Without a ramp or a marker the window opens just before the command starts.
@@ -119,7 +101,7 @@ func (x *trial) measureActor(ctx context.Context, a *actor, w *window) error {
 		return fmt.Errorf("run %v in %s: %w", c.Argv, a.Name, r.err)
 	}
 	a.outcome.Output = &r.out
-	x.keepOutput(a, r.out)
+	m.account.keepOutput(a, r.out)
 	if stopped {
 		return nil
 	}
@@ -127,13 +109,6 @@ func (x *trial) measureActor(ctx context.Context, a *actor, w *window) error {
 		return fmt.Errorf("run %v in %s: it ended without printing %q: %s", c.Argv, a.Name, a.part.End, tail(r.out, 600))
 	}
 	return checkExit("run in "+a.Name, c, r.out, a.part.OKExit)
-}
-
-func (x *trial) keepOutput(a *actor, out bench.Output) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.outputs[a.Name+".stdout"] = out.Stdout
-	x.outputs[a.Name+".stderr"] = out.Stderr
 }
 
 // window is the stretch in which every subject is being measured: from the last
@@ -173,25 +148,25 @@ type markers struct {
 	ended      chan struct{}
 	began      bool
 	done       bool
-	rest       []byte // the end of what was seen, in case a text is cut in two
+	other      []byte // the end of what was seen, in case a text is cut in two
 }
 
 func (m *markers) feed(b []byte) {
 	if m.done || len(m.begin)+len(m.end) == 0 {
 		return
 	}
-	m.rest = append(m.rest, b...)
+	m.other = append(m.other, b...)
 	if !m.began && len(m.begin) > 0 {
-		i := bytes.Index(m.rest, m.begin)
+		i := bytes.Index(m.other, m.begin)
 		if i < 0 {
 			m.keep(len(m.begin))
 			return
 		}
 		m.began = true
-		m.rest = m.rest[i+len(m.begin):]
+		m.other = m.other[i+len(m.begin):]
 		m.onBegin()
 	}
-	if len(m.end) > 0 && bytes.Contains(m.rest, m.end) {
+	if len(m.end) > 0 && bytes.Contains(m.other, m.end) {
 		m.done = true
 		close(m.ended)
 		return
@@ -201,7 +176,7 @@ func (m *markers) feed(b []byte) {
 
 // keep holds on to the last bytes that may be the beginning of a text of n bytes.
 func (m *markers) keep(n int) {
-	if len(m.rest) > n {
-		m.rest = append(m.rest[:0], m.rest[len(m.rest)-n:]...)
+	if len(m.other) > n {
+		m.other = append(m.other[:0], m.other[len(m.other)-n:]...)
 	}
 }

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -9,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"tare/internal/agent"
 	"tare/internal/bench"
-	"tare/internal/clock"
+	"tare/internal/guest/agent"
+	"tare/internal/host/clock"
 )
 
 // Of a migration: how long it may take where the scene does not say, how often a
@@ -20,25 +19,35 @@ const (
 	migrateDeadline = 2 * time.Minute
 	beatEvery       = 10 * time.Millisecond
 	beatAfter       = 500 * time.Millisecond
+	beatWithin      = 30 * time.Second // for the first: an emulated machine on a busy host starts perl late
 )
 
 // beat says something every 10 ms.
 var beat = bench.Command{Argv: []string{"perl", "-e", "$| = 1; while (1) { print q(.); select(undef, undef, undef, 0.01) }"}}
 
 // migration moves the subject while its workload runs, if it has one.
-func (x *trial) migration(ctx context.Context) error {
-	x.enter("prepare")
-	subjects := x.withRole(bench.Subject)
-	a := subjects[0]
+type migration struct {
+	kind          bench.SceneKind
+	warmup, limit time.Duration // limit bounds the move
+	account       *account
+	subjects      cast // of which the first is moved
+	jobs          *jobs
+	daemons       daemons
+}
+
+// run prepares, moves and collects.
+func (m *migration) run(ctx context.Context) error {
+	m.account.enter("prepare")
+	a := m.subjects[0]
 	moving, ok := a.instance.(bench.Migratory)
 	if !ok {
 		return fmt.Errorf("migrate %s on %s: its instances cannot be migrated while they run: %w", a.Name, a.Platform, bench.ErrUnavailable)
 	}
-	if err := x.prepare(ctx); err != nil {
+	if err := m.jobs.prepare(ctx); err != nil {
 		return err
 	}
 	if a.Workload == "" {
-		x.takeFacts(ctx, a)
+		m.jobs.takeFacts(ctx, a)
 	}
 	if a.Workload != "" && !a.part.Service {
 		a.outcome.Command = a.part.Main.Argv
@@ -47,48 +56,61 @@ func (x *trial) migration(ctx context.Context) error {
 			return fmt.Errorf("start %v in %s: %w", a.part.Main.Argv, a.Name, err)
 		}
 	}
-	heard := &beats{}
-	voice, err := a.client.Start(ctx, beat, heard.hear)
-	if err != nil {
-		return fmt.Errorf("listen to %s: %w", a.Name, err)
-	}
-	x.enter("warmup")
-	if err := sleep(ctx, max(x.scene.Timing.Warmup, beatAfter)); err != nil {
-		return err
-	}
-	x.enter("measure")
-	limit := cmp.Or(x.scene.Timing.Deadline, migrateDeadline)
-	bounded, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not moved after %v", limit))
-	defer cancel()
-	moved, err := moving.Migrate(bounded)
+	moved, gap, err := m.move(ctx, a, moving)
 	if err != nil {
 		return err
-	}
-	x.outcome.Window = [2]int64{moved.Began, moved.Ended}
-	if err := sleep(ctx, beatAfter); err != nil {
-		return err
-	}
-	if err := x.endWork(ctx, a, voice); err != nil {
-		return err
-	}
-	gap, err := heard.silence(moved.Began, moved.Ended)
-	if err != nil {
-		return fmt.Errorf("%s: %w", a.Name, err)
 	}
 	metrics := bench.MigrationMetrics
-	if a.outcome.Values = valuesOf(moved, gap); x.scene.Kind == bench.Checkpointing {
+	if a.outcome.Values = valuesOf(moved, gap); m.kind == bench.Checkpointing {
 		metrics = slices.Concat(metrics, bench.CheckpointMetrics)
 		a.outcome.Values = append(a.outcome.Values, checkpointed(moved)...)
 	}
-	if x.outcome.Values, err = combine(metrics, subjects); err != nil {
+	if m.account.outcome.Values, err = combine(metrics, m.subjects); err != nil {
 		return err
 	}
-	x.enter("collect")
-	if err := x.describeScopes(); err != nil {
+	m.account.enter("collect")
+	if err := m.daemons.describe(m.jobs.actors...); err != nil {
 		return err
 	}
-	a.takeHostFacts()
+	takeHostFacts(a)
 	return nil
+}
+
+// move moves an actor, and returns how long a program inside was silent for, in nanoseconds.
+func (m *migration) move(ctx context.Context, a *actor, moving bench.Migratory) (moved bench.Moved, gap int64, err error) {
+	heard := &beats{begun: make(chan struct{})}
+	voice, err := a.client.Start(ctx, beat, heard.hear)
+	if err != nil {
+		return moved, 0, fmt.Errorf("listen to %s: %w", a.Name, err)
+	}
+	select {
+	case <-heard.begun:
+	case <-time.After(beatWithin):
+		return moved, 0, fmt.Errorf("%s: the program that is listened to said nothing for %v", a.Name, beatWithin)
+	case <-ctx.Done():
+		return moved, 0, context.Cause(ctx)
+	}
+	m.account.enter("warmup")
+	if err := sleep(ctx, max(m.warmup, beatAfter)); err != nil {
+		return moved, 0, err
+	}
+	m.account.enter("measure")
+	bounded, cancel := context.WithTimeoutCause(ctx, m.limit, fmt.Errorf("not moved after %v", m.limit))
+	defer cancel()
+	if moved, err = moving.Migrate(bounded); err != nil {
+		return moved, 0, err
+	}
+	m.account.outcome.Window = [2]int64{moved.Began, moved.Ended}
+	if err := sleep(ctx, beatAfter); err != nil {
+		return moved, 0, err
+	}
+	if err := m.endWork(ctx, a, voice); err != nil {
+		return moved, 0, err
+	}
+	if gap, err = heard.silence(moved.Began, moved.Ended); err != nil {
+		return moved, 0, fmt.Errorf("%s: %w", a.Name, err)
+	}
+	return moved, gap, nil
 }
 
 // valuesOf are the figures of a move that a program inside was silent for, in nanoseconds.
@@ -113,7 +135,7 @@ func checkpointed(m bench.Moved) []bench.Value {
 
 // endWork ends what runs in a migrated instance. That it answers shows that the
 // instance works where it is now.
-func (x *trial) endWork(ctx context.Context, a *actor, voice *agent.Process) error {
+func (m *migration) endWork(ctx context.Context, a *actor, voice *agent.Process) error {
 	if err := voice.Kill(ctx); err != nil {
 		return fmt.Errorf("%s after its migration: %w", a.Name, err)
 	}
@@ -129,16 +151,17 @@ func (x *trial) endWork(ctx context.Context, a *actor, voice *agent.Process) err
 		return fmt.Errorf("run %v in %s: %w", a.part.Main.Argv, a.Name, err)
 	}
 	a.outcome.Output = &out
-	x.keepOutput(a, out)
+	m.account.keepOutput(a, out)
 	if out.Signal == "" {
-		x.outcome.Warnings = append(x.outcome.Warnings, fmt.Sprintf("%s: %v had ended (status %d) before the migration was over: let it run longer by timing.measure",
-			a.Name, a.part.Main.Argv, out.Exit))
+		m.account.warn("%s: %v had ended (status %d) before the migration was over: let it run longer by timing.measure", a.Name, a.part.Main.Argv, out.Exit)
 	}
 	return nil
 }
 
 // beats are the times at which something was heard, by the host's clock.
 type beats struct {
+	begun chan struct{} // closed at the first; nil if nobody waits for it
+
 	mu sync.Mutex
 	at []int64
 }
@@ -147,6 +170,9 @@ func (b *beats) hear([]byte) {
 	now := clock.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.begun != nil && len(b.at) == 0 {
+		close(b.begun)
+	}
 	b.at = append(b.at, now)
 }
 
@@ -170,13 +196,4 @@ func (b *beats) silence(from, to int64) (int64, error) {
 		return 0, fmt.Errorf("the program that is listened to was not heard after the migration")
 	}
 	return longest, nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(d):
-		return nil
-	}
 }

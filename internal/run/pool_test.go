@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
-	"tare/internal/outercage"
+	"tare/internal/host/cgroup"
 	"tare/internal/platform/fake"
+	"tare/internal/run/containment"
 )
 
 // lean is an engine whose instances have balloons, and are put into the pool.
@@ -74,7 +74,7 @@ func TestPool(t *testing.T) {
 	roomy.MemoryPool, tight.MemoryPool = 256*bench.MiB, 128*bench.MiB
 	r, s := newRunner(t, counter{}, fake.Options{}, roomy, tight)
 	r.ID = run
-	r.Guard = &outercage.Guard{Run: run, Ledger: noLedger{}}
+	r.Guard = &containment.Guard{Run: run, Ledger: noLedger{}}
 	engine := &lean{Engine: r.Engines["fake"].Engine, run: run, asked: map[string]bench.Bytes{}}
 	r.Engines["fake"] = Engine{Engine: engine, Availability: bench.Availability{Version: "1"}}
 	limits := map[bench.Bytes]bool{}
@@ -128,24 +128,22 @@ func limitOf(t *testing.T, g *cgroup.Group) bench.Bytes {
 
 // Where a pool had no room for all, what fails did not finish.
 func TestStarvedInThePool(t *testing.T) {
-	x := &trial{scene: &bench.Scene{}}
-	if x.starved() {
+	if starved(nil) {
 		t.Error("without a pool")
 	}
-	x.outcome.Pool = &bench.Pool{}
-	if x.starved() {
+	if starved(&bench.Pool{}) {
 		t.Error("nobody was killed")
 	}
 	for _, p := range []bench.Pool{{Killed: []string{"subject-2"}}, {Swapped: 1}} {
-		x.outcome.Pool = &p
-		if !x.starved() {
+		if !starved(&p) {
 			t.Errorf("%+v", p)
 		}
 	}
-	if got := x.fate(t.Context(), errors.New("no more memory")); got != bench.DidNotFinish {
+	o := &bench.Outcome{Pool: &bench.Pool{Swapped: 1}}
+	if got := fate(t.Context(), o, false, errors.New("no more memory")); got != bench.DidNotFinish {
 		t.Errorf("a subject that failed: %s", got)
 	}
-	if got := x.fate(t.Context(), fmt.Errorf("windows %w", errApart)); got != bench.Failed {
+	if got := fate(t.Context(), o, false, fmt.Errorf("windows %w", errApart)); got != bench.Failed {
 		t.Errorf("windows apart: %s", got)
 	}
 }

@@ -1,14 +1,13 @@
 package run
 
 import (
-	"fmt"
 	"runtime"
 	"slices"
 	"sync"
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/clock"
+	"tare/internal/host/clock"
 )
 
 // powerWatch reads one power meter through the whole run, on a goroutine of its
@@ -45,28 +44,33 @@ const afterWindow = 2 * bench.MinPowerInterval
 // powerEnd bounds the wait for a meter that is being read when the run ends.
 const powerEnd = 3 * time.Second
 
-// watchPower begins to read the meters, and returns what ends that.
-func (r *Runner) watchPower() (stop func()) {
-	r.watches = nil
-	for _, p := range r.Power {
+// powerWatches are the watches over all meters of a run.
+type powerWatches []*powerWatch
+
+// watchPower begins to read the meters, on threads that are kept on the CPUs, if there are any.
+func watchPower(meters []bench.PowerReader, cpus []int) powerWatches {
+	var ws powerWatches
+	for _, p := range meters {
 		cols := p.Columns()
 		w := &powerWatch{reader: p, source: p.Source(), columns: cols, values: make([]float64, len(cols)),
 			edge: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
-		r.watches = append(r.watches, w)
-		go w.loop(r.Observer)
+		ws = append(ws, w)
+		go w.loop(cpus)
 	}
-	return func() {
-		for _, w := range r.watches {
-			close(w.stop)
+	return ws
+}
+
+// end ends the reading.
+func (ws powerWatches) end() {
+	for _, w := range ws {
+		close(w.stop)
+	}
+	late := time.After(powerEnd)
+	for _, w := range ws {
+		select {
+		case <-w.done:
+		case <-late: // it hangs; its goroutine ends when it lets go
 		}
-		late := time.After(powerEnd)
-		for _, w := range r.watches {
-			select {
-			case <-w.done:
-			case <-late: // it hangs; its goroutine ends when it lets go
-			}
-		}
-		r.watches = nil
 	}
 }
 
@@ -109,8 +113,8 @@ func (w *powerWatch) read() {
 }
 
 // atEdge asks every meter for a reading now and does not wait for it.
-func (r *Runner) atEdge() {
-	for _, w := range r.watches {
+func (ws powerWatches) atEdge() {
+	for _, w := range ws {
 		select {
 		case w.edge <- struct{}{}:
 		default: // one is due already
@@ -119,9 +123,9 @@ func (r *Runner) atEdge() {
 }
 
 // awaitCounters waits until each counter was read at the instant or later.
-func (r *Runner) awaitCounters(at int64) {
+func (ws powerWatches) awaitCounters(at int64) {
 	for deadline := time.Now().Add(afterWindow); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if !slices.ContainsFunc(r.watches, func(w *powerWatch) bool { return w.counts() && !w.readAt(at) }) {
+		if !slices.ContainsFunc(ws, func(w *powerWatch) bool { return w.counts() && !w.readAt(at) }) {
 			return
 		}
 	}
@@ -147,59 +151,29 @@ func (w *powerWatch) take(from int64) (readings []bench.Sample, failed []failure
 	return slices.Clone(w.readings), slices.Clone(w.failures)
 }
 
-// takePower puts what the meters said since the trial began among its samples,
+// putInto puts what the meters said since the trial began among the samples of its account,
 // and what they did not say among its warnings.
-func (x *trial) takePower() {
-	if x.scene.Unmetered {
-		return
+func (ws powerWatches) putInto(k *account) {
+	if k.outcome.Window[1] > 0 {
+		ws.awaitCounters(k.outcome.Window[1])
 	}
-	if x.outcome.Window[1] > 0 {
-		x.awaitCounters(x.outcome.Window[1])
-	}
-	for _, w := range x.watches {
-		readings, failed := w.take(x.outcome.Origin)
-		x.samples = append(x.samples, readings...)
+	for _, w := range ws {
+		readings, failed := w.take(k.outcome.Origin)
+		k.samples = append(k.samples, readings...)
 		got := 0
 		for _, r := range readings {
-			if r.At >= x.outcome.Origin {
+			if r.At >= k.outcome.Origin {
 				got++
 			}
 		}
 		switch n := len(failed); {
 		case n > 0:
-			x.warn("power meter %s told nothing %d of %d times, the last time: %v", w.source.Name, n, n+got, failed[n-1].err)
-		case got == 0 && clock.Now()-x.outcome.Origin > int64((2*w.source.Every+0.5)*1e9): // else it was too short
-			x.warn("power meter %s told nothing while the trial ran: it was still being asked", w.source.Name)
+			k.warn("power meter %s told nothing %d of %d times, the last time: %v", w.source.Name, n, n+got, failed[n-1].err)
+		case got == 0 && clock.Now()-k.outcome.Origin > int64((2*w.source.Every+0.5)*1e9): // else it was too short
+			k.warn("power meter %s told nothing while the trial ran: it was still being asked", w.source.Name)
 		}
 	}
-	if len(x.watches) > 0 {
-		slices.SortStableFunc(x.samples, func(a, b bench.Sample) int { return int(min(1, max(-1, a.At-b.At))) })
+	if len(ws) > 0 {
+		slices.SortStableFunc(k.samples, func(a, b bench.Sample) int { return int(min(1, max(-1, a.At-b.At))) })
 	}
-}
-
-// restScene is the machine with nothing launched.
-func (r *Runner) restScene() *bench.Scene {
-	return &bench.Scene{ID: bench.RestScene, Kind: bench.Resting, Case: bench.RestScene, Timing: bench.Timing{Measure: r.Plan.Rest}}
-}
-
-// restSteps measures the machine at rest.
-func (x *trial) restSteps(sleep func(time.Duration) error) (err error) {
-	x.enter("setup")
-	if err := sleep(bench.RestSettle); err != nil {
-		return err
-	}
-	if err := x.startSampler(nil); err != nil {
-		return fmt.Errorf("observe the machine at rest: %w", err)
-	}
-	defer func() { err = x.endSampling(err) }()
-	x.enter("measure")
-	edge := func(i int) {
-		x.outcome.Window[i] = clock.Now()
-		x.atEdge()
-		x.sampler.tick(x.outcome.Window[i])
-	}
-	edge(0)
-	err = sleep(x.scene.Timing.Measure)
-	edge(1)
-	return err
 }

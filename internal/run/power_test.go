@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/clock"
+	"tare/internal/host/clock"
 	"tare/internal/platform/fake"
 )
 
 // watt is a meter of the test's own; the real ones are tested with real peers
-// (internal/power).
+// (internal/meter/power).
 type watt struct {
 	name  string
 	read  func(n int) (float64, error)
@@ -41,7 +41,7 @@ func (m *watt) Read(values []float64) error {
 // machine rests before and after the block.
 func TestPowerBesideATrial(t *testing.T) {
 	r, s := newRunner(t, counter{}, fake.Options{}, scene("a", subjects(1, nil)))
-	r.Plan.Rest, r.Plan.Blocks = 200*time.Millisecond, 1
+	r.Plan.Idle, r.Plan.Blocks = 200*time.Millisecond, 1
 	hang := make(chan struct{})
 	t.Cleanup(func() { close(hang) })
 	good := &watt{name: "good", read: func(n int) (float64, error) { return 100 + float64(n), nil }}
@@ -85,7 +85,7 @@ func TestPowerBesideATrial(t *testing.T) {
 		if !strings.Contains(warnings, "power meter bad told nothing") || strings.Contains(warnings, "meter good") {
 			t.Errorf("%s warns %q", o.Trial, warnings)
 		}
-		if rest := o.Scene == bench.RestScene; rest && (len(o.Actors) > 0 || !strings.Contains(warnings, "power meter stuck told nothing while the trial ran")) {
+		if rest := o.Scene == bench.IdleScene; rest && (len(o.Actors) > 0 || !strings.Contains(warnings, "power meter stuck told nothing while the trial ran")) {
 			t.Errorf("%s: %d actors, %q", o.Trial, len(o.Actors), warnings)
 		}
 	}
@@ -111,7 +111,7 @@ func TestPowerOfAStartUp(t *testing.T) {
 	}
 	read := 0
 	for _, o := range s.outcomes {
-		if o.Scene == bench.RestScene {
+		if o.Scene == bench.IdleScene {
 			t.Errorf("a rest of a plan without")
 		}
 		read += len(s.samples[o.Trial])
@@ -124,7 +124,7 @@ func TestPowerOfAStartUp(t *testing.T) {
 // A resumed run rests where it has not, around blocks of which something is left.
 func TestRestsOfAResumedRun(t *testing.T) {
 	r, s, _ := blocked(t, nil)
-	r.Plan.Rest, r.Plan.Blocks = 50*time.Millisecond, 3
+	r.Plan.Idle, r.Plan.Blocks = 50*time.Millisecond, 3
 	r.Power = []bench.PowerReader{&watt{name: "good", read: func(int) (float64, error) { return 100, nil }}}
 	finished := map[string]bool{"b01-rest1": true, "b01-a": true, "b01-b": true, "b01-rest2": true, "b02-rest1": true, "b02-a": true}
 	if err := r.Run(t.Context(), finished); err != nil {

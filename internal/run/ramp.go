@@ -9,74 +9,94 @@ import (
 	"strings"
 	"time"
 
+	"tare/internal/analysis/stats"
 	"tare/internal/bench"
-	"tare/internal/clock"
+	"tare/internal/host/clock"
+	"tare/internal/host/proc"
 	"tare/internal/meter"
-	"tare/internal/proc"
-	"tare/internal/stats"
 )
 
 // ramp launches idle instances one after the other, and after each step
-// measures what the crowd takes, until it is as large as declared or a limit is
+// measures what they take together, until it is as large as declared or a limit is
 // reached. Only a ramp whose first step was never complete has failed.
-func (x *trial) ramp(ctx context.Context) (err error) {
-	r := x.scene.Ramp
-	crowd := &bench.Crowd{}
-	before, err := meter.Census("/proc", "/sys", nil)
-	if err != nil {
+type ramp struct {
+	scene    *bench.Scene
+	account  *account
+	actors   cast
+	launcher *launcher
+	jobs     *jobs
+	observer *observer
+	before   meter.Count // what the host held without them
+	density  bench.Density
+}
+
+// run carries the ramp out.
+func (r *ramp) run(ctx context.Context) (err error) {
+	if r.before, err = meter.Census("/proc", "/sys", nil); err != nil {
 		return err
 	}
-	if err := x.startQuietSampler(); err != nil {
+	if err := r.observer.startOnHost(); err != nil {
 		return err
 	}
-	defer func() { err = x.endSampling(err) }()
-	began := clock.Now()
-	x.enter("launch")
-	for _, a := range x.actors {
-		if crowd.Limit, crowd.Why = reached(r, crowd.Instances, time.Duration(clock.Now()-began)); crowd.Limit != "" {
-			break
-		}
-		if err := x.join(ctx, a); err != nil {
-			if ctx.Err() != nil || crowd.Instances == 0 {
-				return err
-			}
-			crowd.Limit, crowd.Why = bench.LimitLaunch, fmt.Sprintf("instance %d did not start: %v", crowd.Instances+1, err)
-			break
-		}
-		crowd.Instances++
-		if crowd.Instances%r.Step == 0 && crowd.Instances < r.To {
-			if err := x.step(ctx, crowd, before); err != nil {
-				return err
-			}
-			x.enter("launch")
-		}
+	defer func() { err = r.observer.end(err) }()
+	if err := r.grow(ctx); err != nil {
+		return err
 	}
-	if crowd.Limit == "" {
-		crowd.Limit, crowd.Why = bench.LimitCount, fmt.Sprintf("all %d were up", crowd.Instances)
-	}
-	if n := len(crowd.Steps); n == 0 || crowd.Steps[n-1].Instances < crowd.Instances {
-		if err := x.step(ctx, crowd, before); err != nil {
+	d := &r.density
+	if n := len(d.Steps); n == 0 || d.Steps[n-1].Instances < d.Instances {
+		if err := r.step(ctx); err != nil {
 			return err
 		}
 	}
-	x.enter("collect")
-	x.outcome.Crowd = crowd
-	last := crowd.Steps[len(crowd.Steps)-1]
-	x.outcome.Window = [2]int64{last.Start, last.End}
-	x.takeFacts(ctx, x.actors[0]) // they are all alike
-	x.actors[0].takeHostFacts()
-	x.outcome.Values, err = rampValues(crowd, x.actors[:crowd.Instances])
+	r.account.enter("collect")
+	o := &r.account.outcome
+	o.Density = d
+	last := d.Steps[len(d.Steps)-1]
+	o.Window = [2]int64{last.Start, last.End}
+	r.jobs.takeFacts(ctx, r.actors[0]) // they are all alike
+	takeHostFacts(r.actors[0])
+	o.Values, err = rampValues(d, r.actors[:d.Instances])
 	return err
 }
 
-// join launches one instance of the crowd and has it sampled from then on. One
+// grow launches one instance after the other and says which limit that came to. Each
+// complete step but the last is measured.
+func (r *ramp) grow(ctx context.Context) error {
+	d, plan := &r.density, r.scene.Ramp
+	began := clock.Now()
+	r.account.enter("launch")
+	for _, a := range r.actors {
+		if d.Limit, d.Why = reached(plan, d.Instances, time.Duration(clock.Now()-began)); d.Limit != "" {
+			return nil
+		}
+		if err := r.join(ctx, a); err != nil {
+			if ctx.Err() != nil || d.Instances == 0 {
+				return err
+			}
+			d.Limit, d.Why = bench.LimitLaunch, fmt.Sprintf("instance %d did not start: %v", d.Instances+1, err)
+			return nil
+		}
+		d.Instances++
+		if d.Instances%plan.Step == 0 && d.Instances < plan.To {
+			if err := r.step(ctx); err != nil {
+				return err
+			}
+			r.account.enter("launch")
+		}
+	}
+	d.Limit, d.Why = bench.LimitCount, fmt.Sprintf("all %d were up", d.Instances)
+	return nil
+}
+
+// join launches one more instance and has it sampled from then on. One
 // that does not come up is closed again.
-func (x *trial) join(ctx context.Context, a *actor) error {
-	err := x.launchActor(ctx, a)
+func (r *ramp) join(ctx context.Context, a *actor) error {
+	err := r.launcher.launch(ctx, a)
 	if err != nil {
 		err = fmt.Errorf("launch %s on %s: %w", a.Name, a.Platform, err)
-	} else if err = x.answer(ctx, a); err == nil {
-		err = x.watchQuietly(a)
+	} else if err = a.firstCommand(ctx); err == nil {
+		a.outcome.Values = a.startTimes()
+		err = r.observer.join(a)
 	}
 	if err == nil || ctx.Err() != nil {
 		return err
@@ -84,73 +104,21 @@ func (x *trial) join(ctx context.Context, a *actor) error {
 	if a.instance != nil {
 		a.outcome.Log = a.log()
 	}
-	err = errors.Join(err, x.end(a))
+	err = errors.Join(err, r.launcher.end(a))
 	a.client, a.instance = nil, nil // it is closed once
 	return err
 }
 
-// answer runs the first command inside and keeps the two start-up times.
-func (x *trial) answer(ctx context.Context, a *actor) error {
-	if err := x.firstCommand(ctx, a); err != nil {
+// step lets the instances settle, watches them for the measured time and counts what
+// they hold.
+func (r *ramp) step(ctx context.Context) error {
+	d := &r.density
+	r.account.enter("warmup")
+	if err := sleep(ctx, r.scene.Timing.Warmup); err != nil {
 		return err
 	}
-	a.outcome.Values = []bench.Value{
-		{Metric: "ready", Value: a.outcome.ReadyMS},
-		{Metric: "first_command", Value: float64(a.first.Returned-a.instance.Launched()) / 1e6},
-	}
-	return nil
-}
-
-// watchQuietly records where the actor's cost is paid and adds its meter.
-func (x *trial) watchQuietly(a *actor) error {
-	s, err := a.instance.Scope()
-	if err != nil {
-		return fmt.Errorf("scope of %s: %w", a.Name, err)
-	}
-	a.outcome.Scope = &s
-	if len(s.Shared) > 0 {
-		if x.daemons == nil {
-			x.daemons = map[string][]bench.Process{}
-		}
-		x.daemons[a.Platform.Driver()] = s.Shared
-	}
-	if x.sampler == nil {
-		return nil
-	}
-	q, err := meter.OpenQuiet(s)
-	if err != nil {
-		x.warn("%s is not sampled: %v", a.Name, err)
-		return nil
-	}
-	x.sampler.add(a.Name, q)
-	return nil
-}
-
-// startQuietSampler begins to sample the host; instances are added as they come up.
-func (x *trial) startQuietSampler() error {
-	if x.scene.Unmetered {
-		x.outcome.Unmetered = true
-		x.warn("no meter was read, on purpose: the specification says unmetered")
-		return nil
-	}
-	s := newSampler()
-	host, err := meter.OpenHost()
-	if err != nil {
-		return err
-	}
-	s.add("", host...)
-	return x.begin(s)
-}
-
-// step lets the crowd settle, watches it for the measured time and counts what
-// it holds.
-func (x *trial) step(ctx context.Context, crowd *bench.Crowd, before meter.Count) error {
-	x.enter("warmup")
-	if err := pause(ctx, x.scene.Timing.Warmup); err != nil {
-		return err
-	}
-	x.enter("measure")
-	scopes, err := x.scopes(crowd.Instances)
+	r.account.enter("measure")
+	scopes, err := r.scopes(d.Instances)
 	if err != nil {
 		return err
 	}
@@ -158,9 +126,9 @@ func (x *trial) step(ctx context.Context, crowd *bench.Crowd, before meter.Count
 	if err != nil {
 		return err
 	}
-	s := bench.CrowdStep{Instances: crowd.Instances, Start: clock.Now()}
+	s := bench.DensityStep{Instances: d.Instances, Start: clock.Now()}
 	host0, own0, known := busyTasks()
-	if err := pause(ctx, x.scene.Timing.Measure); err != nil {
+	if err := sleep(ctx, r.scene.Timing.Measure); err != nil {
 		return err
 	}
 	s.End = clock.Now()
@@ -178,21 +146,21 @@ func (x *trial) step(ctx context.Context, crowd *bench.Crowd, before meter.Count
 		host, own := max(0, host1-host0)/seconds, max(0, own1-own0)/seconds
 		s.HostCPU, s.Observer = &host, &own
 	}
-	s.Memory, s.Processes, s.Merged = last.Memory, last.Processes, last.Merged-before.Merged
-	for _, name := range []string{bench.CrowdAvailable, bench.CrowdUsed} {
+	s.Memory, s.Processes, s.Merged = last.Memory, last.Processes, last.Merged-r.before.Merged
+	for _, name := range []string{bench.DensityAvailable, bench.DensityUsed} {
 		if v, ok := s.Memory[name]; ok {
-			s.Memory[name] = v - before.Memory[name]
+			s.Memory[name] = v - r.before.Memory[name]
 		}
 	}
-	crowd.Steps = append(crowd.Steps, s)
+	d.Steps = append(d.Steps, s)
 	return nil
 }
 
 // scopes asks each of the first n where its cost is paid by now: a program
 // that serves it may have come up after it greeted.
-func (x *trial) scopes(n int) ([]bench.Scope, error) {
+func (r *ramp) scopes(n int) ([]bench.Scope, error) {
 	all := make([]bench.Scope, n)
-	for i, a := range x.actors[:n] {
+	for i, a := range r.actors[:n] {
 		s, err := a.instance.Scope()
 		if err != nil {
 			return nil, fmt.Errorf("scope of %s: %w", a.Name, err)
@@ -200,15 +168,6 @@ func (x *trial) scopes(n int) ([]bench.Scope, error) {
 		all[i], a.outcome.Scope = s, &s
 	}
 	return all, nil
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(d):
-		return nil
-	}
 }
 
 // busyTasks is the CPU time of all the host's tasks, and of Tare's own process, in seconds.
@@ -265,9 +224,9 @@ func tasks() (used, most int) {
 
 // rampValues are the values of bench.RampMetrics. A slope needs two steps; of
 // fewer its metric is missing.
-func rampValues(c *bench.Crowd, actors []*actor) ([]bench.Value, error) {
+func rampValues(c *bench.Density, actors []*actor) ([]bench.Value, error) {
 	var values []bench.Value
-	for _, name := range []string{bench.CrowdPSS, bench.CrowdRSS, bench.CrowdCgroup, bench.CrowdCgroupHeld} {
+	for _, name := range []string{bench.DensityPSS, bench.DensityRSS, bench.DensityCgroup, bench.DensityCgroupHeld} {
 		var n, bytes []float64
 		for _, s := range c.Steps {
 			if v, ok := s.Memory[name]; ok {
@@ -280,10 +239,10 @@ func rampValues(c *bench.Crowd, actors []*actor) ([]bench.Value, error) {
 	}
 	starts, err := combine(bench.StartupMetrics, actors)
 	if err != nil {
-		return nil, fmt.Errorf("start-ups of the crowd together: %w", err)
+		return nil, fmt.Errorf("start-ups of the instances together: %w", err)
 	}
 	for _, v := range starts {
-		if v.Metric == "first_command" {
+		if v.Metric == "time_to_first_command" {
 			values = append(values, v)
 		}
 	}

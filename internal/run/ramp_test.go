@@ -39,7 +39,7 @@ func rampOf(t *testing.T, o fake.Options, s bench.Scene) (bench.Outcome, []bench
 	return stored.outcomes[0], stored.samples[stored.outcomes[0].Trial]
 }
 
-func sizes(c *bench.Crowd) string {
+func sizes(c *bench.Density) string {
 	var n []int
 	for _, s := range c.Steps {
 		n = append(n, s.Instances)
@@ -49,22 +49,22 @@ func sizes(c *bench.Crowd) string {
 
 func TestRampToItsCount(t *testing.T) {
 	o, samples := rampOf(t, fake.Options{}, rampScene(7))
-	if o.Status != bench.Done || o.Crowd == nil {
+	if o.Status != bench.Done || o.Density == nil {
 		t.Fatalf("%s in %s: %s", o.Status, o.Phase, o.Error)
 	}
-	if got := sizes(o.Crowd); got != "[3 6 7]" || o.Crowd.Limit != bench.LimitCount || o.Crowd.Instances != 7 || len(o.Actors) != 7 {
-		t.Errorf("steps %s, %s at %d, %d actors", got, o.Crowd.Limit, o.Crowd.Instances, len(o.Actors))
+	if got := sizes(o.Density); got != "[3 6 7]" || o.Density.Limit != bench.LimitCount || o.Density.Instances != 7 || len(o.Actors) != 7 {
+		t.Errorf("steps %s, %s at %d, %d actors", got, o.Density.Limit, o.Density.Instances, len(o.Actors))
 	}
 	for i, a := range o.Actors {
 		if len(a.Values) != 2 || a.Values[1].Value < a.Values[0].Value || a.Values[0].Value <= 0 {
 			t.Errorf("start-up of actor %d: %v", i, a.Values)
 		}
 	}
-	for _, s := range o.Crowd.Steps {
+	for _, s := range o.Density.Steps {
 		if width := time.Duration(s.End - s.Start); width < 150*time.Millisecond || s.HostCPU == nil || s.Observer == nil {
 			t.Errorf("step %+v of %v", s, width)
 		}
-		for _, name := range []string{bench.CrowdAvailable, bench.CrowdUsed} {
+		for _, name := range []string{bench.DensityAvailable, bench.DensityUsed} {
 			if _, ok := s.Memory[name]; !ok {
 				t.Errorf("%s is not known at %d", name, s.Instances)
 			}
@@ -72,7 +72,7 @@ func TestRampToItsCount(t *testing.T) {
 	}
 	found := false
 	for _, v := range o.Values {
-		found = found || v.Metric == "first_command" && v.Value > 0
+		found = found || v.Metric == "time_to_first_command" && v.Value > 0
 	}
 	if !found || o.Window[1] <= o.Window[0] {
 		t.Errorf("values %v, window %v", o.Values, o.Window)
@@ -124,8 +124,8 @@ func TestRampEndsAtALimit(t *testing.T) {
 			if o.Status != bench.Done {
 				t.Fatalf("%s in %s: %s", o.Status, o.Phase, o.Error)
 			}
-			if o.Crowd.Limit != c.limit || sizes(o.Crowd) != c.steps || !strings.Contains(o.Crowd.Why, c.why) || len(o.Actors) != c.actors {
-				t.Errorf("%s at %s, %d actors: %s", o.Crowd.Limit, sizes(o.Crowd), len(o.Actors), o.Crowd.Why)
+			if o.Density.Limit != c.limit || sizes(o.Density) != c.steps || !strings.Contains(o.Density.Why, c.why) || len(o.Actors) != c.actors {
+				t.Errorf("%s at %s, %d actors: %s", o.Density.Limit, sizes(o.Density), len(o.Actors), o.Density.Why)
 			}
 		})
 	}
@@ -133,8 +133,8 @@ func TestRampEndsAtALimit(t *testing.T) {
 
 func TestRampThatNeverBeginsHasFailed(t *testing.T) {
 	o, _ := rampOf(t, fake.Options{Fault: func(bench.Launch) fake.Fault { return fake.Fault{Start: errors.New("no room")} }}, rampScene(7))
-	if o.Status != bench.Failed || o.Phase != "launch" || !strings.Contains(o.Error, "no room") || o.Crowd != nil {
-		t.Errorf("%s in %s: %s, crowd %+v", o.Status, o.Phase, o.Error, o.Crowd)
+	if o.Status != bench.Failed || o.Phase != "launch" || !strings.Contains(o.Error, "no room") || o.Density != nil {
+		t.Errorf("%s in %s: %s, crowd %+v", o.Status, o.Phase, o.Error, o.Density)
 	}
 }
 
@@ -187,19 +187,19 @@ func TestRampWithoutMeters(t *testing.T) {
 	s := rampScene(4)
 	s.Unmetered = true
 	o, samples := rampOf(t, fake.Options{}, s)
-	if o.Status != bench.Done || !o.Unmetered || len(samples) > 0 || o.Crowd.Instances != 4 {
-		t.Errorf("%s, unmetered %v, %d samples, %+v", o.Status, o.Unmetered, len(samples), o.Crowd)
+	if o.Status != bench.Done || !o.Unmetered || len(samples) > 0 || o.Density.Instances != 4 {
+		t.Errorf("%s, unmetered %v, %d samples, %+v", o.Status, o.Unmetered, len(samples), o.Density)
 	}
 }
 
 func TestRampValuesAreSlopes(t *testing.T) {
 	mib := func(v float64) map[string]float64 {
-		return map[string]float64{bench.CrowdPSS: v * float64(bench.MiB), bench.CrowdUsed: -v}
+		return map[string]float64{bench.DensityPSS: v * float64(bench.MiB), bench.DensityUsed: -v}
 	}
-	c := &bench.Crowd{Steps: []bench.CrowdStep{{Instances: 2, Memory: mib(25)}, {Instances: 4, Memory: mib(31)}, {Instances: 6, Memory: mib(37)}}}
-	a := &actor{outcome: bench.ActorOutcome{Values: []bench.Value{{Metric: "ready", Value: 1}, {Metric: "first_command", Value: 4}}}}
+	c := &bench.Density{Steps: []bench.DensityStep{{Instances: 2, Memory: mib(25)}, {Instances: 4, Memory: mib(31)}, {Instances: 6, Memory: mib(37)}}}
+	a := &actor{outcome: bench.ActorOutcome{Values: []bench.Value{{Metric: "time_to_ready", Value: 1}, {Metric: "time_to_first_command", Value: 4}}}}
 	vs, err := rampValues(c, []*actor{a, a})
-	if err != nil || len(vs) != 2 || vs[0].Metric != "memory_pss" || math.Abs(vs[0].Value-3) > 1e-9 || vs[1] != (bench.Value{Metric: "first_command", Value: 4}) {
+	if err != nil || len(vs) != 2 || vs[0].Metric != "memory_pss" || math.Abs(vs[0].Value-3) > 1e-9 || vs[1] != (bench.Value{Metric: "time_to_first_command", Value: 4}) {
 		t.Errorf("%v, %v", vs, err)
 	}
 	c.Steps = c.Steps[:1]

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/agent"
 	"tare/internal/bench"
-	"tare/internal/clock"
+	"tare/internal/guest/agent"
+	"tare/internal/host/clock"
 	"tare/internal/platform/fake"
 )
 
@@ -107,7 +107,7 @@ func TestRefuse(t *testing.T) {
 			kept: 1, want: []string{"more than the host has: 9e+09"}},
 		{name: "shared memory is counted by each process", rs: []reading{inside(1, guestAt(1), one(bench.ColMemRSS, 2e10))}, kept: 1},
 		{name: "faster than a disk", rs: readings(bench.ColDiskRead, 0, 1e11, 2e13), kept: 2, want: []string{"no disk carries more"}},
-		{name: "a time of no clock", rs: []reading{inside(1, math.MinInt64, busy)}, want: []string{"no time of a monotonic clock"}},
+		{name: "a time of no clock", rs: []reading{inside(1, math.MinInt64, busy)}, want: []string{"not a time of a monotonic clock"}},
 		{name: "no wire is known", rs: readings(bench.ColNetRx, 0, 1e12), kept: 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -253,11 +253,11 @@ func TestClockThatIsLostAfterTheMeasurementIsAtFault(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.client.Close()
-	x := &trial{Runner: &Runner{}, actors: []*actor{a}, readings: []reading{inside(1, 1000*ms, one("x", 1))}}
-	x.probeAfter(t.Context())
-	x.settle()
-	if f := a.outcome.Clock; f == nil || !strings.Contains(f.Fault, "not known after the measurement: compare the clock of a") || len(x.samples) > 0 || len(x.outcome.Refused) != 1 {
-		t.Errorf("%+v, samples %v, refused %+v", f, x.samples, x.outcome.Refused)
+	k, actors := &account{}, cast{a}
+	actors.probeAfter(t.Context())
+	settle(k, actors, []reading{inside(1, 1000*ms, one("x", 1))}, 0)
+	if f := a.outcome.Clock; f == nil || !strings.Contains(f.Fault, "not known after the measurement: compare the clock of a") || len(k.samples) > 0 || len(k.outcome.Refused) != 1 {
+		t.Errorf("%+v, samples %v, refused %+v", f, k.samples, k.outcome.Refused)
 	}
 }
 

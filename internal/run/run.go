@@ -8,7 +8,7 @@
 //  2. launch: peers, idle instances, neighbours, then subjects; each is up when its agent greets
 //  3. prepare: clocks are compared a first time; meters are opened, files placed, preparing
 //     commands run, services started; then what serves the neighbours begins, then the
-//     neighbours; what means harm is last, under the watchdog
+//     neighbours; adversaries last, under the watchdog
 //  4. warmup: X; it is a run of its own, or the ramp of the measured program
 //  5. measure: Y; the window opens when the last subject begins and closes when the first ends
 //  6. collect: clocks are compared a last time, and samples placed by them; what cannot be true
@@ -21,18 +21,18 @@ package run
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"net/netip"
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/outercage"
+	"tare/internal/meter"
+	"tare/internal/run/containment"
 )
 
-// Lab is the run's network, with namespaces for peers beside it.
-type Lab interface {
-	bench.Lab
+// Testnet is the run's network, with namespaces for peers beside it.
+type Testnet interface {
+	bench.Testnet
 	// Peer returns the network namespace of a further machine, made at first
 	// use, and its address.
 	Peer(ctx context.Context, name string) (netns string, addr netip.Addr, err error)
@@ -44,11 +44,25 @@ type Engine struct {
 	bench.Availability
 	// Options are the platform's, with their defaults.
 	Options []bench.Option
+	// Chosen are the versions of programs that platforms choose by an option, by the
+	// platform's name with its options.
+	Chosen map[string]string
 }
 
 // Sink stores the outcome of a trial, durably, before it returns.
 type Sink interface {
 	Append(ctx context.Context, o *bench.Outcome, samples []bench.Sample, outputs map[string][]byte) error
+}
+
+// Rule ends scenes, or the whole run, before the plan's last block. It depends on
+// nothing but the outcomes of the run, so a resumed run hears the same.
+type Rule interface {
+	// Learn takes note of an outcome, also of those before a resume.
+	Learn(o *bench.Outcome)
+	// Enough says at the end of a block whether a scene needs no further ones.
+	Enough(scene string, block int) bool
+	// Over says before a trial, by its place in the plan, whether no further ones are run.
+	Over(place int) bool
 }
 
 // Runner carries out one plan.
@@ -57,7 +71,7 @@ type Runner struct {
 	Plan      *bench.Plan
 	Engines   map[string]Engine // by the platform's [bench.PlatformRef.Driver]
 	Workloads map[string]bench.Workload
-	Lab       Lab
+	Testnet   Testnet
 	Sink      Sink
 	AgentPath string // the agent's program on the host
 	Dir       string // on the disk under test; a directory per launch is made in it
@@ -79,13 +93,18 @@ type Runner struct {
 	// with the rest, by a source of its own (meter.OpenBeside). stop, if not nil,
 	// ends them.
 	Beside func(ctx context.Context, s *bench.Scene) (processes []bench.Process, stop func(), err error)
-	// Guard keeps what means harm from the host; a scene with an outer cage
+	// Guard keeps adversaries from harming the host; a scene with a containment
 	// cannot run without it.
-	Guard *outercage.Guard
-	// Enough says at the end of a block whether a scene needs no further ones;
-	// the trials it has left are not run then. It must depend on nothing but
-	// the outcomes stored so far, so that a resumed run hears the same. Nil: never.
-	Enough func(scene string, block int) (bool, error)
+	Guard *containment.Guard
+	// Rule says which trials are not needed; nil: all are.
+	Rule Rule
+
+	// OtherWork returns what held the host besides the run since it was last asked. It is asked
+	// around every launch where the plan says what disturbs one. Nil: the host's processes tell.
+	OtherWork func() (bench.OtherWork, error)
+	// QuietWait is how long the run waits before each block, at most, until other work is below the
+	// plan's bound; 0 not to wait.
+	QuietWait time.Duration
 
 	// Before are the outcomes of the run until it was stopped, in order; nil for none. They
 	// decide which platforms are given up, with those of its further trials.
@@ -99,16 +118,6 @@ type Runner struct {
 	// Conditions sets the host's conditions of a scene, such as a governor, and
 	// returns what puts back what was there. Nil where no scene has any.
 	Conditions func(wanted map[string]string) (restore func() error, err error)
-
-	watches  []*powerWatch
-	launches record
-	left     []string // directories of launches that are yet to be removed
-	// daemons are the processes that serve all instances of a platform, by its
-	// name, as its last instance told.
-	daemons map[string][]bench.Process
-	// cached are the platforms that were launched since anything was last dropped
-	// from the page cache.
-	cached map[string]bool
 }
 
 // Event is progress, for people to watch.
@@ -118,6 +127,11 @@ type Event struct {
 	Index   int // of the trial in the plan, from 0
 	Phase   string
 	Outcome *bench.Outcome // set when the trial has ended
+	// Again: the outcome is of a launch that other work disturbed, and the trial is launched once
+	// more at the end of its block.
+	Again bool
+	// Waits, set alone, is the other work that the run waits for to end, in words.
+	Waits string
 	// Ended, set alone, is a scene that needs no more than the blocks it had.
 	Ended string
 }
@@ -140,118 +154,23 @@ const (
 // yet. It returns early when ctx is done, after closing what runs, or when an
 // outcome cannot be stored. A trial that fails is recorded and the run goes on.
 func (r *Runner) Run(ctx context.Context, finished map[string]bool) error {
-	if err := r.recall(); err != nil {
+	s := &session{Runner: r, finished: finished, daemons: daemons{},
+		dirs: &dirs{in: r.Dir, remover: r.Remove}, cache: &pageCache{agentPath: r.AgentPath, launched: map[string]bool{}, opened: map[string][]string{}},
+		due: map[string]int{}, around: &surroundings{bound: r.Plan.Disturbed, since: r.OtherWork}}
+	if s.around.since == nil && (s.around.bound != nil || r.QuietWait > 0) {
+		outside, err := meter.OpenOutside("/proc", r.ID)
+		if err != nil {
+			return err
+		}
+		s.around.since = outside.Since
+	}
+	if err := s.recall(); err != nil {
 		return err
 	}
-	defer r.watchPower()()
-	enough := map[string]bool{}
-	rested := map[int]bool{} // blocks before which the machine has rested
-	for i, t := range r.Plan.Trials {
-		scene := r.Plan.Scene(t.Scene)
-		if scene == nil {
-			return fmt.Errorf("plan: trial %s names scene %q, which is not in the plan: %w", t.ID, t.Scene, bench.ErrInvalid)
-		}
-		if !finished[t.ID] && !enough[scene.ID] {
-			if !rested[t.Block] {
-				rested[t.Block] = true
-				if err := r.rest(ctx, i, t.Block, 1, finished); err != nil {
-					return err
-				}
-			}
-			if err := r.carryOut(ctx, i, t, scene); err != nil {
-				return err
-			}
-		}
-		if i+1 == len(r.Plan.Trials) || r.Plan.Trials[i+1].Block != t.Block {
-			if rested[t.Block] {
-				if err := r.rest(ctx, i, t.Block, 2, finished); err != nil {
-					return err
-				}
-			}
-			if err := r.look(t.Block, enough); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// recall learns from the outcomes there are.
-func (r *Runner) recall() error {
-	if r.Before == nil {
-		return nil
-	}
-	for o, err := range r.Before {
-		if err != nil {
-			return fmt.Errorf("what became of the trials so far: %w", err)
-		}
-		r.launches.learn(o)
-	}
-	return nil
-}
-
-// carryOut runs one trial and stores what became of it. A trial with a platform that
-// is given up is stored without having been run.
-func (r *Runner) carryOut(ctx context.Context, i int, t bench.Trial, scene *bench.Scene) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("run stopped before trial %s: %w", t.ID, context.Cause(ctx))
-	}
-	if err := r.clear(); err != nil {
-		return fmt.Errorf("run stopped before trial %s: %w", t.ID, err)
-	}
-	x := newTrial(r, i, t, scene)
-	if end, ok := r.launches.givenUp(scene); ok && !r.Plan.KeepTrying {
-		x.giveUp(end)
-	} else {
-		x.execute(ctx)
-	}
-	// What was measured is kept even if ctx ended meanwhile.
-	err := r.Sink.Append(context.WithoutCancel(ctx), &x.outcome, x.samples, x.outputs)
-	if err != nil {
-		return fmt.Errorf("store trial %s: %w", t.ID, err)
-	}
-	r.launches.learn(&x.outcome)
-	if scene.Kind != bench.Resting {
-		r.notify(Event{Trial: t, Scene: scene, Index: i, Outcome: &x.outcome})
-	}
-	if x.outcome.Status == bench.Aborted {
-		return fmt.Errorf("run stopped in trial %s: %w", t.ID, context.Cause(ctx))
-	}
-	if x.outcome.GivenUp == "" {
-		x.cooldown(ctx)
-	}
-	return nil
-}
-
-// rest measures the machine at rest before (1) or after (2) the trials of a
-// block, where something measures power.
-func (r *Runner) rest(ctx context.Context, i, block, n int, finished map[string]bool) error {
-	t := bench.Trial{ID: bench.RestID(block, n), Block: block, Scene: bench.RestScene}
-	if len(r.Power) == 0 || r.Plan.Rest <= 0 || finished[t.ID] {
-		return nil
-	}
-	return r.carryOut(ctx, i, t, r.restScene())
-}
-
-// look asks at the end of a block which scenes need no more.
-func (r *Runner) look(block int, enough map[string]bool) error {
-	if r.Enough == nil {
-		return nil
-	}
-	for _, s := range r.Plan.Scenes {
-		if enough[s.ID] {
-			continue
-		}
-		ended, err := r.Enough(s.ID, block)
-		if err != nil {
-			return fmt.Errorf("decide after block %d whether %s is enough: %w", block, s.ID, err)
-		}
-		if ended {
-			enough[s.ID] = true
-			r.notify(Event{Trial: bench.Trial{Block: block}, Ended: s.ID})
-		}
-	}
-	return nil
+	s.around.begin()
+	s.power = watchPower(r.Power, r.Observer)
+	defer s.power.end()
+	return s.run(ctx)
 }
 
 func (r *Runner) notify(e Event) {

@@ -7,13 +7,19 @@ import (
 	"math"
 	"net/netip"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
+	"tare/internal/host/opened"
 	"tare/internal/platform/fake"
 	"tare/internal/platform/platformtest"
 )
@@ -183,8 +189,8 @@ func TestStartupMeasuresTheLaunch(t *testing.T) {
 	for _, x := range s.outcomes[0].Values {
 		v[x.Metric] = x.Value
 	}
-	if v["ready"] <= 0 || v["first_command"] < v["ready"] {
-		t.Errorf("ready after %v ms, first command after %v ms", v["ready"], v["first_command"])
+	if v["time_to_ready"] <= 0 || v["time_to_first_command"] < v["time_to_ready"] {
+		t.Errorf("ready after %v ms, first command after %v ms", v["time_to_ready"], v["time_to_first_command"])
 	}
 	u := s.outcomes[0].Actors[0].StartUp
 	if u == nil {
@@ -197,7 +203,7 @@ func TestStartupMeasuresTheLaunch(t *testing.T) {
 	for _, p := range u.Phases {
 		sum += p.End - p.Start
 	}
-	if first := v["first_command"]; math.Abs(float64(sum)/1e6-first) > 1e-6*first || u.Phase(bench.PhaseAgent) <= 0 || len(u.Own) == 0 {
+	if first := v["time_to_first_command"]; math.Abs(float64(sum)/1e6-first) > 1e-6*first || u.Phase(bench.PhaseAgent) <= 0 || len(u.Own) == 0 {
 		t.Errorf("the phases sum to %d ns of %v ms: %+v", sum, first, u)
 	}
 }
@@ -215,6 +221,123 @@ func TestColdNeedsToKnowTheFiles(t *testing.T) {
 	o := s.outcomes[0]
 	if o.Status != bench.Failed || o.Phase != "setup" || !strings.Contains(o.Error, "it is not known which files its launches read") || o.Hint == "" {
 		t.Errorf("%s in %s: %s, hint %q", o.Status, o.Phase, o.Error, o.Hint)
+	}
+}
+
+// behindWrapper is an engine whose launches execute a program first, and which notes how much of a file
+// is in the page cache then.
+type behindWrapper struct {
+	bench.Engine
+	t             *testing.T
+	program, file string
+	cached        []int // pages at each launch
+}
+
+func (*behindWrapper) Reads() []string { return nil }
+
+func (e *behindWrapper) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
+	e.cached = append(e.cached, cachedPages(e.t, e.file))
+	if out, err := exec.Command(e.program).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, out)
+	}
+	return e.Engine.Start(ctx, l)
+}
+
+// cachedPages counts the pages of a file that are in the page cache, by mincore(2).
+func cachedPages(t *testing.T, path string) (n int) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(m)
+	pages := make([]byte, len(m)/os.Getpagesize()+1)
+	if _, _, e := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&m[0])), uintptr(len(m)), uintptr(unsafe.Pointer(&pages[0]))); e != 0 {
+		t.Fatal(e)
+	}
+	for _, p := range pages {
+		n += int(p & 1)
+	}
+	return n
+}
+
+// A program that a launch executes is out of the page cache before a cold one, though its driver
+// names another: a script in front of it.
+func TestColdBehindAWrapper(t *testing.T) {
+	real := "/usr/bin/crun"
+	if _, err := os.Stat(real); err != nil {
+		real = "/bin/sh"
+	}
+	binary, err := os.ReadFile(real)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("/var/tmp", "tare-cold-") // on a disk: files in memory stay
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	behind, wrapper := filepath.Join(dir, "behind"), filepath.Join(dir, "wrapper")
+	for path, data := range map[string][]byte{behind: binary, wrapper: []byte("#!/bin/sh\nexec " + behind + " --help\n")} {
+		if err := os.WriteFile(path, data, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := subjects(1, nil)
+	a[0].Workload = ""
+	first := scene("a", a)
+	first.Kind, first.Cache = bench.Startup, bench.Cold
+	again := first
+	again.ID = "b"
+	r, s := newRunner(t, counter{}, fake.Options{}, first, again)
+	w, err := opened.Begin()
+	if errors.Is(err, bench.ErrUnavailable) {
+		t.Skip(err)
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	e := r.Engines["fake"]
+	engine := &behindWrapper{Engine: e.Engine, t: t, program: wrapper, file: behind}
+	e.Engine, e.Programs = engine, map[string]string{wrapper: "1"}
+	r.Engines["fake"], r.AgentPath = e, platformtest.Agent(t)
+	if err := r.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range s.outcomes {
+		if len(o.Warnings) > 0 {
+			t.Errorf("%s: %s in %s: %s %q", o.Scene, o.Status, o.Phase, o.Error, o.Warnings)
+		}
+	}
+	// The launch that is followed comes once, and finds what was just written.
+	if len(engine.cached) != 3 || engine.cached[0] == 0 || engine.cached[1] != 0 || engine.cached[2] != 0 {
+		t.Errorf("%d pages of the program were cached at the launches; want some at the first, which is not timed, then none at two", engine.cached)
+	}
+}
+
+// In a block whose CPUs are exchanged, actors are launched on those that stand in for theirs.
+func TestExchangedCPUs(t *testing.T) {
+	r, s := newRunner(t, counter{}, fake.Options{}, scene("a", subjects(1, nil)))
+	second := r.Plan.Trials[0]
+	second.ID, second.Block = "b02-t02", 2
+	r.Plan.Trials = append(r.Plan.Trials, second)
+	r.Plan.Exchanged = []map[int]int{nil, {0: 3, 3: 0}}
+	if err := r.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range [][]int{{0}, {3}} {
+		if got := s.outcomes[i].Actors[0].CPUSet; !slices.Equal(got, want) {
+			t.Errorf("block %d: the subject was on %v, want %v", i+1, got, want)
+		}
 	}
 }
 
@@ -350,7 +473,7 @@ func TestRunStopsWhenAnOutcomeCannotBeStored(t *testing.T) {
 	}
 }
 
-// The text that ends the window ends the program, and that is no failure.
+// The text that ends the window ends the program, and that is not a failure.
 func TestMarkersOpenAndCloseTheWindow(t *testing.T) {
 	script := "echo 7; sleep 0.2; echo ==begin; sleep 0.2; echo ==end; sleep 4"
 	r, s := newRunner(t, counter{begin: "==begin", end: "==end"}, fake.Options{}, scene("a", subjects(1, bench.Params{"script": script})))
@@ -368,20 +491,20 @@ func TestMarkersOpenAndCloseTheWindow(t *testing.T) {
 
 // Each subject gets the address of the server that serves it.
 func TestAddressesAreThoseOfOnesOwnPeers(t *testing.T) {
-	x := &trial{}
+	var all cast
 	for i := range 2 {
 		name := "subject-" + strconv.Itoa(i)
-		x.actors = append(x.actors,
+		all = append(all,
 			&actor{Actor: bench.Actor{Name: name, Role: bench.Subject, Part: bench.SubjectPart}},
 			&actor{Actor: bench.Actor{Name: "peer-" + name, Role: bench.Peer, Part: "server", Serves: name},
 				addr: netip.AddrFrom4([4]byte{10, 0, 0, byte(i)})})
 	}
-	for _, a := range x.actors {
+	for _, a := range all {
 		i := byte(0)
 		if strings.HasSuffix(a.Name, "1") {
 			i = 1
 		}
-		if got := x.addresses(a)["server"]; got != netip.AddrFrom4([4]byte{10, 0, 0, i}) {
+		if got := all.addresses(a)["server"]; got != netip.AddrFrom4([4]byte{10, 0, 0, i}) {
 			t.Errorf("%s is told of the server at %v", a.Name, got)
 		}
 	}
@@ -425,7 +548,7 @@ func TestInjectedStartupLengthensTheLaunchByItsShare(t *testing.T) {
 		values[v.Metric] = v.Value
 	}
 	// The first command ends after the agent is ready, and ten times as late.
-	if o.Status != bench.Done || values["first_command"] < 10*values["ready"] {
+	if o.Status != bench.Done || values["time_to_first_command"] < 10*values["time_to_ready"] {
 		t.Errorf("%s: %v", o.Error, values)
 	}
 }

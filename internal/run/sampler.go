@@ -1,28 +1,20 @@
 package run
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/agent"
 	"tare/internal/bench"
-	"tare/internal/clock"
-	"tare/internal/meter"
+	"tare/internal/guest/agent"
+	"tare/internal/host/clock"
 	"tare/internal/meter/sched"
 )
 
@@ -64,6 +56,12 @@ type source struct {
 	values  []float64
 }
 
+// newSource makes one of a reader; the actor is "" for the host's.
+func newSource(r bench.Reader, actor string) source {
+	cols := r.Columns()
+	return source{r, actor, cols, make([]float64, len(cols))}
+}
+
 // guest is a reader inside an instance.
 type guest struct {
 	client  *agent.Client
@@ -84,94 +82,6 @@ const guestDeadline = 900 * time.Millisecond
 // microseconds, an agent that does not answer is given up before.
 const stuckAfter = 30 * time.Second
 
-// observe begins to sample, unless the scene is not to be observed.
-func (x *trial) observe(ctx context.Context) error {
-	if x.scene.Unmetered {
-		x.outcome.Unmetered = true
-		x.warn("no meter was read, on purpose: the specification says unmetered")
-		return x.describeScopes()
-	}
-	var beside []bench.Process
-	if x.Beside != nil {
-		var err error
-		if beside, x.stop, err = x.Beside(ctx, x.scene); err != nil {
-			return fmt.Errorf("start what runs beside: %w", err)
-		}
-	}
-	return x.startSampler(beside)
-}
-
-// startSampler opens the readers of the host, of what runs beside, of every
-// actor's layer and guest, and begins to sample.
-func (x *trial) startSampler(beside []bench.Process) error {
-	s := newSampler()
-	host, err := meter.OpenHost()
-	if err != nil {
-		return err
-	}
-	s.add("", host...)
-	if len(beside) > 0 {
-		r, err := meter.OpenBeside(beside)
-		if err != nil {
-			s.close()
-			return err
-		}
-		s.add("", r)
-	}
-	if err := x.describeScopes(); err != nil {
-		s.close()
-		return err
-	}
-	s.add("", x.openIdleDaemons()...)
-	x.openSched(s)
-	served := map[string]bool{} // platforms whose shared daemons are read already
-	for _, a := range x.actors {
-		favourAgent(a.outcome.Scope)
-		rs, err := x.openLayer(a, served)
-		if err != nil {
-			s.close()
-			return fmt.Errorf("open meters of %s: %w", a.Name, err)
-		}
-		s.add(a.Name, rs...)
-		if a.cage != nil {
-			continue // its agent has the harm around it: what it costs is read from outside
-		}
-		if err := s.openBeyond(a); err != nil {
-			s.close()
-			return err
-		}
-		if a.rests() {
-			continue
-		}
-		cols := a.client.Columns()
-		s.guests = append(s.guests, &guest{
-			client: a.client, actor: a.Name, columns: cols, values: make([]float64, len(cols)),
-			cpu: slices.Index(cols, bench.ColObserver), spent: math.NaN(),
-		})
-	}
-	return x.begin(s)
-}
-
-// openLayer opens the meters of an actor's layer. Daemons that serve several
-// instances are read with the first; of another that rests little is read.
-func (x *trial) openLayer(a *actor, served map[string]bool) ([]bench.Reader, error) {
-	scope, driver := *a.outcome.Scope, a.Platform.Driver()
-	if served[driver] {
-		scope.Shared = nil
-	}
-	if len(scope.Shared) > 0 {
-		served[driver] = true
-	}
-	if !a.rests() || len(scope.Shared) > 0 || len(scope.Cgroups) == 0 {
-		return meter.OpenLayer(scope, x.Lab)
-	}
-	q, err := meter.OpenQuiet(scope)
-	if err != nil {
-		return nil, err
-	}
-	return []bench.Reader{q}, nil
-}
-
 // add lets readers take part from the next tick on. Those of a sampler that is stuck are closed.
 func (s *sampler) add(actor string, rs ...bench.Reader) {
 	if !s.turn() {
@@ -182,84 +92,8 @@ func (s *sampler) add(actor string, rs ...bench.Reader) {
 	}
 	defer s.mu.Unlock()
 	for _, r := range rs {
-		cols := r.Columns()
-		s.readers = append(s.readers, source{r, actor, cols, make([]float64, len(cols))})
+		s.readers = append(s.readers, newSource(r, actor))
 	}
-}
-
-// begin starts the sampler's thread.
-func (x *trial) begin(s *sampler) (err error) {
-	if s.stop, err = unix.Eventfd(0, unix.EFD_CLOEXEC); err != nil {
-		s.close()
-		return fmt.Errorf("start sampler: %w", err)
-	}
-	x.sampler = s
-	// With one processor the runtime's monitor takes that of a thread which waits
-	// at once; with more it looks at it 65 times a second, for ten milliseconds
-	// after every tick, which cost more than all of the readings.
-	runtime.GOMAXPROCS(1)
-	go s.loop(x.Interval, x.Observer)
-	return nil
-}
-
-// openIdleDaemons opens readers of the daemons that this trial has no instance
-// for, as far as earlier ones told of them: what they use now is not on behalf
-// of anything measured. Those that have ended meanwhile are left out.
-func (x *trial) openIdleDaemons() []bench.Reader {
-	var readers []bench.Reader
-	for _, platform := range slices.Sorted(maps.Keys(x.daemons)) {
-		if slices.ContainsFunc(x.actors, func(a *actor) bool { return a.Platform.Driver() == platform }) {
-			continue
-		}
-		if r, err := meter.OpenDaemons("/proc", platform, x.daemons[platform]); err == nil {
-			readers = append(readers, r)
-		}
-	}
-	return readers
-}
-
-// endSampling ends sampling, however the trial came to its end, err, and returns that or else why what was sampled
-// is none.
-func (x *trial) endSampling(err error) error {
-	stuck := x.stopSampler()
-	x.settle()
-	if err == nil {
-		return stuck
-	}
-	if stuck != nil {
-		x.warn("%v", stuck)
-	}
-	return err
-}
-
-// stopSampler ends sampling and keeps what was sampled. It may be called again. A sampler that does not end, or
-// was held up by an agent, is an error; the first is left behind as it is.
-func (x *trial) stopSampler() error {
-	if x.stop != nil {
-		defer x.stop()
-		x.stop = nil
-	}
-	s := x.sampler
-	if s == nil {
-		return nil
-	}
-	x.sampler = nil
-	unix.Write(s.stop, []byte{1, 0, 0, 0, 0, 0, 0, 0})
-	defer runtime.SetDefaultGOMAXPROCS()
-	select {
-	case <-s.done:
-	case <-time.After(s.patience):
-		return s.stuck()
-	}
-	unix.Close(s.stop)
-	s.close()
-	x.readings = s.readings
-	for _, g := range s.guests {
-		if err := g.client.Err(); errors.Is(err, agent.ErrDeaf) {
-			return fmt.Errorf("the samples of all levels were held up by %s: %w", g.actor, err)
-		}
-	}
-	return nil
 }
 
 // stuck says what the sampler hangs in.
@@ -274,6 +108,7 @@ func (s *sampler) stuck() error {
 	return fmt.Errorf("the sampler did not end within %v: it hangs in %s", s.patience, what)
 }
 
+// close closes all readers.
 func (s *sampler) close() {
 	for _, r := range s.edges {
 		r.Close()
@@ -299,8 +134,7 @@ func (s *sampler) openBeyond(a *actor) error {
 		return fmt.Errorf("open meters of %s: %w", a.Name, err)
 	}
 	for _, r := range rs {
-		cols := r.Columns()
-		s.beyond = append(s.beyond, source{r, a.Name, cols, make([]float64, len(cols))})
+		s.beyond = append(s.beyond, newSource(r, a.Name))
 	}
 	return nil
 }
@@ -339,31 +173,6 @@ func keepOn(cpus []int) {
 			set.Set(c)
 		}
 		_ = unix.SchedSetaffinity(0, &set)
-	}
-}
-
-// favourAgent gives the agent of an instance that shares the host's kernel the
-// priority the sampler has. It is called before any command runs inside, when
-// the instance's cgroup holds nothing else; commands do not inherit it.
-func favourAgent(s *bench.Scope) {
-	dir := cmp.Or(s.Cgroups["cpu"], s.Cgroups["unified"])
-	if s.OwnKernel || dir == "" {
-		return
-	}
-	procs, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
-	if err != nil {
-		return // the samples say how late they are
-	}
-	for _, pid := range strings.Fields(string(procs)) {
-		tasks, err := os.ReadDir(filepath.Join("/proc", pid, "task"))
-		if err != nil {
-			continue
-		}
-		for _, t := range tasks {
-			if tid, err := strconv.Atoi(t.Name()); err == nil {
-				_ = unix.Setpriority(unix.PRIO_PROCESS, tid, -20)
-			}
-		}
 	}
 }
 

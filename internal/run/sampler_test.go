@@ -29,19 +29,19 @@ func (r *stuckReader) Read([]float64) error {
 // A sampler that hangs in a source ends the trial with what it hangs in, and holds up neither an edge nor a
 // further instance for longer than its patience.
 func TestStuckSampler(t *testing.T) {
-	x := &trial{Runner: &Runner{Interval: 20 * time.Millisecond}}
+	o := &observer{interval: 20 * time.Millisecond}
 	s := newSampler()
 	s.patience = 100 * time.Millisecond
 	r := &stuckReader{asked: make(chan struct{}), letGo: make(chan struct{})}
 	s.add("victim", r)
-	if err := x.begin(s); err != nil {
+	if err := o.begin(s); err != nil {
 		t.Fatal(err)
 	}
 	<-r.asked
 	began := time.Now()
 	s.edge(1)
 	s.add("late", &stuckReader{})
-	err := x.stopSampler()
+	err := o.stop()
 	const want = "the sampler did not end within 100ms: it hangs in meter cgroup of level layer, victim"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v; want %q", err, want)
@@ -49,8 +49,8 @@ func TestStuckSampler(t *testing.T) {
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("it took %v", took)
 	}
-	if x.readings != nil || x.stopSampler() != nil {
-		t.Errorf("%d readings of a sampler that is left behind", len(x.readings))
+	if o.readings != nil || o.stop() != nil {
+		t.Errorf("%d readings of a sampler that is left behind", len(o.readings))
 	}
 	close(r.letGo)
 	<-s.done

@@ -13,26 +13,8 @@ import (
 	"tare/internal/bench"
 )
 
-// writesRoot says whether the actor's workload is one whose instance is looked
-// at for what it takes of the disk.
-func (x *trial) writesRoot(a *actor) bool {
-	_, ok := x.Workloads[a.Workload].(bench.RootWriter)
-	return ok && a.Role == bench.Subject
-}
-
-// takeStored keeps what the actor's instance takes of the host's disk now, in
-// KiB, under the metric. Where that is not known the trial has no such value.
-func (x *trial) takeStored(a *actor, metric string) {
-	n, err := a.onDisk()
-	if err != nil {
-		x.warn("what %s takes of the disk is not known: %v", a.Name, err)
-		return
-	}
-	a.stored = append(a.stored, bench.Value{Metric: metric, Value: float64(n) / 1024})
-}
-
-// onDisk is what the instance takes of the host's disk, in bytes.
-func (a *actor) onDisk() (int64, error) {
+// takenBy is what an instance takes of the host's disk, in bytes.
+func takenBy(a *actor) (int64, error) {
 	paths := []string{a.dir}
 	if s, ok := a.instance.(bench.Storing); ok {
 		more, err := s.Stored()

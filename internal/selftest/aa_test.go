@@ -3,9 +3,12 @@ package selftest
 import (
 	"iter"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"tare/internal/analysis/effect"
+	"tare/internal/analysis/stats"
 	"tare/internal/bench"
 	"tare/internal/result"
 )
@@ -48,13 +51,13 @@ func ref(name, as string) bench.PlatformRef {
 func TestEvaluateAA(t *testing.T) {
 	// Twelve blocks in groups of five: two groups, the last two blocks are left
 	// over. docker's second name is 10 % faster in the second group and, in the
-	// first, fails in three of five.
+	// first, fails in four of five.
 	platforms := []bench.PlatformRef{ref("native", ""), ref("native", "b"), ref("docker", ""), ref("docker", "b")}
 	p, outcomes := synthetic(platforms, 12, func(platform, block int) float64 {
 		v := 100 * (1 + float64(block%3)) // drift that pairing takes out
 		wiggle := 0.001 * float64((block*7+platform*3)%5)
 		switch {
-		case platform == 3 && block <= 3:
+		case platform == 3 && block <= 4:
 			return math.NaN()
 		case platform == 3:
 			return v * (1.1 + wiggle)
@@ -71,6 +74,9 @@ func TestEvaluateAA(t *testing.T) {
 	if len(aa.Rows) != 2 || aa.Rows[0].Platform != "docker" || aa.Rows[0].Different.K != 1 || aa.Rows[1].Different.K != 0 {
 		t.Errorf("rows: %+v", aa.Rows)
 	}
+	if aa.Excludes.K != 1 || aa.Above.K != 1 || aa.Below.K != 0 || aa.Rows[0].Above.K != 1 || aa.Rows[1].Excludes.N != 2 {
+		t.Errorf("%+v, rows %+v", aa.Mistakes, aa.Rows)
+	}
 	for _, c := range aa.Comparisons {
 		if c.Verdict == result.Differs && (c.Blocks != [2]int{6, 10} || math.Abs(c.Ratio-1.1) > 0.01) {
 			t.Errorf("the comparison that differs: %+v", c)
@@ -78,6 +84,53 @@ func TestEvaluateAA(t *testing.T) {
 		if c.Verdict == result.Refused && c.Why == "" {
 			t.Error("a refusal without a reason")
 		}
+	}
+}
+
+// The claim is on intervals, not on verdicts: the margin must not hide that they
+// are too narrow.
+func TestIntervalsHalfAsWideAreFound(t *testing.T) {
+	const blocks, group = 1000, 5
+	rng := rand.New(rand.NewPCG(12, 8))
+	p, outcomes := synthetic([]bench.PlatformRef{ref("native", ""), ref("native", "b")}, blocks,
+		func(int, int) float64 { return 100 * math.Exp(0.007*rng.NormFloat64()) })
+	aa, err := EvaluateAA(p, outcomes, group)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims := aa.Finding(true).Claims
+	if claims[0].Held != Yes || claims[1].Held != Yes {
+		t.Errorf("of intervals as they should be: %+v", claims)
+	}
+	for i := range aa.Comparisons {
+		c := &aa.Comparisons[i]
+		c.Low, c.High = math.Sqrt(c.Low*c.Ratio), math.Sqrt(c.High*c.Ratio)
+		c.Verdict = effect.Verdict(stats.Interval{Low: c.Low, High: c.High}, p.Margin)
+	}
+	aa.count()
+	claims = aa.Finding(true).Claims
+	if claims[0].Held != No || claims[1].Held != No {
+		t.Errorf("of intervals half as wide: %+v", claims)
+	}
+	if AtMost(aa.Different, 0.05) != Yes {
+		t.Errorf("the margin was to hide it: %v", aa.Different)
+	}
+}
+
+// One name that is always a little slower is found by the side on which intervals lie.
+func TestOneSideIsFound(t *testing.T) {
+	aa := &AA{Rows: []AARow{{Platform: "native", Case: "cpu"}}}
+	for i := range 400 {
+		c := Comparison{Platform: "native", Case: "cpu", Ratio: 0.99, Low: 0.98, High: 1.001, Verdict: result.Equivalent}
+		if i < 20 {
+			c.High = 0.999
+		}
+		aa.Comparisons = append(aa.Comparisons, c)
+	}
+	aa.count()
+	f := aa.Finding(true)
+	if f.Claims[0].Held != Yes || f.Claims[1].Held != No || f.Claims[1].Found != "below 1: 20 of 400 (3.1-7.6 %)" {
+		t.Errorf("%+v", f.Claims)
 	}
 }
 

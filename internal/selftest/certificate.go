@@ -51,8 +51,8 @@ type Section struct {
 	Data     json.RawMessage `json:"data,omitempty"`
 }
 
-// Rests is how much the section rests on: "60 comparisons, fewer than 200".
-func (s *Section) Rests() string { return size(s.Size, s.Unit, s.Short) }
+// RestsOn is how much the section rests on: "60 comparisons, fewer than 200".
+func (s *Section) RestsOn() string { return size(s.Size, s.Unit, s.Short) }
 
 func sectionOf(f *Finding, o Origin) (Section, error) {
 	data, err := json.Marshal(f.Data)
@@ -100,7 +100,7 @@ func (c *Certificate) Keep(f *Finding, o Origin, h host.Facts, force bool) (merg
 	case old == nil:
 		merged.Sections = append(merged.Sections, s)
 	case !force && old.Tare == s.Tare && (old.Complete && !s.Complete || old.Complete == s.Complete && old.Size > s.Size):
-		kept = fmt.Sprintf("the certificate keeps the larger %s of %.10s (%s; this one: %s)", f.Part, old.Date, old.Rests(), s.Rests())
+		kept = fmt.Sprintf("the certificate keeps the larger %s of %.10s (%s; this one: %s)", f.Part, old.Date, old.RestsOn(), s.RestsOn())
 	default:
 		*old = s
 	}
@@ -120,7 +120,7 @@ func (c *Certificate) Cited(h *host.Facts) *result.SelfTest {
 		s := &c.Sections[i]
 		for _, claim := range s.Claims {
 			cited.Claims = append(cited.Claims, result.SelfTestClaim{
-				Part: string(s.Part), Date: s.Date, Tare: s.Tare, Rests: s.Rests(), Claim: claim.Claim, Found: claim.Found, Held: string(claim.Held)})
+				Part: string(s.Part), Date: s.Date, Tare: s.Tare, RestsOn: s.RestsOn(), Claim: claim.Claim, Found: claim.Found, Held: string(claim.Held)})
 		}
 	}
 	return cited

@@ -70,7 +70,7 @@ func TestCertificateIsCitedOnItsHostOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	aa := AA{Different: proportion(1, 60)}
+	aa := AA{Mistakes: Mistakes{Excludes: proportion(1, 60)}}
 	w, _, err = w.Keep(aa.Finding(true), Origin{Tare: "1", Date: "2026-01-03T03:04:05Z", Command: []string{"tare", "selftest", "aa"}}, here, false)
 	if err != nil {
 		t.Fatal(err)
@@ -83,10 +83,10 @@ func TestCertificateIsCitedOnItsHostOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	cited := c.Cited(&here)
-	if cited == nil || len(cited.Claims) != 2 || cited.Claims[0].Part != "aa" || cited.Claims[1].Part != "stop" {
+	if cited == nil || len(cited.Claims) != 3 || cited.Claims[0].Part != "aa" || cited.Claims[2].Part != "stop" {
 		t.Fatalf("%+v", cited)
 	}
-	if got := cited.Claims[0]; got.Found != "1 of 60 (0.0-8.9 %)" || got.Rests != "60 comparisons, fewer than 200" || got.Held != "open" {
+	if got := cited.Claims[0]; got.Found != "1 of 60 (0.0-8.9 %)" || got.RestsOn != "60 comparisons, fewer than 200" || got.Held != "open" {
 		t.Errorf("%+v", got)
 	}
 	if c.Section(PartAA).Complete {
@@ -111,14 +111,18 @@ func TestCertificateIsCitedOnItsHostOnly(t *testing.T) {
 
 func TestHeldOnlyByTheWholeInterval(t *testing.T) {
 	for _, c := range []struct {
-		k, n            int
-		atMost, atLeast Held
+		k, n                     int
+		atMost, atLeast, nominal Held
 	}{
-		{1, 200, Yes, No}, {7, 200, Open, No}, {30, 200, No, No}, {20, 20, No, Open}, {60, 60, No, Yes}, {0, 0, Open, Open},
+		{1, 200, Yes, No, Yes}, {7, 200, Open, No, Yes}, {30, 200, No, No, No}, {20, 20, No, Open, No}, {60, 60, No, Yes, No}, {0, 0, Open, Open, Open},
+		{7, 199, Open, No, Open},
 	} {
 		p := proportion(c.k, c.n)
 		if got := AtMost(p, 0.05); got != c.atMost {
 			t.Errorf("%v at most 5 %%: %s, want %s", p, got, c.atMost)
+		}
+		if got := Nominal(p, 0.05, 200); got != c.nominal {
+			t.Errorf("%v nominally 5 %%: %s, want %s", p, got, c.nominal)
 		}
 		if got := AtLeast(p, 0.9); got != c.atLeast {
 			t.Errorf("%v at least 90 %%: %s, want %s", p, got, c.atLeast)

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"tare/internal/analysis/stats"
 	"tare/internal/bench"
-	"tare/internal/stats"
+	"tare/internal/result"
 )
 
 // clockCases are an instance that leaves its CPU alone and one that does not.
@@ -47,9 +48,9 @@ func ClockSpec(platforms, names []string, blocks int) ([]byte, error) {
 }
 
 // What is promised of a clock's bound, in nanoseconds.
-const (
-	sharedBound = int64(time.Millisecond)     // where the host's kernel is shared
-	ownBound    = int64(5 * time.Millisecond) // where it is not
+var (
+	sharedBound = int64(1e6 * Promises[ContainerClock].Limit) // where the host's kernel is shared
+	ownBound    = int64(1e6 * Promises[MachineClock].Limit)   // where it is not
 )
 
 // Clock is how well the clocks of instances are known.
@@ -265,14 +266,14 @@ func (c *Clock) Finding(done bool) *Finding {
 	}
 	if c.Containers.N > 0 {
 		f.Claims = append(f.Claims,
-			Claim{"a container's clock is known within 1 ms", c.Containers.String() + " of the launches", atAll(c.Containers)},
-			Claim{"where the true offset is known to be 0, the stated bound holds it", c.Held.String() + " of the launches", atAll(c.Held)})
+			Claim{Promises[ContainerClock].Claim(), c.Containers.String() + " of the launches", atAll(c.Containers)},
+			Claim{Promises[ClockBound].Claim(), c.Held.String() + " of the launches", atAll(c.Held)})
 	}
 	if c.VMs.N > 0 {
-		f.Claims = append(f.Claims, Claim{"a virtual machine's clock is known within 5 ms", c.VMs.String() + " of the launches", atAll(c.VMs)})
+		f.Claims = append(f.Claims, Claim{Promises[MachineClock].Claim(), c.VMs.String() + " of the launches", atAll(c.VMs)})
 	}
 	if c.Agree.N > 0 {
-		f.Claims = append(f.Claims, Claim{"no burst contradicts the fit of the launch's others", c.Agree.String() + " of the bursts", atAll(c.Agree)})
+		f.Claims = append(f.Claims, Claim{Promises[ClockFit].Claim(), c.Agree.String() + " of the bursts", atAll(c.Agree)})
 	}
 	f.Claims = append(f.Claims, c.stepped())
 	f.Tables = []Table{c.table(), c.stepTable()}
@@ -298,13 +299,13 @@ func atAll(p Proportion) Held {
 func (c *Clock) stepped() Claim {
 	var all counted
 	for _, s := range c.Steps {
-		if s.Size == milli(float64(time.Second)) {
+		if s.Size == 1000*Promises[StepFound].Limit {
 			all.k += s.Found.K
 			all.n += s.Found.N
 		}
 	}
 	p := all.proportion()
-	return Claim{"a step of 1 s is found wherever it falls", p.String() + " of the steps put in", atAll(p)}
+	return Claim{Promises[StepFound].Claim(), p.String() + " of the steps put in", atAll(p)}
 }
 
 func (c *Clock) table() Table {
@@ -313,15 +314,11 @@ func (c *Clock) table() Table {
 			"and held counts the launches whose bound covers it. Agree counts the bursts during the measurement that the fit of the launch's others does not contradict.",
 		Head: []string{"platform", "case", "launches", "median bound", "worst bound", "error", "held", "agree", "faults", "refused"}}
 	for _, r := range c.Rows {
-		name := r.Platform
-		if r.Label != "" {
-			name += ", " + r.Label
-		}
 		off, held := "not known", ""
 		if r.Error != nil {
 			off, held = fmt.Sprintf("%.4f", *r.Error), r.Held.String()
 		}
-		t.Rows = append(t.Rows, []string{name, r.Case, fmt.Sprint(r.Launches), fmt.Sprintf("%.3f", r.Median), fmt.Sprintf("%.3f", r.Worst),
+		t.Rows = append(t.Rows, []string{result.Labelled(r.Platform, r.Label), r.Case, fmt.Sprint(r.Launches), fmt.Sprintf("%.3f", r.Median), fmt.Sprintf("%.3f", r.Worst),
 			off, held, r.Agree.String(), fmt.Sprint(r.Faults), fmt.Sprint(r.Refused)})
 	}
 	return t

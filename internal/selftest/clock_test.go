@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/agent"
 	"tare/internal/bench"
+	"tare/internal/guest/agent"
 )
 
 func clockRun(actors ...bench.ActorOutcome) (*bench.Plan, iter.Seq2[*bench.Outcome, error]) {

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"iter"
 
+	"tare/internal/analysis/effect"
 	"tare/internal/bench"
-	"tare/internal/effect"
 	"tare/internal/result"
 )
 
@@ -49,7 +49,7 @@ func headlines(p *bench.Plan, outcomes iter.Seq2[*bench.Outcome, error]) (map[st
 		if err != nil {
 			return nil, err
 		}
-		if o.Scene == bench.RestScene {
+		if o.Scene == bench.IdleScene {
 			continue
 		}
 		scene := p.Scene(o.Scene)

@@ -5,10 +5,10 @@ import (
 	"iter"
 	"math"
 
+	"tare/internal/analysis/effect"
+	"tare/internal/analysis/stats"
 	"tare/internal/bench"
-	"tare/internal/effect"
 	"tare/internal/result"
-	"tare/internal/stats"
 )
 
 // Cost is what observing costs.
@@ -88,7 +88,7 @@ func EvaluateCost(p *bench.Plan, outcomes iter.Seq2[*bench.Outcome, error], samp
 	if err != nil {
 		return nil, fmt.Errorf("evaluate: %w", err)
 	}
-	c := &Cost{Margin: CostMargin}
+	c := &Cost{Margin: costMargin()}
 	c.effects(p, found)
 	w := newWatch()
 	for o, err := range outcomes {
@@ -171,12 +171,12 @@ func costRow(name, platform, metric string, ratios values) CostRow {
 		list = append(list, v)
 	}
 	r := CostRow{Case: name, Platform: platform, Metric: metric, Blocks: len(ratios)}
-	interval, verdict, err := effect.Compare(ratios, one, effect.Confidence, CostMargin)
+	interval, verdict, err := effect.Compare(ratios, one, effect.Confidence, costMargin())
 	r.Ratio, r.Low, r.High, r.Verdict = interval.Mid, interval.Low, interval.High, verdict
 	if err != nil {
 		r.Why = err.Error()
 	}
-	if p, err := stats.Equivalence(list, CostMargin); err == nil {
+	if p, err := stats.Equivalence(list, costMargin()); err == nil {
 		r.P = &p
 	}
 	return r
@@ -184,10 +184,6 @@ func costRow(name, platform, metric string, ratios values) CostRow {
 
 // enoughCostBlocks is from how many on the finding is kept as whole.
 const enoughCostBlocks = 10
-
-// toolsShare is the share of the CPU of pidstat and docker stats that observing
-// promises to stay below.
-const toolsShare = 0.2
 
 // Finding is the part's section of the certificate; done says that all of the
 // run was measured.
@@ -225,13 +221,13 @@ func (c *Cost) Finding(done bool) *Finding {
 // unchanged holds if each workload is equivalent over all platforms, and none
 // surely differs by more than the margin on any.
 func (c *Cost) unchanged() Claim {
-	claim := Claim{Claim: fmt.Sprintf("a workload's result with meters on is within %g %% of that with meters off", 100*CostMargin), Held: Yes}
+	claim := Claim{Claim: Promises[ResultsKept].Claim(), Held: Yes}
 	all, k, n := false, 0, 0
 	for _, r := range c.Effects {
 		all = all || r.Platform == allPlatforms
 	}
 	for _, r := range c.Effects {
-		if r.Why == "" && (r.Low > 1+CostMargin || r.High < 1-CostMargin) {
+		if r.Why == "" && (r.Low > 1+costMargin() || r.High < 1-costMargin()) {
 			claim.Held = No
 		}
 		if all && r.Platform != allPlatforms {
@@ -259,7 +255,7 @@ func (r *CostRow) interval() string {
 func (c *Cost) effectTable() Table {
 	t := Table{Title: "Results with meters on over those with meters off",
 		Note: fmt.Sprintf("Each is a fresh launch, paired by block; 95 %% intervals; equivalent: within %g %%. All four are rates: above 0 is better with meters on. "+
-			"p is of the two one-sided tests. The claim holds if every workload is equivalent over all platforms, and fails if one's interval lies beyond the margin on any.", 100*CostMargin),
+			"p is of the two one-sided tests. The claim holds if every workload is equivalent over all platforms, and fails if one's interval lies beyond the margin on any.", 100*costMargin()),
 		Head: []string{"workload", "platform", "on over off", "verdict", "p", "blocks"}}
 	for _, r := range c.Effects {
 		p := ""
@@ -273,7 +269,7 @@ func (c *Cost) effectTable() Table {
 
 // cheap compares with the tools.
 func (c *Cost) cheap() Claim {
-	claim := Claim{Claim: "observing at 1 Hz uses at most 1/5 of the CPU time of pidstat 1 and docker stats", Held: Open}
+	claim := Claim{Claim: Promises[Cheap].Claim(), Held: Open}
 	switch t := c.Tools; {
 	case t == nil:
 		claim.Found = "not compared: " + c.NoTools
@@ -281,9 +277,9 @@ func (c *Cost) cheap() Claim {
 		claim.Found = fmt.Sprintf("%.2f, without an interval: %s", t.Share, t.Why)
 	default:
 		claim.Found = fmt.Sprintf("%.3f of it (%.3f-%.3f)", t.Share, t.Low, t.High)
-		if t.High <= toolsShare {
+		if t.High <= Promises[Cheap].share() {
 			claim.Held = Yes
-		} else if t.Low > toolsShare {
+		} else if t.Low > Promises[Cheap].share() {
 			claim.Held = No
 		}
 	}

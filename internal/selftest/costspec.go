@@ -15,8 +15,8 @@ const (
 	Tools     = "tools"     // with pidstat and docker stats beside ours
 )
 
-// CostMargin is the margin within which observing must not change a result.
-const CostMargin = 0.01
+// costMargin is the margin within which observing must not change a result.
+func costMargin() float64 { return Promises[ResultsKept].share() }
 
 // WatchCase is the case in which observers are watched themselves.
 const WatchCase = "watch"
@@ -94,7 +94,7 @@ func CostSpec(platforms, names []string, blocks int, window time.Duration, tools
 	fmt.Fprintf(&b, "name: selftest-cost\ntitle: What does observing cost?\nplatforms: [%s]\n", quoted(refs))
 	fmt.Fprintf(&b, "baseline: %q\nshape: {cpus: 1, memory: 256MiB, disk: 256MiB}\n", seen[0])
 	fmt.Fprintf(&b, "timing: {warmup: 0s, measure: %s, cooldown: 0s}\nblocks: %d\nmargin: %g\nunmetered: [%s]\nscenes:",
-		window, blocks, CostMargin, quoted(off))
+		window, blocks, costMargin(), quoted(off))
 	for _, n := range names {
 		text, ok := costCases[n]
 		if !ok {

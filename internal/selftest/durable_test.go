@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"tare/internal/host"
-	"tare/internal/powercut"
+	"tare/internal/verify/powercut"
 )
 
 // TestDurable loses the power while a certificate is replaced: there is the old one or the new, whole, and the new once it was written.

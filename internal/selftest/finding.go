@@ -6,7 +6,7 @@ import "fmt"
 type Part string
 
 const (
-	PartAA     Part = "aa"     // identical platforms are not called different
+	PartAA     Part = "aa"     // intervals of identical platforms hold 1
 	PartInject Part = "inject" // a known slowdown is found
 	PartCost   Part = "cost"   // observing costs little
 	PartClock  Part = "clock"  // the clocks inside are known
@@ -14,7 +14,18 @@ const (
 	PartStop   Part = "stop"   // stopping saves time
 )
 
-// Parts lists them in the order in which they are run and shown.
+// The parts of scripts/numbers.
+const (
+	PartObserve   Part = "observe"
+	PartDensity   Part = "density"
+	PartProcedure Part = "procedure"
+	PartStartup   Part = "startup"
+	PartShare     Part = "share"
+	PartByHand    Part = "byhand"
+	PartReport    Part = "report"
+)
+
+// Parts lists those of tare selftest in the order in which they are run and shown.
 func Parts() []Part { return []Part{PartAA, PartInject, PartCost, PartClock, PartSum, PartStop} }
 
 // Held is whether a claim was found to hold.
@@ -44,8 +55,8 @@ type Finding struct {
 
 // A Claim is a number this program promises, with what was found.
 type Claim struct {
-	Claim string `json:"claim"` // "identical platforms called different: at most 5 %"
-	Found string `json:"found"` // "3 of 200 (0.3-4.3 %)"
+	Claim string `json:"claim"` // "a slowdown of 10 % is found always"
+	Found string `json:"found"` // "36 of 36 (90.3-100.0 %)"
 	Held  Held   `json:"held"`
 }
 
@@ -65,6 +76,20 @@ func AtMost(p Proportion, limit float64) Held {
 		return Yes
 	case p.Low > limit:
 		return No
+	}
+	return Open
+}
+
+// Nominal judges a share that is a test's error and so to be the limit itself or
+// less. No finite number of comparisons can show that of a test that is exact. So
+// the claim fails if the limit lies below the whole interval, and holds if enough
+// comparisons did not bring that about.
+func Nominal(p Proportion, limit float64, enough int) Held {
+	switch {
+	case p.Low > limit:
+		return No
+	case p.N >= enough:
+		return Yes
 	}
 	return Open
 }

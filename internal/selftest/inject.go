@@ -8,17 +8,17 @@ import (
 	"slices"
 	"strings"
 
+	"tare/internal/analysis/effect"
+	"tare/internal/analysis/stats"
+	"tare/internal/analysis/stop"
 	"tare/internal/bench"
-	"tare/internal/effect"
 	"tare/internal/result"
-	"tare/internal/stats"
-	"tare/internal/stop"
 )
 
 // Rule is the stopping rule of every run that is replayed: a specification's
 // default.
 func Rule() bench.Until {
-	return bench.Until{Interval: 0.03, Min: 5, Max: 30, Looks: stats.Looks(5, 30)}
+	return bench.Until{Interval: margin / 2, Min: 5, Max: 30, Looks: stats.Looks(5, 30)}
 }
 
 // Inject is how often known slowdowns were found.
@@ -133,9 +133,10 @@ func replay(u bench.Until, value, base values, blocks int, margin float64) ([]Co
 		return nil, err
 	}
 	for first := 1; first <= blocks; {
-		n, d, ended := stop.End(u, blocks-first+1, func(n int) map[string][]float64 {
+		rule := &stop.Rule{Until: u, Margin: margin, Family: 1}
+		n, d, ended := rule.End(blocks-first+1, func(n int) []float64 {
 			of := slices.DeleteFunc(slices.Clone(ratios), func(r stats.Ratio) bool { return r.Block < first || r.Block >= first+n })
-			return map[string][]float64{"slow": ratioValues(of)}
+			return ratioValues(of)
 		})
 		if !ended {
 			break
@@ -241,14 +242,9 @@ func (row *InjectRow) bias(value, base values) {
 	row.Bias = &Estimate{i.Mid/row.Truth - 1, i.Low/row.Truth - 1, i.High/row.Truth - 1}
 }
 
-const (
-	// What is promised.
-	promisedFound = 0.9  // of the runs with 5 %
-	promisedBias  = 0.01 // relative to the truth
-	// enoughRuns is the fewest runs that can show the promised share: if all of
-	// 36 find it, the interval of the share begins above 90 %.
-	enoughRuns = 36
-)
+// enoughRuns is the fewest runs that can show the promised share: if all of
+// 36 find it, the interval of the share begins above 90 %.
+const enoughRuns = 36
 
 // Finding is the part's section of the certificate.
 func (in *Inject) Finding() *Finding {
@@ -257,10 +253,10 @@ func (in *Inject) Finding() *Finding {
 	if !f.Complete {
 		f.Short = fmt.Sprintf("fewer than %d", enoughRuns)
 	}
-	most := fmt.Sprintf("within %d blocks", in.Rule.Max)
+	blocks := fmt.Sprint(in.Rule.Max)
 	f.Claims = []Claim{
-		{"a slowdown of 5 % is found " + most + " in at least 90 % of runs", in.words(0.05), AtLeast(five, promisedFound)},
-		{"a slowdown of 10 % is found " + most + " always", in.words(0.10), always(ten)},
+		{Promises[FindFive].Claim("blocks", blocks), in.words(0.05), AtLeast(five, Promises[FindFive].share())},
+		{Promises[FindTen].Claim("blocks", blocks), in.words(0.10), always(ten)},
 		in.biasClaim(),
 	}
 	f.Tables = []Table{in.table(), in.sources()}
@@ -308,7 +304,8 @@ func always(p Proportion) Held {
 
 // biasClaim judges the row that is furthest off.
 func (in *Inject) biasClaim() Claim {
-	c := Claim{Claim: "its mean ratio is off the truth by at most 1 %", Found: "nothing", Held: Open}
+	most := Promises[Unbiased].share()
+	c := Claim{Claim: Promises[Unbiased].Claim(), Found: "nothing", Held: Open}
 	worst := 0.0
 	held := Yes
 	for _, r := range in.Rows {
@@ -321,9 +318,9 @@ func (in *Inject) biasClaim() Claim {
 			c.Found = fmt.Sprintf("at worst %s (%s, %s, %g %%)", biasWords(r.Bias), r.Case, r.Platform, percent(r.Slowdown))
 		}
 		switch {
-		case r.Bias.Low > promisedBias || r.Bias.High < -promisedBias:
+		case r.Bias.Low > most || r.Bias.High < -most:
 			held = No
-		case r.Bias.Low < -promisedBias || r.Bias.High > promisedBias:
+		case r.Bias.Low < -most || r.Bias.High > most:
 			held = max2(held, Open)
 		}
 	}

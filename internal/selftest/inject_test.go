@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/analysis/stats"
 	"tare/internal/bench"
 	"tare/internal/result"
-	"tare/internal/stats"
 )
 
 // slowed is a platform and a second name of it that is slowed down, measured in
@@ -89,7 +89,7 @@ func TestInjectCountsByDirectionAndTruth(t *testing.T) {
 
 func TestInjectCountsFailedLaunchesAsNotFound(t *testing.T) {
 	p, outcomes := slowed(0.10, 30, func(b int) float64 {
-		if b > 2 {
+		if b > 1 {
 			return math.NaN()
 		}
 		return 0.9 * wiggle(b)

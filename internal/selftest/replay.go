@@ -6,15 +6,16 @@ import (
 	"math"
 	"time"
 
+	"tare/internal/analysis/effect"
+	"tare/internal/analysis/stats"
+	"tare/internal/analysis/stop"
 	"tare/internal/bench"
-	"tare/internal/effect"
-	"tare/internal/stats"
-	"tare/internal/stop"
 )
 
 // replayedCase is a case of a run, ended by the rule from each start.
 type replayedCase struct {
 	until  bench.Until
+	margin float64
 	blocks int // of the run
 	starts []int
 	base   values // seconds of the baseline's trials
@@ -64,7 +65,7 @@ func (m *measured) replay(u bench.Until, starts []int) (cases []*replayedCase, e
 		sc := &m.plan.Scenes[i]
 		c := at[sc.Case]
 		if c == nil {
-			c = &replayedCase{until: u, blocks: m.whole, starts: starts, base: m.took[base[sc.Case]]}
+			c = &replayedCase{until: u, margin: m.plan.Margin, blocks: m.whole, starts: starts, base: m.took[base[sc.Case]]}
 			at[sc.Case] = c
 			cases = append(cases, c)
 		}
@@ -93,14 +94,9 @@ func (m *measured) replay(u bench.Until, starts []int) (cases []*replayedCase, e
 // end ends a row by the rule from each start: asked at each look, as in a run.
 func (c *replayedCase) end(r *replayedRow) {
 	for _, start := range c.starts {
-		blocks, d, _ := stop.End(c.until, c.until.Max, func(blocks int) map[string][]float64 {
-			return map[string][]float64{r.platform: c.list(r.ratios, start, blocks)}
-		})
-		width, ok := d.Widths[r.platform]
-		if !ok {
-			width = math.NaN()
-		}
-		r.ended, r.width = append(r.ended, blocks), append(r.width, width)
+		rule := &stop.Rule{Until: c.until, Margin: c.margin, Family: 1}
+		blocks, a, _ := rule.End(c.until.Max, func(blocks int) []float64 { return c.list(r.ratios, start, blocks) })
+		r.ended, r.width = append(r.ended, blocks), append(r.width, a.Width)
 	}
 }
 
@@ -159,7 +155,7 @@ func (c *replayedCase) fixed(r *replayedRow, start, blocks int) float64 {
 // fewest is the fewest blocks from the start whose interval is within a half
 // width, and the most that the rule allows if there are none.
 func (c *replayedCase) fewest(r *replayedRow, start int, width float64) int {
-	for n := stats.MinPairs; n < c.until.Max; n++ {
+	for n := stats.MinTested; n < c.until.Max; n++ {
 		if c.fixed(r, start, n) <= width {
 			return n
 		}
@@ -237,7 +233,7 @@ func seconds(p *bench.Plan, outcomes iter.Seq2[*bench.Outcome, error]) (map[stri
 		if err != nil {
 			return nil, 0, err
 		}
-		if o.Status == bench.Aborted || len(o.Phases) == 0 || o.Scene == bench.RestScene {
+		if o.Status == bench.Aborted || len(o.Phases) == 0 || o.Scene == bench.IdleScene {
 			continue
 		}
 		last := o.Phases[len(o.Phases)-1]

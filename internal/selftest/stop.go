@@ -5,8 +5,8 @@ import (
 	"iter"
 	"slices"
 
+	"tare/internal/analysis/stats"
 	"tare/internal/bench"
-	"tare/internal/stats"
 )
 
 // replays is how many starting blocks the rule is replayed from.

@@ -2,16 +2,13 @@ package selftest
 
 import "fmt"
 
-// halfTime is how much of a fixed design's time the rule promises to take at most.
-const halfTime = 0.5
-
 // Finding is the part's section of the certificate.
 func (s *Stopping) Finding() *Finding {
 	f := &Finding{Part: PartStop, Size: len(s.Rows), Unit: "rows", Complete: len(s.Rows) > 0, Data: s}
 	wanted := fmt.Sprintf("±%.3g %%", 100*s.Until.Interval)
 	if len(s.Rows) == 0 {
 		f.Short = fmt.Sprintf("%d blocks of %d", s.Whole, s.Until.Max)
-		f.Claims = []Claim{{"intervals within " + wanted + " in at most half the time of fixed numbers of blocks",
+		f.Claims = []Claim{{Promises[HalfTime].Claim("width", wanted, "design", "fixed numbers of blocks"),
 			fmt.Sprintf("nothing yet: %d whole blocks, the rule may need %d", s.Whole, s.Until.Max), Open}}
 		return f
 	}
@@ -24,7 +21,7 @@ func (s *Stopping) Finding() *Finding {
 			found = fmt.Sprintf("both bring none of %d rows there", len(s.Rows))
 		}
 		f.Claims = append(f.Claims, Claim{
-			fmt.Sprintf("intervals within %s in at most half the time of %d blocks, median over the rows", wanted, a.Blocks),
+			Promises[HalfTime].Claim("width", wanted, "design", fmt.Sprintf("%d blocks, median over the rows", a.Blocks)),
 			found, s.half(k, a)})
 	}
 	f.Tables = []Table{s.rowTable(wanted)}
@@ -40,12 +37,12 @@ func (s *Stopping) half(k int, a Against) Held {
 	if 2*a.Both < len(s.Rows) {
 		return Open
 	}
-	if a.Reached <= halfTime+1e-9 {
+	if a.Reached <= Promises[HalfTime].share()+1e-9 {
 		return Yes
 	}
 	within := 0
 	for _, r := range s.Rows {
-		if f := r.Fixed[k]; s.within(r.Width) && s.within(f.Width) && f.Time <= halfTime+1e-9 {
+		if f := r.Fixed[k]; s.within(r.Width) && s.within(f.Width) && f.Time <= Promises[HalfTime].share()+1e-9 {
 			within++
 		}
 	}

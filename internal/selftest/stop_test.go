@@ -5,8 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"tare/internal/analysis/stats"
 	"tare/internal/bench"
-	"tare/internal/stats"
 )
 
 // lasting gives every outcome phases of so many seconds, the pause of 0.5 s
@@ -46,7 +46,7 @@ func threePlatforms(blocks int, value func(platform, block int) float64) Ran {
 
 func TestEachPlatformEndsByItself(t *testing.T) {
 	s, err := EvaluateStopping(steps(5, 30), []int{10, 30}, threePlatforms(30, func(platform, block int) float64 {
-		return []float64{100, 90 * noise(block, 0.01), 80 * noise(block, 0.04)}[platform]
+		return []float64{100, 99 * noise(block, 0.01), 99 * noise(block, 0.04)}[platform]
 	}))
 	if err != nil {
 		t.Fatal(err)

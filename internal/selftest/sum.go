@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tare/internal/bench/figure"
 	"tare/internal/result"
 )
 
@@ -39,9 +40,6 @@ func SumSpec(platforms []string, blocks int) []byte {
 	return []byte(b.String())
 }
 
-// sumLimit is how much of the host's busy time the parts may miss or exceed.
-const sumLimit = 0.03
-
 // quiet is how many cores the rest of the host uses at the most where nothing but
 // the trials is at work. CPUs kept busy by other work neither wake nor idle, which
 // is what is hard to attribute: there, a sum that is right proves little.
@@ -65,8 +63,8 @@ type SumRow struct {
 	Launches int     `json:"launches"`
 	Guest    float64 `json:"guest_cpu"`
 	Layer    float64 `json:"layer_cpu"`
-	Others   float64 `json:"others_cpu"` // the far ends of network tests, their layers included
-	Rest     float64 `json:"rest_cpu"`
+	Others   float64 `json:"actors_cpu"` // the far ends of network tests, their layers included
+	Other    float64 `json:"other_cpu"`
 	Sum      float64 `json:"sum_cpu"`  // of the above
 	Busy     float64 `json:"busy_cpu"` // the host's own counter
 	// Gap is what of Busy is in none of the parts, as a share of it; nil if a part
@@ -82,15 +80,15 @@ func EvaluateSum(r *result.Result) *Sum {
 	within, known := 0, 0
 	for _, b := range r.Balances() {
 		row := SumRow{Case: b.Case, Platform: b.Platform, Label: b.Label, Launches: b.N,
-			Guest: b.Guest, Layer: b.Layer, Others: b.Others, Rest: b.Rest, Sum: b.Sum, Busy: b.Busy, Gap: b.Gap}
-		if b.Gap != nil && b.Rest > quiet {
+			Guest: b.Guest, Layer: b.Layer, Others: b.Actors, Other: b.Other, Sum: b.Sum, Busy: b.Busy, Gap: b.Gap}
+		if b.Gap != nil && b.Other > quiet {
 			s.Disturbed++
 		}
 		switch {
 		case b.Gap == nil:
 			row.Why = lacking(r, &b)
 			s.Lacking++
-		case b.Within(sumLimit):
+		case b.Within(result.BalanceLimit):
 			row.Within = true
 			within++
 			fallthrough
@@ -141,17 +139,13 @@ func (s *Sum) Finding(done bool) *Finding {
 	if s.Disturbed > 0 {
 		found += fmt.Sprintf("; in %d other work kept the host busy, which hides gaps", s.Disturbed)
 	}
-	f.Claims = []Claim{{"guest, layer and rest sum to the host's CPU time within 3 %", found, held}}
+	f.Claims = []Claim{{Promises[PartsSum].Claim(), found, held}}
 	t := Table{Title: "Where the host's CPU time went, in cores",
 		Head: []string{"case", "platform", "guest", "layer", "others", "rest of host", "sum", "host's counter", "unattributed", "within 3 %"},
 		Note: "Every part is measured apart and the host's counter knows nothing of them, so what is missing shows as unattributed, in % of the counter. " +
 			"Others are the far ends of network tests."}
 	for _, r := range s.Rows {
-		name := r.Platform
-		if r.Label != "" {
-			name += ", " + r.Label
-		}
-		cells := []string{r.Case, name}
+		cells := []string{r.Case, result.Labelled(r.Platform, r.Label)}
 		if r.Gap == nil {
 			t.Rows = append(t.Rows, append(cells, "", "", "", "", "", "", "not known", ""))
 			t.Note += fmt.Sprintf(" %s on %s is not known: %s.", r.Case, r.Platform, r.Why)
@@ -161,11 +155,9 @@ func (s *Sum) Finding(done bool) *Finding {
 		if r.Within {
 			verdict = Yes
 		}
-		t.Rows = append(t.Rows, append(cells, cores(r.Guest), cores(r.Layer), cores(r.Others), cores(r.Rest),
-			cores(r.Sum), cores(r.Busy), fmt.Sprintf("%.1f %%", 100**r.Gap), string(verdict)))
+		t.Rows = append(t.Rows, append(cells, figure.Fixed(r.Guest, 3), figure.Fixed(r.Layer, 3), figure.Fixed(r.Others, 3), figure.Fixed(r.Other, 3),
+			figure.Fixed(r.Sum, 3), figure.Fixed(r.Busy, 3), fmt.Sprintf("%.1f %%", 100**r.Gap), string(verdict)))
 	}
 	f.Tables = []Table{t}
 	return f
 }
-
-func cores(v float64) string { return fmt.Sprintf("%.3f", v) }

@@ -11,15 +11,15 @@ import (
 
 func usage(platform string, guest, layer, rest, busy float64) result.Usage {
 	share := (busy - guest - layer - rest - 0.25) / busy
-	return result.Usage{Platform: platform, N: 2, GuestCPU: result.Known(guest), LayerCPU: result.Known(layer), RestCPU: result.Known(rest), BusyCPU: result.Known(busy),
-		Others: map[bench.Role]float64{bench.Peer: 0.25}, UnattributedShare: &share, Unattributed: result.Known(share * busy)}
+	return result.Usage{Platform: platform, N: 2, GuestCPU: result.Known(guest), LayerCPU: result.Known(layer), OtherCPU: result.Known(rest), BusyCPU: result.Known(busy),
+		Actors: map[bench.Role]float64{bench.Peer: 0.25}, UnattributedShare: &share, Unattributed: result.Known(share * busy)}
 }
 
 func TestEvaluateSum(t *testing.T) {
 	exact := usage("native", 0.5, 0, 0.25, 1)
 	missing := usage("lxc", 0.5, 0, 0.2, 1)
 	exceeding := usage("docker", 0.5, 0.1, 0.2, 1)
-	lacking := result.Usage{Platform: "qemu-tcg", Label: "emulated (tcg)", N: 2, BusyCPU: result.Known(1), Absent: []string{"rest_cpu", "unattributed_cpu"}, Notes: []string{"no vCPU"}}
+	lacking := result.Usage{Platform: "qemu-tcg", Label: "emulated (tcg)", N: 2, BusyCPU: result.Known(1), Absent: []string{"other_cpu", "unattributed_cpu"}, Notes: []string{"no vCPU"}}
 	s := EvaluateSum(&result.Result{Cases: []result.Case{{Name: "net", Usage: []result.Usage{exact, missing, exceeding, lacking}}}})
 	if s.Within.K != 1 || s.Within.N != 3 || s.Lacking != 1 || len(s.Rows) != 4 {
 		t.Fatalf("%+v", s)
@@ -41,7 +41,7 @@ func TestEvaluateSum(t *testing.T) {
 	if last := f.Tables[0].Rows[3]; last[1] != "qemu-tcg, emulated (tcg)" || last[8] != "not known" || last[9] != "" {
 		t.Errorf("%q", last)
 	}
-	if note := f.Tables[0].Note; !strings.HasSuffix(note, "net on qemu-tcg is not known: no vCPU; absent: rest_cpu, unattributed_cpu.") {
+	if note := f.Tables[0].Note; !strings.HasSuffix(note, "net on qemu-tcg is not known: no vCPU; absent: other_cpu, unattributed_cpu.") {
 		t.Error(note)
 	}
 	unmeasured := EvaluateSum(&result.Result{Cases: []result.Case{{Usage: []result.Usage{{Platform: "lxc"}}}}})

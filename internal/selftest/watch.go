@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"tare/internal/analysis/effect"
 	"tare/internal/bench"
-	"tare/internal/effect"
 )
 
 // MeterRow is what the readings of one source cost.
@@ -234,7 +234,7 @@ func (w *watch) tools() *ToolsCost {
 		*v /= float64(t.Launches)
 	}
 	t.Share = (t.Tare + t.Agents) / (t.Pidstat + t.DockerStats + t.Daemons)
-	interval, _, err := effect.Compare(ours, theirs, effect.Confidence, CostMargin)
+	interval, _, err := effect.Compare(ours, theirs, effect.Confidence, costMargin())
 	if err != nil {
 		t.Why = err.Error()
 		return t

@@ -7,11 +7,11 @@ import (
 	"tare/internal/bench"
 )
 
-var actorKeys = []string{"name", "role", "platform", "workload", "params", "part", "serves", "shape", "count", "load", "placement", "host", "cage"}
+var actorKeys = []string{"name", "role", "platform", "workload", "params", "part", "serves", "shape", "count", "load", "placement", "host", "containment"}
 
 var roles = []string{string(bench.Subject), string(bench.Neighbour), string(bench.Idle), string(bench.Peer)}
 
-// actors reads the general form: every actor written out.
+// actors reads the general form, in which every actor is written out.
 func (d *decoder) actors(n *node, s Scene, like Actor) []Actor {
 	if n.kind != sequence || len(n.items) == 0 {
 		d.fail(n.place, "actors are a list, found %s", n.kindName())
@@ -22,7 +22,7 @@ func (d *decoder) actors(n *node, s Scene, like Actor) []Actor {
 	for _, item := range n.items {
 		a, f := d.oneActor(item, s, like)
 		if slices.ContainsFunc(all, func(b Actor) bool { return b.Name == a.Name }) {
-			d.fail(a.Places.At("name"), "actor %q is there already%w", a.Name, bench.Hint("give each a name: of its own"))
+			d.fail(a.Places.At("name"), "two actors are named %q%w", a.Name, bench.Hint("give each a different name:"))
 		}
 		all = append(all, a)
 		if a.Role == bench.Peer {
@@ -49,7 +49,7 @@ func (d *decoder) actors(n *node, s Scene, like Actor) []Actor {
 	return all
 }
 
-// oneActor reads an element of the list and returns its keys as well.
+// oneActor reads one element of the list. It also returns the element's keys.
 func (d *decoder) oneActor(n *node, s Scene, like Actor) (Actor, map[string]*node) {
 	f := d.fields(n, "an actor", actorKeys)
 	a := like
@@ -73,8 +73,8 @@ func (d *decoder) oneActor(n *node, s Scene, like Actor) (Actor, map[string]*nod
 		d.actor(work, &a)
 	case bench.Neighbour:
 		if f["serves"] != nil {
-			d.fail(f["serves"].place, "a neighbour serves nobody: who serves the subject is its peer, a part of what is measured%w",
-				bench.Hint("let the neighbour be an actor of its own, without serves:"))
+			d.fail(f["serves"].place, "a neighbour cannot serve another actor: only a peer can%w",
+				bench.Hint("remove serves:, or write role: peer"))
 		}
 		d.refuse(f, a.Role, "part")
 		if f["workload"] == nil {
@@ -108,7 +108,7 @@ func (d *decoder) refuse(f map[string]*node, role bench.Role, keys ...string) {
 	}
 }
 
-// serve ties a peer to the actor whose workload it is a part of.
+// serve links a peer to the actor whose workload it is a part of.
 func (d *decoder) serve(f map[string]*node, a *Actor, all []Actor) {
 	var names []string
 	for _, b := range all {
@@ -121,9 +121,9 @@ func (d *decoder) serve(f map[string]*node, a *Actor, all []Actor) {
 		d.word(f["serves"], "actor with a workload", names, &a.Serves)
 	case len(names) == 1:
 		a.Serves = names[0]
-	case len(names) == 0 && unreadWork(all): // whom it serves is at fault already
+	case len(names) == 0 && unreadWork(all): // the served actor's error is reported already
 	default:
-		d.fail(a.Places.At(""), "peer %q: whom does it serve?%w", a.Name, bench.Hint("say serves: NAME"))
+		d.fail(a.Places.At(""), "peer %q: serves is missing%w", a.Name, bench.Hint("say serves: NAME"))
 	}
 	i := slices.IndexFunc(all, func(b Actor) bool { return b.Name == a.Serves && b.Serves == "" })
 	if a.Serves == "" || i < 0 {
@@ -131,12 +131,12 @@ func (d *decoder) serve(f map[string]*node, a *Actor, all []Actor) {
 	}
 	w := d.words.Workload(all[i].Workload)
 	if len(w.Parts()) == 0 {
-		d.fail(a.Places.At(""), "workload %s has no other end that a peer could play", w.Name())
+		d.fail(a.Places.At(""), "workload %s has no part that a peer could run", w.Name())
 		return
 	}
 	a.Workload, a.Params, a.Part = w.Name(), all[i].Params, w.Parts()[0]
 	if f["part"] == nil && len(w.Parts()) > 1 {
-		d.fail(a.Places.At(""), "peer %q: which part of %s does it play?%w", a.Name, w.Name(), oneOf(w.Parts()))
+		d.fail(a.Places.At(""), "peer %q: part is missing: which part of %s does it run?%w", a.Name, w.Name(), oneOf(w.Parts()))
 	}
 	d.word(f["part"], "part of "+w.Name(), w.Parts(), &a.Part)
 	for _, b := range all {
@@ -149,7 +149,7 @@ func (d *decoder) serve(f map[string]*node, a *Actor, all []Actor) {
 // same is the platform under test.
 const same = "same"
 
-// actor reads what is said of any actor.
+// actor reads the keys that all actors have.
 func (d *decoder) actor(f map[string]*node, a *Actor) {
 	for key, value := range f {
 		a.Places[key] = value.place
@@ -167,12 +167,12 @@ func (d *decoder) actor(f map[string]*node, a *Actor) {
 	d.readShape(f["shape"], &a.Shape, a.Places)
 	d.integer(f["count"], 1, maxCount, &a.Count)
 	d.placement(f["placement"], a)
-	d.cage(f["cage"], a)
+	d.containment(f["containment"], a)
 	if f["workload"] != nil {
 		d.workload(f, a)
 		d.share(f["load"], a)
 	} else if f["params"] != nil {
-		d.fail(f["params"].place, "params of which workload?%w", bench.Hint("say workload: NAME beside them"))
+		d.fail(f["params"].place, "params need a workload%w", bench.Hint("say workload: NAME beside them"))
 	}
 }
 

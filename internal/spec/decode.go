@@ -13,16 +13,17 @@ import (
 	"tare/internal/bench"
 )
 
-// decoder turns the tree into an experiment and collects what is wrong on the
-// way. Its readers leave the target as it is when the node is nil (not said).
+// decoder turns the tree into an experiment and collects the errors. Its readers leave the target
+// unchanged if the node is nil (the key is absent).
 type decoder struct {
 	words Vocabulary
 	errs  Errors
-	// unread: of the experiment's platforms not all could be read, so that whether one is among them is not known.
+	// unread: some of the experiment's platforms could not be read, so membership in the list is
+	// unknown.
 	unread bool
 }
 
-// fault returns err as one of ours; an error without a place is about the file.
+// fault converts err to an *Error. An error without a place refers to the whole file.
 func fault(src *source, err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -35,8 +36,11 @@ func (d *decoder) fail(at Place, format string, args ...any) {
 	d.errs = append(d.errs, at.Errorf(format, args...))
 }
 
-// fields returns a mapping's values by key, and reports keys that have no
-// meaning there and keys without a value.
+// keysBefore maps the key names before format tare-run/2 to the current ones. Specifications in old
+// run folders still use them.
+var keysBefore = map[string]string{"containment": "containment"}
+
+// fields returns a mapping's values by key. It reports unknown keys and keys without a value.
 func (d *decoder) fields(n *node, what string, keys []string) map[string]*node {
 	found := map[string]*node{}
 	if n == nil {
@@ -52,6 +56,9 @@ func (d *decoder) fields(n *node, what string, keys []string) map[string]*node {
 		known[k] = true
 	}
 	for _, e := range n.entries {
+		if now := keysBefore[e.key]; known[now] {
+			e.key = now
+		}
 		switch {
 		case !known[e.key]:
 			d.fail(e.place, "%w", unknown("key of "+what, e.key, keys))
@@ -64,7 +71,7 @@ func (d *decoder) fields(n *node, what string, keys []string) map[string]*node {
 	return found
 }
 
-// list returns the items of a sequence; a single value counts as a list of one.
+// list returns the items of a sequence. A single value counts as a list of one.
 func (d *decoder) list(n *node) []*node {
 	switch {
 	case n == nil:
@@ -75,7 +82,7 @@ func (d *decoder) list(n *node) []*node {
 	return []*node{n}
 }
 
-// scalar reports whether n was said and is a single value.
+// scalar reports whether n is present and a single value.
 func (d *decoder) scalar(n *node, want string) bool {
 	if n == nil {
 		return false
@@ -93,13 +100,13 @@ func (d *decoder) text(n *node, into *string) {
 	}
 }
 
-var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,39}$`)
+var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,39}$`)
 
 func (d *decoder) name(n *node, into *string) {
 	if !d.scalar(n, "a name") {
 		return
 	}
-	if !nameForm.MatchString(n.text) {
+	if !namePattern.MatchString(n.text) {
 		d.fail(n.place, "%q is not a name%w", n.text, bench.Hint("lower-case letters, digits, - _ and ., at most 40"))
 		return
 	}

@@ -1,10 +1,10 @@
-// Package spec reads an experiment from one YAML file. It knows no platform
-// and no workload: the words that may be used come in a [Vocabulary].
+// Package spec reads an experiment from one YAML file. It knows no platform and no workload. A
+// [Vocabulary] lists the words that may be used.
 //
-// A file is read into a tree whose every value knows its place; --set changes
-// the tree, and each level of a factor is a changed copy of its scene. So one
-// reader serves all three, and an error points at the words that caused it,
-// wherever they were said. The format is described in docs/SPEC.md.
+// A file is read into a tree in which every value has its place. --set changes the tree. Each level
+// of a factor is a changed copy of its scene. So one reader serves all three, and an error points
+// at the words that caused it in the file or in a --set argument. docs/SPEC.md describes the
+// format.
 package spec
 
 import (
@@ -16,7 +16,7 @@ import (
 	"tare/internal/bench"
 )
 
-// Vocabulary is what a specification may speak of.
+// Vocabulary lists the platforms, workloads and checks that a specification may name.
 type Vocabulary struct {
 	Platforms []PlatformWord
 	Workloads []bench.Workload
@@ -28,12 +28,12 @@ type Vocabulary struct {
 	Checks []string
 }
 
-// PlatformWord is a platform as it can be named.
+// PlatformWord is a platform that a specification can name.
 type PlatformWord struct {
 	Name    string
 	Options []bench.Option
-	// On are the platforms an instance of which can be this one's host, some of
-	// them inside others: "xen-pv@qemu-tcg".
+	// On lists the platforms whose instances can host this one. Some are nestings themselves:
+	// "xen-pv@qemu-tcg".
 	On []string
 }
 
@@ -47,8 +47,8 @@ func (v Vocabulary) Workload(name string) bench.Workload {
 	return nil
 }
 
-// Variant returns all options of a platform as its driver sees them, with the
-// defaults of those that the reference leaves out.
+// Variant returns all options of a platform as its driver sees them. Options that the reference
+// leaves out have their defaults.
 func (v Vocabulary) Variant(ref bench.PlatformRef) map[string]string {
 	var known []bench.Option
 	for r, prefix := &ref, ""; r != nil; r, prefix = r.On, bench.OuterName(prefix) {
@@ -73,43 +73,50 @@ func (v Vocabulary) platform(name string) *PlatformWord {
 	return nil
 }
 
-// Platforms are those of an experiment or a scene.
+// Platforms are the platforms of an experiment or a scene.
 type Platforms struct {
-	// AllReal: every platform that is real on the host, as far as not named.
+	// AllReal: in addition to the named platforms, every platform that is real on the host.
 	AllReal bool
 	Named   []bench.PlatformRef
 }
 
-// Experiment is a specification, checked as far as is possible without the host.
+// Experiment is a specification with all checks done that need no host.
 type Experiment struct {
 	Name      string
 	Title     string
 	Question  string
 	Platforms Platforms
 	Baseline  bench.PlatformRef
-	// Blocks is the number of blocks, and of a stopping rule its max.
-	Blocks  int
-	Until   *bench.Until // nil: every block is run; the planner chooses the looks
-	Seed    *uint64      // nil: the planner's to choose
-	Margin  float64      // of equivalence, a fraction
-	MaxTime time.Duration
-	// Rest is how long the machine's power at rest is measured before and after
-	// the trials of a block, where there is a meter.
-	Rest     time.Duration
+	// Blocks is the number of blocks. With a stopping rule it is the rule's max.
+	Blocks int
+	Until  *bench.Until // nil: all blocks are run; the planner chooses the looks
+	// Disturbed says which launches are repeated for other work on the host.
+	Disturbed bench.Disturbance
+	Seed      *uint64 // nil: the planner chooses
+	Margin    float64 // of equivalence, a fraction
+	Rare      float64 // share of launches that may behave otherwise unseen; 0: the default
+	MaxTime   time.Duration
+	// Idle is how long the machine's power at rest is measured before and after the trials of a
+	// block, if there is a meter.
+	Idle     time.Duration
 	Scenes   []Scene // with their factors crossed
 	Warnings []string
-	// Inject are slowdowns put on subjects on purpose.
+	// Inject are deliberate slowdowns of subjects.
 	Inject []Inject
-	// Studies are checks of the fairness audit whose difference is the question.
+	// Studies names the checks of the fairness audit whose differences the experiment studies.
 	Studies []string
-	// Covers are the published figures and tables that it measures anew, such as "tesfatsion2018 fig11".
+	// Covers are the published figures and tables that it replicates, such as "tesfatsion2018
+	// fig11".
 	Covers []string
 	// Unmetered are the platforms whose trials are not observed.
 	Unmetered []bench.PlatformRef
-	Places    Places
+	// Control is the baseline under a second name, which the planner adds to the scenes that
+	// are [Scene.Controlled]; nil for none.
+	Control *bench.PlatformRef
+	Places  Places
 }
 
-// Nested are the drivers of the platforms that run inside others: "runc@qemu-tcg".
+// Nested returns the drivers of the platforms that run inside others: "runc@qemu-tcg".
 func (e *Experiment) Nested() []string {
 	var names []string
 	for _, r := range e.named() {
@@ -120,9 +127,9 @@ func (e *Experiment) Nested() []string {
 	return names
 }
 
-// OnHost are the platforms that the host itself runs, the outermost of
-// nestings, with the values of their options: what decides which programs the
-// host needs. all says that every platform may be among them.
+// OnHost returns the platforms that the host itself runs, with the values of their options. For a
+// nesting that is the outermost. They decide which programs the host needs. all says that every
+// platform may be among them.
 func (e *Experiment) OnHost() (words []string, all bool) {
 	for _, r := range e.named() {
 		for r.On != nil {
@@ -139,14 +146,13 @@ func (e *Experiment) OnHost() (words []string, all bool) {
 	return slices.Compact(words), all
 }
 
-// Uses reports whether a trial may be on the platform of the driver, as far as
-// can be told without the host.
+// Uses reports whether a trial may use the driver's platform, as far as is known without the host.
 func (e *Experiment) Uses(driver string) bool {
 	_, all := e.OnHost()
 	return all && !strings.Contains(driver, "@") || slices.ContainsFunc(e.named(), func(r bench.PlatformRef) bool { return r.Driver() == driver })
 }
 
-// named are the platforms of the experiment, its scenes and their actors.
+// named returns the platforms of the experiment, its scenes and their actors.
 func (e *Experiment) named() []bench.PlatformRef {
 	refs := slices.Clone(e.Platforms.Named)
 	for _, s := range e.Scenes {
@@ -166,21 +172,22 @@ type Inject struct {
 	bench.Injection
 }
 
-// Scene is what one trial sets up, but for the platform under test.
+// Scene is what one trial sets up, except for the platform under test.
 type Scene struct {
 	Name    string
 	Title   string
 	Startup bool
-	// Migrate is the way in which the subject is moved while it runs: [bench.Live],
-	// [bench.Checkpoint] or [Either]; "" for none.
+	// Migrate says how the subject is moved while it runs: [bench.Live], [bench.Checkpoint] or
+	// [Either]; "" for none.
 	Migrate string
-	// Ramp, if set, is how the instances of the only actor come up.
+	// Ramp, if set, is how the instances of the only actor start.
 	Ramp *bench.Ramp
-	// Cache is the state of the page cache before a launch, "" as it happens to be.
+	// Cache is the state of the page cache before a launch, "" for no particular state.
 	Cache string
-	// Optional: left out, with a warning, on a host that cannot run it.
+	// Optional: a host that cannot run the scene skips it with a warning.
 	Optional bool
-	// Grow: instances whose work needs more memory than their shape get it, where the host has room.
+	// Grow: instances whose workload needs more memory than their shape get more, if the host has
+	// enough.
 	Grow      bool
 	Platforms Platforms
 	Timing    bench.Timing
@@ -188,7 +195,7 @@ type Scene struct {
 	Conditions map[string]string
 	Factors    []Factor
 	Actors     []Actor // the subjects first
-	// Relative, if set, sets the scene against another on the same platform.
+	// Relative, if set, compares the scene with another on the same platform.
 	Relative *Relative
 	// Pool is how many of the host's CPUs the scene is placed on; 0 is all.
 	Pool int
@@ -203,47 +210,47 @@ type Factor struct {
 	Level string
 }
 
-// Actor is one or several like instances of a scene.
+// Actor is one or several equal instances of a scene.
 type Actor struct {
 	Name string
 	Role bench.Role
 	Host string
-	// Platform is nil where it is the platform under test.
+	// Platform is nil for the platform under test.
 	Platform *bench.PlatformRef
 	Shape    bench.Shape
 	// Workload is empty for an idle actor and the subject of a start-up scene.
 	Workload string
-	// Params are each instance's own: a load that several split is divided already.
+	// Params are those of each instance. A load that several instances share is divided already.
 	Params bench.Params
 	Part   string
-	// Serves names the actor whose workload this one is a part of. One such
-	// actor is there for every instance of the one it serves.
+	// Serves names the actor whose workload this one is a part of. Each instance of that actor gets
+	// one of this.
 	Serves string
-	// Count is how many there are; 1 for an actor that serves another.
+	// Count is the number of instances; 1 for an actor that serves another.
 	Count     int
 	Placement Placement
-	// Cage is the outer cage; nil where none was written. Zero limits are the planner's to choose.
-	Cage   *bench.Cage
-	Places Places
+	// Containment is nil if none was written. The planner chooses limits that are zero.
+	Containment *bench.Containment
+	Places      Places
 }
 
-// Placement is which of the host's CPUs an actor's instances run on.
+// Placement says on which of the host's CPUs an actor's instances run.
 type Placement string
 
 const (
-	// Apart: on CPUs of its own where the host has enough.
+	// Apart: on its own CPUs if the host has enough.
 	Apart Placement = "apart"
 	// Shared: on the CPUs of the first subject.
 	Shared Placement = "shared"
-	// Floating: on any CPU, as many at a time as the shape says in a virtual
-	// machine; elsewhere only a quota bounds them.
+	// Floating: on any CPU. A virtual machine uses at most as many at a time as its shape has.
+	// Elsewhere only a quota bounds them.
 	Floating Placement = "floating"
 )
 
-// Parse reads an experiment. The file name is for messages; each argument of
-// set is a "path=value" that replaces a value, such as timing.measure=10s or
-// scenes.cpu.params.threads=4. An error is of type [Errors]; with it comes what
-// could be read of the experiment, or nil, for what else is to be said of that.
+// Parse reads an experiment. The file name is for messages. Each argument of set is a "path=value"
+// that replaces a value, such as timing.measure=10s or scenes.cpu.params.threads=4. An error is of
+// type [Errors]. With an error, Parse returns the part of the experiment that it could read, or
+// nil, so that the caller can check that part too.
 func Parse(file string, text []byte, set []string, v Vocabulary) (*Experiment, error) {
 	src := newSource(file, text)
 	root, err := readTree(src, text)

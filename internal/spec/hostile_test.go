@@ -10,7 +10,7 @@ import (
 	"tare/internal/spec/spectest"
 )
 
-// TestHostileText feeds what would exhaust a careless reader.
+// TestHostileText feeds texts that would exhaust a careless reader.
 func TestHostileText(t *testing.T) {
 	var bombs strings.Builder
 	bombs.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")

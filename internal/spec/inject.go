@@ -6,15 +6,15 @@ import (
 	"tare/internal/bench"
 )
 
-// maxInjected bounds a slowdown: a share of the CPU time must be left.
+// maxInjected bounds a slowdown: some CPU time must be left.
 const maxInjected = 0.9
 
-// inject reads the slowdowns put on platforms on purpose.
+// inject reads the deliberate slowdowns of platforms.
 func (d *decoder) inject(n *node, e *Experiment) {
 	for _, item := range d.list(n) {
 		f := d.fields(item, "a slowdown", []string{"platform", "cpu", "disk", "startup"})
 		if f["platform"] == nil {
-			d.fail(item.place, "a slowdown of which platform?%w", bench.Hint("such as: inject: [{platform: docker, cpu: 5%}]"))
+			d.fail(item.place, "an injection needs a platform%w", bench.Hint("such as: inject: [{platform: docker, cpu: 5%}]"))
 			continue
 		}
 		ref, ok := d.platform(f["platform"])
@@ -37,7 +37,7 @@ func (d *decoder) inject(n *node, e *Experiment) {
 			}
 		}
 		if f["cpu"] == nil && f["disk"] == nil && f["startup"] == nil {
-			d.fail(item.place, "a slowdown of what?%w", bench.Hint("say cpu: 5%, disk: 5% or startup: 5%"))
+			d.fail(item.place, "an injection needs a slowdown%w", bench.Hint("say cpu: 5%, disk: 5% or startup: 5%"))
 		}
 		e.Inject = append(e.Inject, i)
 	}

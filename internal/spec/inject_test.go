@@ -18,8 +18,8 @@ func TestInject(t *testing.T) {
 		t.Errorf("%+v", e.Inject)
 	}
 	for text, want := range map[string]string{
-		"inject: [{cpu: 5%}]":                                                 "x.yaml:4:10: a slowdown of which platform?",
-		"inject: [{platform: native}]":                                        "x.yaml:4:10: a slowdown of what?",
+		"inject: [{cpu: 5%}]":                                                 "x.yaml:4:10: an injection needs a platform",
+		"inject: [{platform: native}]":                                        "x.yaml:4:10: an injection needs a slowdown",
 		"inject: [{platform: docker, cpu: 5%}]":                               "x.yaml:4:21: docker is not among the platforms",
 		"inject: [{platform: native, cpu: 95%}]":                              "x.yaml:4:34: a slowdown of 95 %: at most 90 %",
 		"inject: [{platform: native, cpu: 5%}, {platform: native, cpu: 10%}]": "x.yaml:4:50: native is slowed down twice",

@@ -7,7 +7,7 @@ import (
 	"tare/internal/bench"
 )
 
-// unknown says that a word is not among those that are, and names the nearest.
+// unknown returns an error that a word is not among the known words. It names the nearest.
 func unknown(what, word string, words []string) error {
 	if n := Nearest(word, words); n != "" {
 		return fmt.Errorf("unknown %s %q; did you mean %q?%w", what, word, n, oneOf(words))
@@ -15,17 +15,16 @@ func unknown(what, word string, words []string) error {
 	return fmt.Errorf("unknown %s %q%w", what, word, oneOf(words))
 }
 
-// oneOf is the advice to take one of the words.
+// oneOf returns the hint to take one of the words.
 func oneOf(words []string) bench.Hint {
 	if len(words) == 0 {
-		return "there is none to choose from"
+		return "there are none"
 	}
 	return bench.Hint("one of: " + strings.Join(words, ", "))
 }
 
-// Nearest returns the word closest to w, or "" when none is close: at most one
-// slip of the keyboard for every three letters, or else the only one that w is a
-// part of.
+// Nearest returns the word closest to w, or "" if none is close. A close word has at most one
+// typing error per three letters, or is the only one that contains w.
 func Nearest(w string, words []string) string {
 	best, at := "", max(1, len(w)/3)+1
 	for _, c := range words {
@@ -48,8 +47,8 @@ func Nearest(w string, words []string) string {
 	return best
 }
 
-// slips counts the letters to insert, delete, replace or swap with their
-// neighbour to make b of a (optimal string alignment distance).
+// slips returns the optimal string alignment distance of a and b: the number of letters to insert,
+// delete, replace or swap with their neighbour.
 func slips(a, b string) int {
 	s, t := []rune(a), []rune(b)
 	before, last := make([]int, len(t)+1), make([]int, len(t)+1)

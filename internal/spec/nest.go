@@ -13,9 +13,8 @@ import (
 // docker: {net: host, on: qemu-tcg}.
 const onKey = "on"
 
-// platformWord reads docker[net=host]@qemu-tcg[cache=writeback]: the outer
-// platform behind the @, the inner one's options in its own brackets. Extra
-// words pass as they are.
+// platformWord reads docker[net=host]@qemu-tcg[cache=writeback]. The outer platform follows the @.
+// Each platform's options are in its own brackets. Extra words are accepted unchanged.
 func (d *decoder) platformWord(at Place, text string, extra ...string) (bench.PlatformRef, bool) {
 	if len(text) > maxPlatform {
 		d.fail(at, "%.60q...: a platform is written with at most %d bytes", text, maxPlatform)
@@ -27,10 +26,10 @@ func (d *decoder) platformWord(at Place, text string, extra ...string) (bench.Pl
 	}
 	switch inside, outside := strings.TrimSpace(text[:cut]), strings.TrimSpace(text[cut+1:]); {
 	case outside == "":
-		d.fail(at, "%q: no platform is named behind the @%w", text, bench.Hint(fmt.Sprintf("such as %s@qemu-tcg: INNER@OUTER", cmp.Or(inside, "docker"))))
+		d.fail(at, "%q: no platform follows the @%w", text, bench.Hint(fmt.Sprintf("such as %s@qemu-tcg: INNER@OUTER", cmp.Or(inside, "docker"))))
 		return bench.PlatformRef{}, false
 	case inside == "":
-		d.fail(at, "%q: no platform is named before the @%w", text, bench.Hint("such as docker"+text[cut:]+": INNER@OUTER"))
+		d.fail(at, "%q: no platform precedes the @%w", text, bench.Hint("such as docker"+text[cut:]+": INNER@OUTER"))
 		return bench.PlatformRef{}, false
 	}
 	inner, ok := d.onePlatform(at.within(text, span{0, cut}), text[:cut])
@@ -42,7 +41,7 @@ func (d *decoder) platformWord(at Place, text string, extra ...string) (bench.Pl
 	return inner, ok && d.nest(outside, &inner, outer)
 }
 
-// nest puts the inner platform into the outer one, where that is possible.
+// nest puts the inner platform into the outer one, if that is possible.
 func (d *decoder) nest(at Place, inner *bench.PlatformRef, outer bench.PlatformRef) bool {
 	can := d.words.platform(inner.Name).On
 	switch {
@@ -73,7 +72,7 @@ func theseCan(v Vocabulary) bench.Hint {
 	return bench.Hint("these can: " + strings.Join(names, ", "))
 }
 
-// splitNest returns where the first @ outside brackets stands, or -1.
+// splitNest returns the index of the first @ outside brackets, or -1.
 func splitNest(text string) int {
 	depth := 0
 	for i, r := range text {

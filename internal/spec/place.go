@@ -9,14 +9,14 @@ import (
 	"tare/internal/bench"
 )
 
-// A Place is where something was said: a stretch of a line of the file, or a
-// --set argument. It outlives the parse, so that what is found out later (a
-// shape larger than the host) still points at the words that caused it.
+// A Place is where something was written: a stretch of a line of the file, or a --set argument. It
+// outlives the parse, so later errors (a shape larger than the host) still point at the words that
+// caused them.
 type Place struct {
 	src          *source
 	line, column int    // from 1, columns in characters; 0 for an argument
 	width        int    // characters
-	set          string // the --set argument, when it was said there
+	set          string // the --set argument, if it was written there
 }
 
 // source is a file's name and text, for excerpts.
@@ -29,7 +29,7 @@ func newSource(name string, text []byte) *source {
 	return &source{name: name, lines: strings.Split(string(text), "\n")}
 }
 
-// String is "file:line:column", or the --set argument.
+// String returns "file:line:column", or the --set argument.
 func (p Place) String() string {
 	switch {
 	case p.set != "":
@@ -45,8 +45,8 @@ func (p Place) String() string {
 // maxExcerpt is how many characters of a long line are shown.
 const maxExcerpt = 160
 
-// excerpt is the line of the place with a caret below, or "" where there is
-// none. A tab stays a tab in the margin, so that the caret stands right.
+// excerpt returns the line of the place with a caret below, or "" if there is no line. It keeps
+// tabs in the margin, so that the caret is in the right column.
 func (p Place) excerpt() string {
 	if p.src == nil || p.line < 1 || p.line > len(p.src.lines) {
 		return ""
@@ -68,8 +68,7 @@ func (p Place) excerpt() string {
 	return fmt.Sprintf("  %s | %s\n  %*s | %s%s", number, string(line), len(number), "", margin, strings.Repeat("^", width))
 }
 
-// within narrows the place of a text to a stretch of it, where the text stands
-// in the file as it is.
+// within narrows the place of a text to a stretch of it, if the file has the text literally.
 func (p Place) within(text string, s span) Place {
 	if p.src == nil || p.line < 1 || p.line > len(p.src.lines) {
 		return p
@@ -83,19 +82,18 @@ func (p Place) within(text string, s span) Place {
 	return p
 }
 
-// Error says err about the place. It wraps err and bench.ErrInvalid.
+// Error returns err with the place. The result wraps err and bench.ErrInvalid.
 func (p Place) Error(err error) *Error { return &Error{Place: p, Err: err} }
 
-// Errorf is Error with a message; a hint travels along when it is wrapped.
+// Errorf is Error with a message. A wrapped hint is kept.
 func (p Place) Errorf(format string, args ...any) *Error {
 	return p.Error(fmt.Errorf(format, args...))
 }
 
-// Places are where the parts of something were said, by path such as
-// "shape.memory"; "" is the whole.
+// Places maps paths such as "shape.memory" to where they were written; "" is the whole.
 type Places map[string]Place
 
-// At returns the place of the path, or that of the nearest whole around it.
+// At returns the place of the path, or that of its nearest parent with one.
 func (p Places) At(path string) Place {
 	for {
 		if at, ok := p[path]; ok {
@@ -108,13 +106,13 @@ func (p Places) At(path string) Place {
 	}
 }
 
-// Error is a fault of a specification and where it lies.
+// Error is an error in a specification and its place.
 type Error struct {
 	Place Place
 	Err   error
 }
 
-// Error gives place, message and excerpt. The hint is bench.HintOf's to show.
+// Error returns place, message and excerpt. bench.HintOf returns the hint.
 func (e *Error) Error() string {
 	text := strings.TrimSuffix(e.Err.Error(), ": ")
 	if at := e.Place.String(); at != "" {
@@ -128,11 +126,11 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() []error { return []error{e.Err, bench.ErrInvalid} }
 
-// Errors are all the faults found in one specification, in the order of the
-// file. Print them with [Errors.Text], which gives each its own hint.
+// Errors are all errors found in one specification, in the order of the file. Print them with
+// [Errors.Text], which adds each error's hint.
 type Errors []*Error
 
-// Error is every message, without the hints.
+// Error returns all messages without the hints.
 func (e Errors) Error() string {
 	texts := make([]string, len(e))
 	for i, one := range e {
@@ -141,7 +139,7 @@ func (e Errors) Error() string {
 	return strings.Join(texts, "\n")
 }
 
-// Text is every message, each followed by its hint on a line of its own.
+// Text returns all messages, each followed by its hint on a separate line.
 func (e Errors) Text() string {
 	var b strings.Builder
 	for i, one := range e {
@@ -157,8 +155,8 @@ func (e Errors) Text() string {
 	return b.String()
 }
 
-// With adds further errors in the order of the file, but for those about places
-// that are at fault already.
+// With adds further errors in the order of the file. It leaves out those about places that have an
+// error already.
 func (e Errors) With(more Errors) Errors {
 	all := slices.Clone(e)
 	for _, one := range more {
@@ -177,8 +175,8 @@ func (e Errors) Unwrap() []error {
 	return all
 }
 
-// Sorted puts the errors in the order of the file, arguments last, and drops
-// repeats: a scene is looked at once for each combination of its factors.
+// Sorted puts the errors in the order of the file, arguments last, and drops repeats. Repeats occur
+// because a scene is read once for each combination of its factors.
 func (e Errors) Sorted() Errors {
 	slices.SortStableFunc(e, func(a, b *Error) int {
 		if c := strings.Compare(a.Place.set, b.Place.set); c != 0 {

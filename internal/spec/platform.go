@@ -2,6 +2,8 @@ package spec
 
 import (
 	"fmt"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -11,9 +13,9 @@ import (
 // allReal stands for every platform that is real on the host.
 const allReal = "all-real"
 
-// platforms reads a list of platforms: "native, docker[net=host]" or
-// [native, docker: {net: host}]. Options at their default are left out of the
-// references, so that one variant has one name. It reports whether all could be read.
+// platforms reads a list of platforms: "native, docker[net=host]" or [native, docker: {net: host}].
+// It leaves options at their default out of the references, so that one variant has one name. It
+// reports whether all could be read.
 func (d *decoder) platforms(n *node, into *Platforms) bool {
 	if n == nil {
 		return true
@@ -51,7 +53,7 @@ func (d *decoder) platforms(n *node, into *Platforms) bool {
 		}
 		for _, w := range words {
 			if w.from == w.to && strings.TrimSpace(item.text) == "" {
-				continue // said below
+				continue // reported below
 			}
 			at := item.place.within(item.text, w)
 			ref, ok := d.platformWord(at, item.text[w.from:w.to], allReal)
@@ -65,8 +67,8 @@ func (d *decoder) platforms(n *node, into *Platforms) bool {
 	return len(d.errs) == before
 }
 
-// CheckPlatform is an error unless text names a platform as a specification
-// may, such as docker[net=host]@kvm. It wraps bench.ErrInvalid.
+// CheckPlatform returns an error unless text names a platform in the form of a specification, such
+// as docker[net=host]@kvm. The error wraps bench.ErrInvalid.
 func CheckPlatform(text string, v Vocabulary) error {
 	d := &decoder{words: v}
 	d.platformWord(Place{}, text, allReal)
@@ -76,7 +78,7 @@ func CheckPlatform(text string, v Vocabulary) error {
 	return nil
 }
 
-// Ref reads a reference as a specification has it: docker[net=host].
+// Ref parses a reference in the form of a specification: docker[net=host].
 func (v Vocabulary) Ref(text string) (bench.PlatformRef, error) {
 	d := decoder{words: v}
 	ref, ok := d.platformWord(Place{}, text)
@@ -124,7 +126,7 @@ func (d *decoder) platformMap(n *node) (bench.PlatformRef, bool) {
 	return ref, true
 }
 
-// onePlatform reads docker[net=host,storage=volume]; extra words pass as they are.
+// onePlatform reads docker[net=host,storage=volume]. Extra words are accepted unchanged.
 func (d *decoder) onePlatform(at Place, text string, extra ...string) (bench.PlatformRef, bool) {
 	name, rest, bracket := strings.Cut(text, "[")
 	name = strings.TrimSpace(name)
@@ -145,7 +147,7 @@ func (d *decoder) onePlatform(at Place, text string, extra ...string) (bench.Pla
 		return ref, false
 	}
 	if behind = strings.TrimSpace(behind); behind != "" {
-		d.fail(at, "%q: %q stands behind the options' bracket%w", text, behind,
+		d.fail(at, "%q: %q follows the options' bracket%w", text, behind,
 			bench.Hint("platforms are separated by commas; an outer platform follows @, such as docker[net=host]@qemu-tcg"))
 		return ref, false
 	}
@@ -196,6 +198,12 @@ func (d *decoder) option(at Place, word *PlatformWord, ref *bench.PlatformRef, k
 		return false
 	}
 	o := word.Options[i]
+	if o.Path {
+		var ok bool
+		if value, ok = d.program(at, word, key, value); !ok {
+			return false
+		}
+	}
 	if len(o.Values) > 0 && !slices.Contains(o.Values, value) {
 		d.fail(at, "%w", unknown(fmt.Sprintf("value of %s's option %s", word.Name, key), value, o.Values))
 		return false
@@ -214,7 +222,28 @@ func (d *decoder) option(at Place, word *PlatformWord, ref *bench.PlatformRef, k
 	return true
 }
 
-// having names the platforms with an option.
+// programPath are the paths that are safe to stand within brackets, in names and in tables.
+var programPath = regexp.MustCompile(`^[A-Za-z0-9._/+~-]{1,200}$`)
+
+// program reads the path of a program, which is relative to the directory tare is started in.
+func (d *decoder) program(at Place, word *PlatformWord, key, value string) (string, bool) {
+	path := value
+	if programPath.MatchString(value) {
+		var err error
+		if path, err = filepath.Abs(value); err != nil {
+			d.fail(at, "%s[%s=%s]: %w", word.Name, key, value, err)
+			return "", false
+		}
+	}
+	if !programPath.MatchString(path) {
+		d.fail(at, "%s[%s=%.220q]: not a path that can stand here%w", word.Name, key, value,
+			bench.Hint("letters, digits and . _ / + ~ - only, at most 200: make a link to the program"))
+		return "", false
+	}
+	return path, true
+}
+
+// having returns the names of the platforms with an option.
 func (v Vocabulary) having(option string) []string {
 	var names []string
 	for _, w := range v.Platforms {
@@ -225,13 +254,13 @@ func (v Vocabulary) having(option string) []string {
 	return names
 }
 
-// alias reads the second name of a platform.
+// alias reads a platform's second name.
 func (d *decoder) alias(at Place, word *PlatformWord, ref *bench.PlatformRef, value string) bool {
 	if _, twice := ref.Options[bench.AliasOption]; twice {
 		d.fail(at, "option %s of %s is given twice", bench.AliasOption, word.Name)
 		return false
 	}
-	if !nameForm.MatchString(value) {
+	if !namePattern.MatchString(value) {
 		d.fail(at, "%s[%s=%s]: %q is not a name%w", word.Name, bench.AliasOption, value, value,
 			bench.Hint("lower-case letters, digits, - _ and ., at most 40"))
 		return false
@@ -246,7 +275,7 @@ func (d *decoder) alias(at Place, word *PlatformWord, ref *bench.PlatformRef, va
 // span is a stretch of a text, in bytes.
 type span struct{ from, to int }
 
-// splitList splits at the commas outside brackets and leaves out the blanks.
+// splitList splits at the commas outside brackets and trims blanks.
 func splitList(text string) []span {
 	var words []span
 	add := func(from, to int) {

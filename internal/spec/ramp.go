@@ -13,13 +13,13 @@ var (
 )
 
 const (
-	// defaultRampSteps is how many steps a ramp has that does not say.
+	// defaultRampSteps is the number of steps of a ramp without a step size.
 	defaultRampSteps = 5
-	// defaultRampMemory keeps a host usable that a ramp would fill.
+	// defaultRampMemory ends a ramp while the host is still usable.
 	defaultRampMemory = 0.9
 )
 
-// ramp reads a crowd of idle instances that grows, and is the only actor.
+// ramp reads a growing number of idle instances. They are the scene's only actor.
 func (d *decoder) ramp(f map[string]*node, s *Scene, like Actor) []Actor {
 	for _, key := range slices.Concat(subjectKeys, []string{"actors", "startup"}) {
 		if f[key] != nil {
@@ -35,7 +35,7 @@ func (d *decoder) ramp(f map[string]*node, s *Scene, like Actor) []Actor {
 	}
 	k := d.fields(n, "ramp", rampKeys)
 	if k["to"] == nil {
-		d.fail(n.place, "to how many instances does the ramp lead?%w", bench.Hint("such as: to: 100"))
+		d.fail(n.place, "a ramp needs its number of instances%w", bench.Hint("such as: to: 100"))
 	}
 	before := len(d.errs)
 	d.integer(k["to"], 2, maxCount, &r.To)

@@ -55,7 +55,7 @@ func TestRampIsVariedAndSet(t *testing.T) {
 func TestRampIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"ramp: 5":                                 `x.yaml:4:11: ramp is written as a mapping, found`,
-		"ramp: {}":                                `to how many instances does the ramp lead?`,
+		"ramp: {}":                                `a ramp needs its number of instances`,
 		"ramp: {to: 1}":                           `1 is too few: at least 2`,
 		"ramp: {to: 5000}":                        `5000 is too many: at most 1000`,
 		"ramp: {to: ten}":                         `"ten" is not a whole number`,

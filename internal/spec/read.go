@@ -11,7 +11,7 @@ import (
 )
 
 var experimentKeys = []string{"name", "title", "question", "platforms", "baseline", "shape", "timing",
-	"blocks", "until", "seed", "margin", "max_time", "rest", "conditions", "inject", "studies", "unmetered", "covers", "scenes"}
+	"blocks", "until", "budget", "disturbed", "seed", "margin", "rare", "max_time", "rest", "conditions", "inject", "studies", "unmetered", "controls", "covers", "scenes"}
 
 // experiment reads the whole tree.
 func (d *decoder) experiment(n *node) *Experiment {
@@ -20,6 +20,7 @@ func (d *decoder) experiment(n *node) *Experiment {
 		Platforms: Platforms{AllReal: true},
 		Blocks:    defaultBlocks,
 		Margin:    defaultMargin,
+		Disturbed: bench.DefaultDisturbance,
 		Places:    Places{"": n.place},
 	}
 	for key, value := range f {
@@ -32,12 +33,14 @@ func (d *decoder) experiment(n *node) *Experiment {
 	d.text(f["title"], &e.Title)
 	d.text(f["question"], &e.Question)
 	d.unread = !d.platforms(f["platforms"], &e.Platforms)
-	d.replication(f["blocks"], f["until"], e)
+	d.disturbed(f["disturbed"], &e.Disturbed)
 	d.seed(f["seed"], &e.Seed)
 	d.percent(f["margin"], &e.Margin)
+	d.rare(f["rare"], &e.Rare)
+	d.replication(f["blocks"], f["until"], f["budget"], e)
 	d.duration(f["max_time"], time.Second, &e.MaxTime)
-	e.Rest = defaultRest
-	d.duration(f["rest"], 100*time.Millisecond, &e.Rest)
+	e.Idle = defaultIdle
+	d.duration(f["rest"], 100*time.Millisecond, &e.Idle)
 	e.Baseline = d.baseline(f["baseline"], e)
 	d.inject(f["inject"], e)
 	for _, item := range d.list(f["studies"]) {
@@ -46,6 +49,7 @@ func (d *decoder) experiment(n *node) *Experiment {
 		e.Studies = append(e.Studies, check)
 	}
 	d.unmetered(f["unmetered"], e)
+	d.controls(f["controls"], e)
 	for _, item := range d.list(f["covers"]) {
 		var exhibit string
 		d.text(item, &exhibit)
@@ -72,16 +76,16 @@ func (d *decoder) experiment(n *node) *Experiment {
 		e.Title = e.Name
 	}
 	d.scenes(n, f["scenes"], e, base, shape)
-	if e.Blocks < 3 {
-		e.Warnings = append(e.Warnings, fmt.Sprintf("blocks: %d; effects are given from 3 blocks on, so none will be", e.Blocks))
+	if e.Blocks < 2 {
+		e.Warnings = append(e.Warnings, fmt.Sprintf("blocks: %d; effects are given from 2 blocks on, so none will be", e.Blocks))
 	}
 	return e
 }
 
-// baseline reads what the others are compared with: native where it takes
-// part, else the first platform named.
+// baseline reads the platform that the others are compared with. The default is native if it is
+// among the platforms, else the first one named.
 func (d *decoder) baseline(n *node, e *Experiment) bench.PlatformRef {
-	native := bench.PlatformRef{Name: "native"}
+	native := bench.PlatformRef{Name: bench.Native}
 	if n == nil {
 		if !e.Platforms.Has(native) && len(e.Platforms.Named) > 0 {
 			return e.Platforms.Named[0]
@@ -99,20 +103,20 @@ func (d *decoder) baseline(n *node, e *Experiment) bench.PlatformRef {
 	return ref
 }
 
-// among reports whether the platform is one of those, or may be meant by what
-// could not be read, which is said already.
+// among reports whether the platform is one of p. It also returns true if some platforms could not
+// be read, which is reported already.
 func (d *decoder) among(p Platforms, ref bench.PlatformRef) bool { return d.unread || p.Has(ref) }
 
-// Has reports whether the platform is among them, or can be.
+// Has reports whether the platform is, or may be, among them.
 func (p Platforms) Has(ref bench.PlatformRef) bool {
 	return p.AllReal && len(ref.Options) == 0 ||
 		slices.ContainsFunc(p.Named, func(r bench.PlatformRef) bool { return r.String() == ref.String() })
 }
 
-// defaultRest is how long the machine rests around a block where power is measured.
-const defaultRest = 5 * time.Second
+// defaultIdle is how long the machine rests before and after a block if power is measured.
+const defaultIdle = 5 * time.Second
 
-// conditions reads the host's conditions over those there are already.
+// conditions reads the host's conditions. They override those read before.
 func (d *decoder) conditions(n *node, into *map[string]string, places Places) {
 	if n == nil {
 		return
@@ -143,10 +147,10 @@ func (d *decoder) conditions(n *node, into *map[string]string, places Places) {
 	}
 }
 
-// maxBlocks bounds how often a scene is run.
-const maxBlocks = 1000
+// MaxBlocks bounds the number of blocks.
+const MaxBlocks = 1000
 
-// maxScenes bounds an experiment's scenes, factors crossed.
+// maxScenes bounds an experiment's scenes after the factors are crossed.
 const maxScenes = 1000
 
 func (d *decoder) scenes(root, list *node, e *Experiment, base Scene, shape bench.Shape) {
@@ -162,7 +166,7 @@ func (d *decoder) scenes(root, list *node, e *Experiment, base Scene, shape benc
 	for _, item := range list.items {
 		if name := item.get("name"); name != nil {
 			if at, twice := first[name.text]; twice {
-				d.fail(name.place, "scene %q is there already, at %s", name.text, at)
+				d.fail(name.place, "scene %q is defined already, at %s", name.text, at)
 			}
 			first[name.text] = name.place
 		}
@@ -177,17 +181,17 @@ func (d *decoder) scenes(root, list *node, e *Experiment, base Scene, shape benc
 	d.checkRelatives(e.Scenes)
 }
 
-// variant is a scene with one level of each of its factors put in.
+// variant is a scene with one level of each of its factors filled in.
 type variant struct {
 	tree    *node
 	factors []Factor
 }
 
-// varied are the keys of a scene a factor may lie in.
+// varied lists the keys of a scene that may hold a factor.
 var varied = []string{"params", "cache", "shape", "timing", "alike", "load", "placement", "idle", "beside", "peer", "actors", "conditions", "ramp", "memory_pool"}
 
-// cross makes a scene of every combination of its factors' levels, the last
-// factor changing fastest.
+// cross returns one scene for every combination of the factors' levels. The last factor changes
+// fastest.
 func (d *decoder) cross(n *node) []variant {
 	all := []variant{{tree: n}}
 	vary := n.get("vary")
@@ -213,7 +217,7 @@ func (d *decoder) cross(n *node) []variant {
 		}
 		levels := d.levels(e)
 		if len(levels) == 0 {
-			continue // said already; the scene is looked at without it
+			continue // reported already; the scene is read without it
 		}
 		var next []variant
 		for _, v := range all {

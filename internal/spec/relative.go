@@ -9,14 +9,14 @@ import (
 
 var relativeKeys = []string{"to", "row", "column"}
 
-// Relative says against which scene, on the same platform, a scene is set, and
-// where the result stands in the table.
+// Relative names the scene on the same platform that a scene is compared with, and where the result
+// stands in the table.
 type Relative struct {
 	To          string // the other scene's name
 	Row, Column string
 }
 
-// relative reads it: a scene's name, or a mapping.
+// relative reads the key: a scene's name, or a mapping.
 func (d *decoder) relative(n *node, s *Scene) {
 	if n == nil {
 		return
@@ -28,7 +28,7 @@ func (d *decoder) relative(n *node, s *Scene) {
 	} else {
 		f := d.fields(n, "relative", relativeKeys)
 		if at = f["to"]; at == nil {
-			d.fail(n.place, "relative to which scene?%w", bench.Hint("say to: NAME"))
+			d.fail(n.place, "relative needs a scene%w", bench.Hint("say to: NAME"))
 			return
 		}
 		d.text(at, &r.To)
@@ -42,8 +42,8 @@ func (d *decoder) relative(n *node, s *Scene) {
 	s.Relative = &r
 }
 
-// checkRelatives sees that every scene is set against one that measures the
-// same on the same platforms.
+// checkRelatives reports scenes that are compared with one that does not measure the same on the
+// same platforms.
 func (d *decoder) checkRelatives(scenes []Scene) {
 	var names []string
 	for _, s := range scenes {
@@ -64,13 +64,13 @@ func (d *decoder) checkRelatives(scenes []Scene) {
 		case j < 0:
 			d.fail(at, "%w", unknown("scene", s.Relative.To, names))
 		case s.Ramp != nil || scenes[j].Ramp != nil:
-			d.fail(at, "a ramp cannot stand in a relative: what it measures is where it ends, not a performance%w", bench.Hint("compare the limits reached in the table of the ramp itself"))
+			d.fail(at, "a ramp cannot be relative: it measures a limit, not performance%w", bench.Hint("compare the limits reached in the table of the ramp itself"))
 		case s.Startup != scenes[j].Startup || s.Migrate != scenes[j].Migrate || len(s.Actors) > 0 && len(scenes[j].Actors) > 0 && s.Actors[0].Workload != scenes[j].Actors[0].Workload:
 			d.fail(at, "scene %q does not measure what %q does%w", s.Relative.To, s.Name, bench.Hint("both need the same workload of the subject"))
 		case d.measuresNothing(s):
-			d.fail(at, "scene %q measures nothing that could be set against %q%w", s.Name, s.Relative.To, bench.Hint("relative needs a workload with a metric"))
+			d.fail(at, "scene %q measures nothing to compare with %q%w", s.Name, s.Relative.To, bench.Hint("relative needs a workload with a metric"))
 		case returns(scenes, s.Name):
-			d.fail(at, "scene %q is, by way of %q, relative to itself%w", s.Name, s.Relative.To, bench.Hint("one scene of the circle must be relative to none"))
+			d.fail(at, "scene %q is, by way of %q, relative to itself%w", s.Name, s.Relative.To, bench.Hint("remove relative from one scene of the cycle"))
 		case !slices.ContainsFunc(scenes, func(o Scene) bool { return s.Against(&o) != nil }):
 			d.fail(at, "no variant of scene %q has the factors of %q%w", s.Relative.To, s.Name,
 				bench.Hint("what the other scene varies, this one must vary too"))
@@ -79,7 +79,7 @@ func (d *decoder) checkRelatives(scenes []Scene) {
 	d.checkCells(scenes)
 }
 
-// checkCells sees that no two scenes stand in one cell of the table.
+// checkCells reports two scenes that share one cell of the table.
 func (d *decoder) checkCells(scenes []Scene) {
 	type cell struct{ to, row, column string }
 	first := map[cell]*Scene{}
@@ -105,8 +105,8 @@ func (d *decoder) checkCells(scenes []Scene) {
 	}
 }
 
-// Cell is where the result of a scene stands that is set against the other one:
-// what both vary tells rows apart, what only this one varies columns.
+// Cell returns the row and column of a scene's result relative to the other scene. Factors that
+// both vary make the rows. Factors that only this one varies make the columns.
 func (s *Scene) Cell(other *Scene) (row, column string) {
 	row, column = s.Relative.Row, s.Relative.Column
 	for _, f := range s.Factors {
@@ -120,8 +120,8 @@ func (s *Scene) Cell(other *Scene) (row, column string) {
 	return row, column
 }
 
-// measuresNothing: the scene's subject has a workload and no metric. Parameters
-// that cannot be read are somebody else's error.
+// measuresNothing reports whether the scene's subject has a workload without metrics. Parameters
+// that cannot be read are reported elsewhere.
 func (d *decoder) measuresNothing(s *Scene) bool {
 	if s.Startup || s.Migrate != "" || len(s.Actors) == 0 {
 		return false
@@ -137,7 +137,7 @@ func (d *decoder) measuresNothing(s *Scene) bool {
 	return err == nil && len(metrics) == 0
 }
 
-// returns reports whether a scene, from one to what it is relative to, leads back to itself.
+// returns reports whether the chain of relative scenes leads back to the named one.
 func returns(scenes []Scene, name string) bool {
 	seen := map[string]bool{}
 	for at := name; !seen[at]; {
@@ -153,8 +153,8 @@ func returns(scenes []Scene, name string) bool {
 	return false
 }
 
-// Against returns o if it is what s is set against: of that name, with no
-// factor that s lacks and none at another level.
+// Against returns o if s is compared with it, else nil. It must have the name in s.Relative, and
+// each of its factors must be in s at the same level.
 func (s *Scene) Against(o *Scene) *Scene {
 	if s.Relative == nil || o.Name != s.Relative.To {
 		return nil

@@ -8,21 +8,21 @@ import (
 	"tare/internal/bench"
 )
 
-// subjectKeys are the short form's: they speak of the subject and what stands
-// beside it, and are written out as actors here. sceneKeys go with either form.
+// subjectKeys are the keys of the short form. They describe the subject and its neighbours, and are
+// expanded to actors here. sceneKeys are valid in both forms.
 var (
 	sceneKeys   = []string{"name", "title", "host", "platforms", "shape", "timing", "vary", "startup", "cache", "migrate", "optional", "grow", "pool", "memory_pool", "conditions", "actors", "ramp", "relative"}
 	subjectKeys = []string{"workload", "params", "alike", "load", "placement", "beside", "idle", "peer"}
 	peerKeys    = []string{"platform", "shape", "host"}
-	besideKeys  = []string{"workload", "params", "platform", "shape", "count", "load", "placement", "host", "cage"}
+	besideKeys  = []string{"workload", "params", "platform", "shape", "count", "load", "placement", "host", "containment"}
 )
 
 const maxCount = 1000 // instances of one actor
 
-// Either is the word for moving each subject in the way that its platform has.
+// Either moves each subject in the way that its platform supports.
 const Either = "either"
 
-// local is the one host there is.
+// local is the only host.
 const local = "local"
 
 // scene reads one variant of a scene.
@@ -65,7 +65,7 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 				bench.Hint("a scene without it has nothing to be compared with"))
 		}
 	}
-	// Shape and host of the scene are those of its actors where they do not say otherwise.
+	// The scene's shape and host are the defaults of its actors.
 	like := Actor{Host: local, Shape: shape, Count: 1, Places: maps.Clone(s.Places)}
 	d.word(f["host"], "host", []string{local}, &like.Host)
 	peer := like // the other end is the same in every scene: the experiment's shape
@@ -98,21 +98,21 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 	s.Actors = append(s.Actors, d.peers(peerNode, s, peer)...)
 	for i := range s.Actors {
 		d.tame(&s.Actors[i])
-		d.notCaged(&s, &s.Actors[i])
+		d.notContained(&s, &s.Actors[i])
 	}
 	d.growing(f["grow"], &s)
 	d.relative(f["relative"], &s)
 	return s
 }
 
-// growing refuses to let instances grow where their memory is what is studied, or
-// where no program says what it needs.
+// growing refuses grow if the scene varies the memory, or if no workload tells how much memory it
+// needs.
 func (d *decoder) growing(n *node, s *Scene) {
 	if !s.Grow {
 		return
 	}
 	if slices.ContainsFunc(s.Factors, func(f Factor) bool { return strings.HasSuffix(f.Name, "shape.memory") }) {
-		d.fail(n.place, "grow beside vary of the memory: the levels would not be what was written%w", bench.Hint("leave one of them out"))
+		d.fail(n.place, "grow and a varied memory exclude each other: grow would change the levels%w", bench.Hint("remove one of the two"))
 	}
 	var sized []string
 	for _, w := range d.words.Workloads {
@@ -125,7 +125,7 @@ func (d *decoder) growing(n *node, s *Scene) {
 	}
 }
 
-// short writes the short form out as actors.
+// short expands the short form to actors.
 func (d *decoder) short(f map[string]*node, s Scene, like Actor) []Actor {
 	subject := like
 	subject.Name, subject.Role = "subject", bench.Subject
@@ -139,10 +139,10 @@ func (d *decoder) short(f map[string]*node, s Scene, like Actor) []Actor {
 		subject.Places["count"] = f["alike"].place
 	} else {
 		if f["load"] != nil {
-			d.fail(f["load"].place, "load is about several alike%w", bench.Hint("say how many: alike: 4"))
+			d.fail(f["load"].place, "load needs several alike%w", bench.Hint("say how many: alike: 4"))
 		}
 		if p := f["placement"]; p != nil && p.text == string(Shared) {
-			d.fail(p.place, "whose CPUs would a single subject share?%w", bench.Hint("say how many there are: alike: 4; or let it run on any CPU: placement: floating"))
+			d.fail(p.place, "placement: shared needs several subjects%w", bench.Hint("say how many there are: alike: 4; or let it run on any CPU: placement: floating"))
 		}
 	}
 	d.subject(f, s, &subject)
@@ -178,7 +178,7 @@ func (d *decoder) subject(f map[string]*node, s Scene, a *Actor) {
 		return // an idle instance can be moved, too
 	}
 	if f["workload"] == nil && f["startup"] != nil && f["startup"].value != false {
-		return // what startup says could not be read
+		return // the value of startup could not be read
 	}
 	if f["workload"] == nil {
 		d.fail(a.Places.At(""), "scene %q has nothing to measure%w", s.Name, bench.Hint("give it a workload, or startup: true"))
@@ -201,10 +201,10 @@ func (d *decoder) beside(n *node, like Actor) Actor {
 	return a
 }
 
-// peerPlatform is where a peer runs unless something else is said.
-func peerPlatform() *bench.PlatformRef { return &bench.PlatformRef{Name: "native"} }
+// peerPlatform returns the default platform of a peer.
+func peerPlatform() *bench.PlatformRef { return &bench.PlatformRef{Name: bench.Native} }
 
-// peers adds an actor for every part of a workload that nobody plays yet.
+// peers adds an actor for every part of a workload that no actor runs yet.
 func (d *decoder) peers(n *node, s Scene, like Actor) []Actor {
 	like.Role, like.Platform = bench.Peer, peerPlatform()
 	f := d.fields(n, "peer", peerKeys)
@@ -226,7 +226,7 @@ func (d *decoder) peers(n *node, s Scene, like Actor) []Actor {
 			p.Name = peerName(a, part, parts)
 			p.Workload, p.Params, p.Part, p.Serves = a.Workload, a.Params, part, a.Name
 			p.Places = maps.Clone(like.Places)
-			for path, at := range a.Places { // its parameters were said there
+			for path, at := range a.Places { // its parameters were written there
 				if path == "workload" || strings.HasPrefix(path, "params") {
 					p.Places[path] = at
 				}
@@ -235,12 +235,12 @@ func (d *decoder) peers(n *node, s Scene, like Actor) []Actor {
 		}
 	}
 	if n != nil && len(added) == 0 && !unreadWork(s.Actors) {
-		d.fail(n.place, "scene %q has no other end that a peer could play", s.Name)
+		d.fail(n.place, "scene %q has no part that a peer could run", s.Name)
 	}
 	return added
 }
 
-// unreadWork reports whether a workload of actors could not be read, which is said already.
+// unreadWork reports whether a workload of actors could not be read. The error is reported already.
 func unreadWork(actors []Actor) bool {
 	return slices.ContainsFunc(actors, func(a Actor) bool {
 		_, given := a.Places["workload"]
@@ -248,8 +248,8 @@ func unreadWork(actors []Actor) bool {
 	})
 }
 
-// peerName is "peer" for the one other end of the subject, else it says whose
-// and which: "neighbour-peer", "peer-worker".
+// peerName returns "peer" for the subject's only peer. Otherwise the name has the served actor and
+// the part: "neighbour-peer", "peer-worker".
 func peerName(of Actor, part string, parts []string) string {
 	var words []string
 	if of.Name != "subject" {

@@ -35,7 +35,7 @@ func schema(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// asJSON reads YAML as a JSON validator takes it.
+// asJSON converts YAML to the values that a JSON validator takes.
 func asJSON(t *testing.T, text []byte) any {
 	t.Helper()
 	raw, err := yaml.YAMLToJSON(text)
@@ -50,7 +50,7 @@ func asJSON(t *testing.T, text []byte) any {
 }
 
 func TestBuiltInsFitTheSchema(t *testing.T) {
-	files, err := filepath.Glob("../experiment/builtin/*.yaml")
+	files, err := filepath.Glob("builtin/*.yaml")
 	if err != nil || len(files) < 6 {
 		t.Fatal(files, err)
 	}
@@ -66,7 +66,7 @@ func TestBuiltInsFitTheSchema(t *testing.T) {
 	}
 }
 
-// TestSchemaRefuses holds the schema to what the reader refuses as well.
+// TestSchemaRefuses checks that the schema refuses what the reader refuses.
 func TestSchemaRefuses(t *testing.T) {
 	s := schema(t)
 	good := "name: x\nscenes: [{name: a, startup: true}]\n"
@@ -89,6 +89,9 @@ func TestSchemaRefuses(t *testing.T) {
 		"until too wide":   good + "until: {interval: 1.0}",
 		"until without":    good + "until: 3%",
 		"until what":       good + "until: {significant: true}",
+		"disturbed by 0":   good + "disturbed: {above: 0}",
+		"disturbed, how":   good + "disturbed: {by: noise}",
+		"too many repeats": good + "disturbed: {repeats: 11}",
 		"margin too wide":  good + "margin: 1.5",
 		"a condition":      good + "conditions: {colour: red}",
 		"no such THP":      good + "conditions: {thp: sometimes}",
@@ -114,8 +117,8 @@ func TestSchemaRefuses(t *testing.T) {
 	}
 }
 
-// TestSchemaHasEveryKey compares the schema with the keys the reader takes, and
-// those with the nouns they fill.
+// TestSchemaHasEveryKey compares the schema with the keys that the reader takes, and those keys
+// with the fields they fill.
 func TestSchemaHasEveryKey(t *testing.T) {
 	var root struct {
 		Properties map[string]any `json:"properties"`
@@ -128,7 +131,7 @@ func TestSchemaHasEveryKey(t *testing.T) {
 	}
 	for name, keys := range map[string][]string{
 		"": experimentKeys, "scene": slices.Concat(sceneKeys, subjectKeys), "actor": actorKeys,
-		"beside": besideKeys, "peer": peerKeys, "shape": shapeKeys, "timing": timingKeys, "until": untilKeys, "ramp": rampKeys,
+		"beside": besideKeys, "peer": peerKeys, "shape": shapeKeys, "timing": timingKeys, "until": untilKeys, "disturbed": disturbedKeys, "ramp": rampKeys,
 	} {
 		properties := root.Defs[name].Properties
 		if name == "" {

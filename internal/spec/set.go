@@ -49,9 +49,9 @@ func readValue(text string) (*node, error) {
 	return &node{text: text, value: text}, nil
 }
 
-// with returns a tree in which the value at the path is v. An element of a
-// list is given by its index from 0 or by its name. A missing key of a mapping
-// is added; whether it means anything is for the reader to say.
+// with returns a tree in which the value at the path is v. An element of a list is given by its
+// index from 0 or by its name. A missing key of a mapping is added. The reader later reports an
+// unknown key.
 func (n *node) with(path []string, v *node, at Place) (*node, error) {
 	if len(path) == 0 {
 		return v, nil
@@ -139,7 +139,7 @@ func (n *node) lookup(path []string) *node {
 	return n
 }
 
-// movedTo returns a copy in which everything was said at the place.
+// movedTo returns a copy in which every value has the place.
 func (n *node) movedTo(at Place) *node {
 	out := *n
 	out.place = at

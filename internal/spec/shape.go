@@ -11,7 +11,7 @@ var (
 	timingKeys = []string{"warmup", "measure", "cooldown", "deadline"}
 )
 
-// What holds where nothing is said.
+// The defaults.
 var (
 	defaultShape  = bench.Shape{CPUs: 1, Memory: bench.GiB, Disk: bench.GiB}
 	defaultTiming = bench.Timing{Warmup: time.Second, Measure: 5 * time.Second, Cooldown: 500 * time.Millisecond}
@@ -22,7 +22,7 @@ const (
 	defaultMargin = 0.03
 )
 
-// readShape changes what is said of the shape; places are noted below "shape".
+// readShape sets the fields of the shape that the node has. It records their places below "shape".
 func (d *decoder) readShape(n *node, s *bench.Shape, places Places) {
 	f := d.fields(n, "shape", shapeKeys)
 	d.integer(f["cpus"], 1, 4096, &s.CPUs)
@@ -53,7 +53,8 @@ func (d *decoder) readShape(n *node, s *bench.Shape, places Places) {
 	}
 }
 
-// readTiming changes what is said of the timing; places are noted below "timing".
+// readTiming sets the fields of the timing that the node has. It records their places below
+// "timing".
 func (d *decoder) readTiming(n *node, t *bench.Timing, places Places) {
 	f := d.fields(n, "timing", timingKeys)
 	d.duration(f["warmup"], 0, &t.Warmup)

@@ -25,7 +25,8 @@ func parse(t *testing.T, text string, set ...string) *spec.Experiment {
 	return e
 }
 
-// A condition's fault lies in its value, wherever that was said; an unknown condition's in its key.
+// An error about a condition points at its value. An error about an unknown condition points at its
+// key.
 func TestPlaceOfCondition(t *testing.T) {
 	for _, c := range []struct{ conditions, set, want string }{
 		{"conditions: {swap: 0}", "", "x.yaml:2:20: swap"},
@@ -125,7 +126,7 @@ func TestDefaults(t *testing.T) {
 	if b := parse(t, "name: x\nplatforms: lxc, docker\nscenes: [{name: a, startup: true}]").Baseline.Name; b != "lxc" {
 		t.Errorf("baseline without native: %s", b)
 	}
-	if w := parse(t, "name: x\nblocks: 2\nscenes: [{name: a, startup: true}]").Warnings; len(w) != 1 || !strings.Contains(w[0], "3 blocks") {
+	if w := parse(t, "name: x\nblocks: 1\nscenes: [{name: a, startup: true}]").Warnings; len(w) != 1 || !strings.Contains(w[0], "2 blocks") {
 		t.Errorf("warnings %q", w)
 	}
 }
@@ -223,7 +224,7 @@ func TestSet(t *testing.T) {
 		len(e.Platforms.Named) != 2 || s.Actors[0].Shape.Memory != 2*bench.GiB || *e.Seed != 7 {
 		t.Errorf("%+v", e)
 	}
-	// What the arguments changed is gone from the next reading.
+	// The arguments' changes do not affect the next reading.
 	if again := parse(t, text); again.Blocks != 3 || len(again.Scenes) != 2 {
 		t.Errorf("%+v", again)
 	}
@@ -253,7 +254,7 @@ func TestSetErrors(t *testing.T) {
 	}
 }
 
-// TestErrors compares what bad files say with testdata/NAME.txt; UPDATE=1 writes them.
+// TestErrors compares the errors of bad files with testdata/NAME.txt. UPDATE=1 writes them.
 func TestErrors(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(files) == 0 {

@@ -18,16 +18,16 @@ import (
 	"tare/internal/bench"
 )
 
-// Limits of a file. A specification is written by hand; these only keep a
-// hostile one from filling the memory.
+// Limits of a file. Specifications are written by hand and stay far below. The limits keep a
+// hostile file from filling the memory.
 const (
 	MaxText  = 64 << 10 // bytes
 	maxNodes = 20_000   // aliases expanded
 	maxDepth = 200
 	maxWords = 1000 // platforms in one list
 
-	maxPlatform = 1 << 10 // bytes of one, options and outer platforms included
-	maxSaid     = 100     // errors that are told
+	maxPlatform = 1 << 10 // bytes of one platform with its options and outer platforms
+	maxSaid     = 100     // errors that are printed
 )
 
 type kind int
@@ -39,11 +39,11 @@ const (
 	sequence
 )
 
-// node is the YAML reduced to what a specification needs: every value with its
-// place. Nodes are shared between trees and never changed once built.
+// node is a YAML value reduced to what a specification needs, with its place. Nodes are shared
+// between trees and never changed once built.
 type node struct {
 	kind    kind
-	text    string // of a scalar, as written, quotes taken off
+	text    string // of a scalar, as written, without quotes
 	value   any    // of a scalar, as YAML types it: string, int64, uint64, float64, bool
 	entries []entry
 	items   []*node
@@ -64,7 +64,7 @@ func (n *node) get(key string) *node {
 	return nil
 }
 
-// kindName is what people call it.
+// kindName describes the node for messages.
 func (n *node) kindName() string {
 	switch empty := len(n.entries) == 0 && len(n.items) == 0; {
 	case n.kind == null:
@@ -78,14 +78,14 @@ func (n *node) kindName() string {
 	case n.kind == sequence:
 		return "a list"
 	}
-	const most = 60 // characters: the excerpt shows the place
+	const most = 60 // characters; the excerpt shows the rest
 	if text := []rune(n.text); len(text) > most {
 		return fmt.Sprintf("%q and so on", string(text[:most]))
 	}
 	return fmt.Sprintf("%q", n.text)
 }
 
-// json writes the value as JSON text, keys in the order of the file.
+// json returns the value as JSON text, with keys in the order of the file.
 func (n *node) json() (string, error) {
 	parts := []string{}
 	switch n.kind {
@@ -130,7 +130,7 @@ func readTree(src *source, text []byte) (root *node, err error) {
 	if !utf8.Valid(text) {
 		return nil, whole.Errorf("not UTF-8 text")
 	}
-	// The YAML library is not ours: whatever input breaks it is bad input.
+	// The YAML library may panic. Input that makes it panic counts as invalid.
 	defer func() {
 		if r := recover(); r != nil {
 			root, err = nil, whole.Errorf("cannot be read as YAML: %v", r)
@@ -156,9 +156,9 @@ func readTree(src *source, text []byte) (root *node, err error) {
 	return b.build(docs[0].Body, 0)
 }
 
-// tooDeep returns the token that opens one bracket, or one list within a line,
-// more than may hold one another. The parser takes time and memory by the square
-// of their number: 64 KiB of brackets are 16 s and 6 GB.
+// tooDeep returns the first token that nests brackets, or lists within a line, too deeply. The
+// parser's time and memory grow with the square of the depth: 64 KiB of brackets take 16 s and 6
+// GB.
 func tooDeep(tokens token.Tokens) *token.Token {
 	brackets, entries, line := 0, 0, 0
 	for _, t := range tokens {
@@ -180,7 +180,7 @@ func tooDeep(tokens token.Tokens) *token.Token {
 	return nil
 }
 
-// syntaxError gives the library's finding our form.
+// syntaxError converts the library's error to ours.
 func syntaxError(src *source, err error) *Error {
 	var found yaml.Error
 	if !errors.As(err, &found) || found.GetToken() == nil || found.GetToken().Position == nil {
@@ -209,7 +209,7 @@ type builder struct {
 func placeOf(src *source, n ast.Node) Place {
 	t := n.GetToken()
 	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
-		t = m.Values[0].Key.GetToken() // a block mapping's own token is its first colon
+		t = m.Values[0].Key.GetToken() // the token of a block mapping is its first colon
 	}
 	return placeOfToken(src, t)
 }
@@ -307,7 +307,7 @@ func (b *builder) mapping(at Place, values []*ast.MappingValueNode, depth int) (
 	return out, nil
 }
 
-// size counts the values in and below n.
+// size returns the number of values in and below n.
 func (n *node) size() int {
 	total := 1
 	for _, i := range n.items {

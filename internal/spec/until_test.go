@@ -3,6 +3,7 @@ package spec_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -21,10 +22,16 @@ func TestUntil(t *testing.T) {
 	}{
 		{"", "", nil, 3},
 		{"until: {interval: 2%, min: 4, max: 8}", "", &bench.Until{Interval: 0.02, Min: 4, Max: 8}, 8},
-		{"until: {}", "", &bench.Until{Interval: 0.03, Min: 5, Max: 30}, 30},
-		{"until: {min: 40}", "", &bench.Until{Interval: 0.03, Min: 40, Max: 40}, 40},
+		{"until: {}", "", &bench.Until{Interval: 0.015, Min: 5, Max: 30}, 30},
+		{"until: {}\nmargin: 4%", "", &bench.Until{Interval: 0.02, Min: 5, Max: 30}, 30},
+		{"until: {}\nmargin: 0%", "", &bench.Until{Interval: 0.015, Min: 5, Max: 30}, 30},
+		{"budget: 8m", "", &bench.Until{Interval: 0.015, Min: 5, Max: 60, Budget: 8 * time.Minute}, 60},
+		{"budget: 8m\nuntil: {min: 4}", "until.interval=5%", &bench.Until{Interval: 0.05, Min: 4, Max: 60, Budget: 8 * time.Minute}, 60},
+		{"blocks: 4", "budget=1m", &bench.Until{Interval: 0.015, Min: 5, Max: 60, Budget: time.Minute}, 60},
+		{"budget: 8m\nuntil: {min: 4}", "blocks=4", nil, 4},
+		{"until: {min: 40}", "", &bench.Until{Interval: 0.015, Min: 40, Max: 40}, 40},
 		{"until: {max: 9}", "until.interval=0.01", &bench.Until{Interval: 0.01, Min: 5, Max: 9}, 9},
-		{"blocks: 4", "until.max=7", &bench.Until{Interval: 0.03, Min: 5, Max: 7}, 7},
+		{"blocks: 4", "until.max=7", &bench.Until{Interval: 0.015, Min: 5, Max: 7}, 7},
 		{"until: {max: 9}", "blocks=4", nil, 4},
 	} {
 		var set []string
@@ -42,11 +49,15 @@ func TestUntil(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"blocks: 5\nuntil: {max: 9}": "x.yaml:4:8: until and blocks are both given",
+		"blocks: 5\nbudget: 8m":      "x.yaml:4:9: budget and blocks are both given",
+		"budget: 8":                  "x.yaml:3:9: 8 lacks a unit",
+		"budget: 5s":                 "x.yaml:3:9: 5s is too short",
+		"rare: 0%":                   "x.yaml:3:7: 0%: no number of launches rules out every share",
 		"until: {min: 2}":            "x.yaml:3:14: 2 is too few: at least 3",
 		"until: {min: 7, max: 6}":    "x.yaml:3:22: max 6 is less than min 7",
 		"until: {max: 4}":            "x.yaml:3:14: max 4 is less than min 5",
 		"until: {max: 1001}":         "x.yaml:3:14: 1001 is too many",
-		"until: {interval: 0%}":      "x.yaml:3:19: 0%: an interval has some width",
+		"until: {interval: 0%}":      "x.yaml:3:19: 0%: the interval must be above 0",
 		"until: {interval: 100%}":    "x.yaml:3:19: 100% is too much",
 		"until: {interval: -1%}":     "x.yaml:3:19: -1% must not be negative",
 		"until: {interval: narrow}":  `x.yaml:3:19: "narrow" is not a percentage`,

@@ -34,14 +34,14 @@ func (d *decoder) workload(f map[string]*node, a *Actor) {
 	}
 }
 
-// kindWords are the kinds of parameters as people call them.
+// kindWords describes the kinds of parameters for messages.
 var kindWords = map[bench.ParamKind]string{
 	bench.KindInt: "a whole number", bench.KindFloat: "a number", bench.KindSize: "a size such as 4KiB", bench.KindDuration: "a time such as 5s",
 	bench.KindWord: "a word", bench.KindString: "text",
 }
 
-// params reads parameters as text: scalars as written, anything as JSON for a
-// parameter of that kind. Those that cannot be read are left out.
+// params reads parameters as text. Scalars are kept as written. A parameter of the JSON kind takes
+// any value as JSON. Parameters that cannot be read are left out.
 func (d *decoder) params(n *node, w bench.Workload, places Places) (bench.Params, bool) {
 	out := bench.Params{}
 	kinds := map[string]bench.ParamKind{}
@@ -78,8 +78,8 @@ func (d *decoder) params(n *node, w bench.Workload, places Places) (bench.Params
 	return out, true
 }
 
-// values says what is wrong with the values of parameters, some of which could
-// not be read: whether the others suffice is not asked.
+// values reports bad values of parameters when some parameters could not be read. It does not check
+// whether the others suffice.
 func (d *decoder) values(w bench.Workload, p bench.Params, places Places) {
 	_, err := d.words.Fill(w, p)
 	for _, one := range apart(err) {
@@ -93,7 +93,7 @@ func (d *decoder) values(w bench.Workload, p bench.Params, places Places) {
 	}
 }
 
-// apart returns the errors about parameters that were joined, or the one error.
+// apart returns the joined errors about parameters, or the single error.
 func apart(err error) []error {
 	many, ok := err.(interface{ Unwrap() []error })
 	if err == nil || !ok {
@@ -112,7 +112,7 @@ type paramError interface {
 	ParamName() string
 }
 
-// fill has the parameters checked and completed.
+// fill checks the parameters and fills in the defaults.
 func (d *decoder) fill(w bench.Workload, p bench.Params, places Places) bench.Params {
 	filled, err := d.words.Fill(w, p)
 	if err == nil {
@@ -124,7 +124,7 @@ func (d *decoder) fill(w bench.Workload, p bench.Params, places Places) bench.Pa
 	return p
 }
 
-// Blame returns err at the parameter it names, or else at the path.
+// Blame returns err with the place of the parameter that it names, else with that of the path.
 func (p Places) Blame(err error, path string) *Error {
 	var named paramError
 	if errors.As(err, &named) {
@@ -135,8 +135,8 @@ func (p Places) Blame(err error, path string) *Error {
 	return p.At(path).Error(err)
 }
 
-// share divides the load of an actor's workload among its instances (as
-// tesfatsion2018 section 4.3 does), unless each is to bear all of it.
+// share divides the load of an actor's workload among its instances (as tesfatsion2018 section 4.3
+// does), unless each gets all of it.
 func (d *decoder) share(n *node, a *Actor) {
 	how := "split"
 	d.word(n, "load", []string{"split", "each"}, &how)
@@ -165,7 +165,7 @@ func (d *decoder) share(n *node, a *Actor) {
 	a.Params = d.fill(w, params, a.Places)
 }
 
-// divide returns one n-th of a load in canonical form.
+// divide returns 1/n of a load in canonical form.
 func divide(p bench.Param, text string, n int) (string, error) {
 	if p.Kind == bench.KindFloat {
 		v, err := strconv.ParseFloat(text, 64)

@@ -9,7 +9,7 @@ import (
 
 // bomb takes all there is of one resource and never ends: the adversaries of
 // tesfatsion2018 table 6 and sharma2016 section 4.2. It runs inside an outer
-// cage only.
+// containment only.
 type bomb struct{}
 
 const (
@@ -28,7 +28,7 @@ const again = `while :; do "$@"; status=$?; [ $status -eq 137 ] || exit $status;
 func (bomb) Name() string { return "bomb" }
 
 func (bomb) Summary() string {
-	return "a neighbour that means harm: fork bomb, malloc bomb or bonnie++ without end"
+	return "an adversarial neighbour: fork bomb, malloc bomb or bonnie++ without end"
 }
 
 func (bomb) Resource() string { return "other" }

@@ -60,7 +60,7 @@ func TestMallocBombGoesOn(t *testing.T) {
 	}
 }
 
-// Packets go to addresses of a lab and to no others.
+// Packets go to addresses of a test network and to no others.
 func TestFloodStaysInside(t *testing.T) {
 	w := flood{}
 	for kind, want := range map[string]string{
@@ -93,7 +93,7 @@ func TestFloodStaysInside(t *testing.T) {
 	}
 }
 
-// What means harm says so, and nothing else does.
+// An adversary says so, and nothing else does.
 func TestAdversaries(t *testing.T) {
 	var names []string
 	for _, w := range All() {

@@ -47,7 +47,7 @@ func (command) Params() []bench.Param {
 			Doc: "a program and its arguments to run first, not measured"},
 		{Name: "timeout", Kind: bench.KindDuration, Default: "1h",
 			Doc: "time after which it is killed and the trial has failed"},
-		{Name: "ok-exit", Kind: bench.KindJSON, Default: "[0]", Doc: "exit statuses that are no failure, a list"},
+		{Name: "ok-exit", Kind: bench.KindJSON, Default: "[0]", Doc: "exit statuses that are not failures, a list"},
 	}
 }
 

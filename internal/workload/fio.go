@@ -49,7 +49,7 @@ func (fio) Metrics(p bench.Params) ([]bench.Metric, error) {
 			Doc: "data moved per second, in millions of bytes"},
 	}
 	percentile := func(of string, q float64, doc string) bench.Metric {
-		return bench.Metric{Name: fmt.Sprintf("%s_p%.0f", of, 100*q), Unit: "us", Better: bench.LowerIsBetter,
+		return bench.Metric{Name: strings.Replace(of, "latency", fmt.Sprintf("p%.0f_latency", 100*q), 1), Unit: "us", Better: bench.LowerIsBetter,
 			Combine: bench.Merge, Histogram: of, Quantile: q, Doc: doc}
 	}
 	if p["rw"] != "randrw" {

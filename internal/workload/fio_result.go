@@ -123,7 +123,7 @@ func (d fioDirection) values(prefix string, rates bool) ([]bench.Value, error) {
 		values = append(values, bench.Value{Metric: prefix + "iops", Value: d.IOPS},
 			bench.Value{Metric: prefix + "bandwidth", Value: d.Bytes / 1e6})
 	}
-	for _, q := range []struct{ key, metric string }{{"95.000000", "latency_p95"}, {"99.000000", "latency_p99"}} {
+	for _, q := range []struct{ key, metric string }{{"95.000000", "p95_latency"}, {"99.000000", "p99_latency"}} {
 		ns, ok := d.Latency.Percentile[q.key]
 		if !ok {
 			return nil, fmt.Errorf("percentile %s: %w among %v", q.key, errMissing, d.Latency.Percentile)

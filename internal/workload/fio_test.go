@@ -68,11 +68,11 @@ func TestFioParse(t *testing.T) {
 		rw   string
 		want map[string]float64
 	}{
-		{"read", map[string]float64{"iops": 22150.566289, "bandwidth": 90.728719, "latency_p95": 35.584, "latency_p99": 43.776}},
-		{"randread", map[string]float64{"iops": 21970.019987, "latency_p99": 44.288}},
-		{"randwrite", map[string]float64{"iops": 15375.664894, "bandwidth": 62.978723, "latency_p95": 63.744}},
+		{"read", map[string]float64{"iops": 22150.566289, "bandwidth": 90.728719, "p95_latency": 35.584, "p99_latency": 43.776}},
+		{"randread", map[string]float64{"iops": 21970.019987, "p99_latency": 44.288}},
+		{"randwrite", map[string]float64{"iops": 15375.664894, "bandwidth": 62.978723, "p95_latency": 63.744}},
 		{"randrw", map[string]float64{"iops": 8905.396402 + 8858.094604, "read_iops": 8905.396402, "write_iops": 8858.094604,
-			"read_bandwidth": 36.476503, "read_latency_p95": 49.408, "write_latency_p99": 61.184}},
+			"read_bandwidth": 36.476503, "read_p95_latency": 49.408, "write_p99_latency": 61.184}},
 	} {
 		t.Run(c.rw, func(t *testing.T) {
 			p := fill(t, w, bench.Params{"rw": c.rw})

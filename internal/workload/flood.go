@@ -67,7 +67,7 @@ func (w flood) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, 
 	case floodAttacker:
 		victim := s.Addr[bench.SubjectPart]
 		if !within(victim) {
-			return bench.Part{}, fmt.Errorf("flood: %v is no address of the run's own network: %w", victim, bench.ErrInvalid)
+			return bench.Part{}, fmt.Errorf("flood: %v is not an address of the run's own network: %w", victim, bench.ErrInvalid)
 		}
 		argv = []string{"hping3", "--quiet", "--numeric", "--flood", "--destport", port}
 		if p["kind"] == "udp" {
@@ -86,7 +86,7 @@ func (w flood) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, 
 // will have (RFC 5737).
 var planned = netip.MustParsePrefix("192.0.2.0/24")
 
-// within says whether an address may be flooded. All addresses of a lab are
+// within says whether an address may be flooded. All addresses of a test network are
 // private ones; there is no way out of its namespace either.
 func within(a netip.Addr) bool {
 	return a.Is4() && (a.IsPrivate() || planned.Contains(a))

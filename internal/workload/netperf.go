@@ -46,9 +46,9 @@ func (netperf) Metrics(p bench.Params) ([]bench.Metric, error) {
 		return []bench.Metric{
 			{Name: "transactions", Unit: "transactions/s", Better: bench.HigherIsBetter, Combine: bench.Sum,
 				Doc: "round trips finished per second"},
-			{Name: "latency_mean", Unit: "us", Better: bench.LowerIsBetter, Combine: bench.Mean, Headline: true,
+			{Name: "mean_latency", Unit: "us", Better: bench.LowerIsBetter, Combine: bench.Mean, Headline: true,
 				Doc: "mean time of a round trip"},
-			{Name: "latency_p99", Unit: "us", Better: bench.LowerIsBetter, Combine: bench.Max,
+			{Name: "p99_latency", Unit: "us", Better: bench.LowerIsBetter, Combine: bench.Max,
 				Doc: "99th percentile of the time of a round trip"},
 		}, nil
 	}
@@ -141,7 +141,7 @@ func (w netperf) Parse(p bench.Params, _ bench.Setting, out bench.Output) ([]ben
 	if p["test"] == "TCP_RR" {
 		unit, sizes = "Trans/s", []string{"REQUEST_SIZE", "RESPONSE_SIZE"}
 		wanted = []struct{ metric, key string }{
-			{"transactions", "THROUGHPUT"}, {"latency_mean", "MEAN_LATENCY"}, {"latency_p99", "P99_LATENCY"}}
+			{"transactions", "THROUGHPUT"}, {"mean_latency", "MEAN_LATENCY"}, {"p99_latency", "P99_LATENCY"}}
 	}
 	if got, ok := fields["THROUGHPUT_UNITS"]; !ok || got != unit {
 		return nil, fmt.Errorf("netperf: THROUGHPUT_UNITS is %q, not %q, in %s", got, unit, excerpt(out.Stdout))

@@ -50,7 +50,7 @@ func TestNetperfParse(t *testing.T) {
 	}{
 		{"netperf-stream.txt", bench.Params{"message-size": "16KiB"}, map[string]float64{"throughput": 5717.97}},
 		{"netperf-rr.txt", bench.Params{"test": "TCP_RR"},
-			map[string]float64{"transactions": 29445.70, "latency_mean": 33.93, "latency_p99": 64}},
+			map[string]float64{"transactions": 29445.70, "mean_latency": 33.93, "p99_latency": 64}},
 	} {
 		t.Run(c.file, func(t *testing.T) {
 			p := fill(t, w, c.given)

@@ -36,9 +36,9 @@ func (sysbenchCPU) Metrics(bench.Params) ([]bench.Metric, error) {
 	return []bench.Metric{
 		{Name: "throughput", Unit: "events/s", Better: bench.HigherIsBetter, Combine: bench.Sum, Headline: true,
 			Doc: "searches finished per second, by all threads"},
-		{Name: "latency_mean", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Mean,
+		{Name: "mean_latency", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Mean,
 			Doc: "mean time of one search"},
-		{Name: "latency_p95", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Merge, Histogram: "latency", Quantile: 0.95,
+		{Name: "p95_latency", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Merge, Histogram: "latency", Quantile: 0.95,
 			Doc: "95th percentile of the time of one search"},
 	}, nil
 }
@@ -106,9 +106,9 @@ func (sysbenchCPU) Parse(_ bench.Params, _ bench.Setting, out bench.Output) ([]b
 	}
 	return []bench.Value{
 		{Metric: "throughput", Value: r.events / r.elapsed},
-		{Metric: "latency_mean", Value: r.mean},
+		{Metric: "mean_latency", Value: r.mean},
 		// What sysbench prints itself has two decimals: 10 us.
-		{Metric: "latency_p95", Value: times.Quantile(0.95).Mid() / 1e6},
+		{Metric: "p95_latency", Value: times.Quantile(0.95).Mid() / 1e6},
 	}, nil
 }
 

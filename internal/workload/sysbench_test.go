@@ -38,7 +38,7 @@ func TestSysbenchParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkValues(t, w, p, values)
-	for metric, want := range map[string]float64{"throughput": 10431.262805456998, "latency_mean": 0.19, "latency_p95": 0.2027485} {
+	for metric, want := range map[string]float64{"throughput": 10431.262805456998, "mean_latency": 0.19, "p95_latency": 0.2027485} {
 		if got := value(t, values, metric); got != want {
 			t.Errorf("%s is %v, want %v", metric, got, want)
 		}

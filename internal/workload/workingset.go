@@ -49,9 +49,9 @@ func (workingSet) Params() []bench.Param {
 func (workingSet) Metrics(bench.Params) ([]bench.Metric, error) {
 	return []bench.Metric{
 		{Name: "requests", Unit: "requests/s", Better: bench.HigherIsBetter, Combine: bench.Sum, Headline: true, Doc: "served by all threads"},
-		{Name: "latency_mean", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Mean, Doc: "mean time of a request"},
-		{Name: "latency_p95", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Merge, Histogram: "latency", Quantile: 0.95, Doc: "95th percentile of the time of a request"},
-		{Name: "latency_p99", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Merge, Histogram: "latency", Quantile: 0.99, Doc: "99th percentile of the time of a request"},
+		{Name: "mean_latency", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Mean, Doc: "mean time of a request"},
+		{Name: "p95_latency", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Merge, Histogram: "latency", Quantile: 0.95, Doc: "95th percentile of the time of a request"},
+		{Name: "p99_latency", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Merge, Histogram: "latency", Quantile: 0.99, Doc: "99th percentile of the time of a request"},
 	}, nil
 }
 
@@ -134,8 +134,8 @@ func (workingSet) Parse(_ bench.Params, _ bench.Setting, out bench.Output) ([]be
 	}
 	return []bench.Value{
 		{Metric: "requests", Value: r.events / r.elapsed},
-		{Metric: "latency_mean", Value: r.mean},
-		{Metric: "latency_p95", Value: times.Quantile(0.95).Mid() / 1e6},
-		{Metric: "latency_p99", Value: times.Quantile(0.99).Mid() / 1e6},
+		{Metric: "mean_latency", Value: r.mean},
+		{Metric: "p95_latency", Value: times.Quantile(0.95).Mid() / 1e6},
+		{Metric: "p99_latency", Value: times.Quantile(0.99).Mid() / 1e6},
 	}, nil
 }

@@ -47,12 +47,12 @@ func TestWorkingSetParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkValues(t, w, p, values)
-	for metric, want := range map[string]float64{"requests": 117032 / 3.011, "latency_mean": 0.03} {
+	for metric, want := range map[string]float64{"requests": 117032 / 3.011, "mean_latency": 0.03} {
 		if got := value(t, values, metric); got != want {
 			t.Errorf("%s is %v, want %v", metric, got, want)
 		}
 	}
-	if p95, p99 := value(t, values, "latency_p95"), value(t, values, "latency_p99"); p95 <= 0.01 || p95 >= 0.03 || p99 < p95 {
+	if p95, p99 := value(t, values, "p95_latency"), value(t, values, "p99_latency"); p95 <= 0.01 || p95 >= 0.03 || p99 < p95 {
 		t.Errorf("percentiles %v and %v", p95, p99)
 	}
 	text := captured(t, "workingset.txt")

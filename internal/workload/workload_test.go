@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -114,6 +115,9 @@ func TestEveryWorkload(t *testing.T) {
 			names[w.Name()] = true
 			if w.Summary() == "" {
 				t.Error("no summary")
+			}
+			if !slices.Contains(bench.Resources, w.Resource()) {
+				t.Errorf("resource %q", w.Resource())
 			}
 			for _, param := range w.Params() {
 				if param.Doc == "" {

@@ -1,8 +1,7 @@
-// Package idle measures the interrupts that come while a CPU runs no task. The
-// kernel stops the CPU's idle time for them (tick_nohz_stop_idle in
-// kernel/time/tick-sched.c), and no task's time holds them. They are measured
-// from below: the entry before the first handler and the return after the last
-// one have no tracepoint, and the way out of idle is not in it.
+// Package idle measures interrupts on CPUs that run no task. The kernel stops the CPU's idle time
+// for them (tick_nohz_stop_idle in kernel/time/tick-sched.c), and no task's time includes them. The
+// measurement is a lower bound: the entry before the first handler and the return after the last
+// one have no tracepoint, and the exit from idle is not included.
 package idle
 
 import (
@@ -14,8 +13,8 @@ import (
 	"tare/internal/bench"
 )
 
-// Reader sums over all CPUs what programs at tracepoints of the kernel count.
-// They end with it, or with the process.
+// Reader sums the counters of BPF programs at kernel tracepoints over all CPUs. The programs end
+// with the Reader or the process.
 type Reader struct {
 	counts *ebpf.Map
 	links  []link.Link
@@ -23,8 +22,8 @@ type Reader struct {
 
 var columns = []string{bench.ColIdleIRQ}
 
-// Open loads the programs, which takes the right to (CAP_BPF and CAP_PERFMON,
-// or CAP_SYS_ADMIN) and a kernel with BPF and tracepoints.
+// Open loads the programs. It needs CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN, and a kernel with
+// BPF and tracepoints.
 func Open() (*Reader, error) {
 	m, err := newCounts()
 	if err != nil {
@@ -44,7 +43,7 @@ func Open() (*Reader, error) {
 	return r, nil
 }
 
-// idleTask is the number of every CPU's idle task.
+// idleTask is the task id of every CPU's idle task.
 const idleTask = 0
 
 func newCounts() (*ebpf.Map, error) {

@@ -7,8 +7,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 )
 
-// What the programs keep for each CPU, eight bytes a field. Instants and
-// durations are in nanoseconds.
+// The programs' fields for each CPU, eight bytes each. Instants and durations are in nanoseconds.
 const (
 	depth = 8 * iota // handlers that have begun and not ended
 	began            // the interrupt, 0 if there is none
@@ -17,8 +16,8 @@ const (
 	fieldsSize
 )
 
-// A hook is a tracepoint of the kernel and the program that runs there, for a
-// map of fields and the thread that is current where a CPU has no task.
+// A hook is a kernel tracepoint and the program that runs there. The program's inputs are a map of
+// fields and the id of the idle thread.
 type hook struct {
 	tracepoint string
 	program    func(*ebpf.Map, int32) asm.Instructions
@@ -40,7 +39,7 @@ var hooks = []hook{
 	{"call_function_single_exit", onEnd, true},
 }
 
-// The registers that the kernel's helpers leave alone.
+// The registers that the kernel's helpers preserve.
 const (
 	arguments = asm.R6 // of the tracepoint
 	fields    = asm.R7 // of this CPU
@@ -62,7 +61,7 @@ func begin(m *ebpf.Map) asm.Instructions {
 	}
 }
 
-// unless jumps to the label if another thread than this one is the current.
+// unless jumps to the label unless thread is the current thread.
 func unless(thread int32, label string) asm.Instructions {
 	return asm.Instructions{
 		asm.FnGetCurrentPidTgid.Call(), asm.LSh.Imm(asm.R0, 32), asm.RSh.Imm(asm.R0, 32),
@@ -90,7 +89,7 @@ func increment(field int16, by int32) asm.Instructions {
 	return asm.Instructions{load(asm.R3, field), asm.Add.Imm(asm.R3, by), store(field, asm.R3)}
 }
 
-// addSince adds to the sum what has passed from one instant to another.
+// addSince adds the time between two instants to the sum.
 func addSince(sum int16, from, to asm.Register) asm.Instructions {
 	return asm.Instructions{
 		asm.Mov.Reg(asm.R4, to), asm.Sub.Reg(asm.R4, from),
@@ -98,9 +97,9 @@ func addSince(sum int16, from, to asm.Register) asm.Instructions {
 	}
 }
 
-// settle books the interrupt that is over, if there is one, up to its last
-// handler, and goes on at the label. Of one whose handlers' ends were not seen
-// (the programs come one after the other) nothing is known.
+// settle counts a finished interrupt, if there is one, up to the end of its last handler, and
+// continues at the label. It does not count an interrupt whose handlers' ends were not seen,
+// because the programs are attached one after the other.
 func settle(label string) asm.Instructions {
 	return slices.Concat(
 		asm.Instructions{load(asm.R1, began), asm.JEq.Imm(asm.R1, 0, label), load(asm.R2, ended),
@@ -110,7 +109,7 @@ func settle(label string) asm.Instructions {
 			asm.Mov.Imm(asm.R0, 0).WithSymbol(label)})
 }
 
-// onHardIRQ begins an interrupt, unless it came in the middle of one.
+// onHardIRQ begins an interrupt, unless one is in progress.
 func onHardIRQ(m *ebpf.Map, idle int32) asm.Instructions {
 	return slices.Concat(unless(idle, "out"), begin(m),
 		increment(depth, 1),
@@ -120,7 +119,7 @@ func onHardIRQ(m *ebpf.Map, idle int32) asm.Instructions {
 		end())
 }
 
-// onSoftIRQ goes on with the interrupt that raised it.
+// onSoftIRQ continues the interrupt that raised it.
 func onSoftIRQ(m *ebpf.Map, idle int32) asm.Instructions {
 	return slices.Concat(unless(idle, "out"), begin(m),
 		increment(depth, 1),
@@ -136,7 +135,8 @@ func onEnd(m *ebpf.Map, idle int32) asm.Instructions {
 		end())
 }
 
-// onIdleState: its first argument is the state entered, all ones on the way out.
+// onIdleState runs at changes of the idle state. The first argument is the state entered, all ones
+// on exit from idle.
 func onIdleState(m *ebpf.Map, _ int32) asm.Instructions {
 	return slices.Concat(asm.Instructions{asm.Mov.Reg(arguments, asm.R1)}, begin(m),
 		asm.Instructions{
@@ -149,7 +149,7 @@ func onIdleState(m *ebpf.Map, _ int32) asm.Instructions {
 		end())
 }
 
-// onSwitch runs while the task that is left is still the current one.
+// onSwitch runs while the outgoing task is still the current one.
 func onSwitch(m *ebpf.Map, idle int32) asm.Instructions {
 	return slices.Concat(unless(idle, "out"), begin(m),
 		settle("settled"),

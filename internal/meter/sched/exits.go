@@ -10,7 +10,7 @@ import (
 	"github.com/cilium/ebpf/link"
 )
 
-// ended is what the tasks of a group had when they ended, all together.
+// ended sums the counters of a group's tasks at their end.
 type ended struct {
 	Tasks, Executions, Waited uint64
 }
@@ -22,25 +22,25 @@ const (
 	endedWaited
 )
 
-// groupsAtMost is how many groups can be watched at once, and depthAtMost how
-// deep below the root of their hierarchy one may lie.
+// groupsAtMost is how many groups can be watched at once. depthAtMost is their maximum depth below
+// the root of the hierarchy.
 const (
 	groupsAtMost = 1024
 	depthAtMost  = 12
 )
 
-// exits adds up, by control group, what tasks had when they ended, by a program
-// at the tracepoint that each passes once on its way out. It costs nothing until
-// then, and adds about a microsecond to an end.
+// exits sums the counters of tasks at their end, by control group. It uses a BPF program at the
+// tracepoint that each task passes once when it exits. It costs nothing before that and adds about
+// 1 µs to an exit.
 type exits struct {
 	groups  *ebpf.Map // of ended, by the inode of the group's directory
 	program *ebpf.Program
 	link    link.Link
 }
 
-// openExits attaches the program, for groups of version 2 or else of version
-// 1's hierarchy for cpuacct. It takes CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN,
-// and a kernel that describes its types and numbers a group's ancestors (6.1).
+// openExits attaches the program, for v2 groups or else for v1's cpuacct hierarchy. It needs
+// CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN, and a kernel with BTF and numbered ancestors of a
+// group (6.1).
 func openExits(unified bool) (*exits, error) {
 	at, err := kernelOffsets()
 	if err != nil {
@@ -86,7 +86,7 @@ func (x *exits) of(group uint64) (e ended, err error) {
 	return e, err
 }
 
-// The registers that the kernel's helpers leave alone.
+// The registers that the kernel's helpers preserve.
 const (
 	task = asm.R6
 	own  = asm.R7 // its control group

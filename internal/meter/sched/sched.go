@@ -14,7 +14,7 @@ import (
 	"slices"
 
 	"tare/internal/bench"
-	"tare/internal/proc"
+	"tare/internal/host/proc"
 )
 
 // Meter opens readers that share the program at the end of tasks.
@@ -66,8 +66,8 @@ func (m *Meter) Watch(s bench.Scope) (*Reader, error) {
 		return nil, err
 	}
 	r := &Reader{proc: m.proc, group: g, columns: columns}
-	if slices.ContainsFunc(s.Helpers, func(p bench.Process) bool { return p.Part == "vmm" }) {
-		r.columns = slices.Concat(columns, vcpuColumns)
+	if i := slices.IndexFunc(s.Helpers, func(p bench.Process) bool { return p.Part == "vmm" }); i >= 0 {
+		r.columns, r.threads = slices.Concat(columns, vcpuColumns), s.Helpers[i].Threads
 	}
 	if r.id, err = g.inode(); err != nil {
 		return nil, err
@@ -100,6 +100,7 @@ type Reader struct {
 	group   group
 	id      uint64
 	columns []string
+	threads *bench.Threads // of the monitor, nil where there is none
 	exits   *exits
 	last    map[key]proc.Sched // by task at the last reading, where ends are not counted
 	past    proc.Sched         // of those that are gone since
@@ -185,7 +186,7 @@ func (r *Reader) sum() (all, vcpu proc.Sched, leaving bool, err error) {
 			return nil
 		}
 		all = plus(all, t.Sched)
-		if bench.ThreadPart(string(t.Name)) == "vcpu" {
+		if r.threads.Part(string(t.Name)) == "vcpu" {
 			vcpu = plus(vcpu, t.Sched)
 		}
 		if seen != nil {

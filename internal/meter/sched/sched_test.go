@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/proc"
+	"tare/internal/host/proc"
 )
 
 // hierarchies are the mount points of control groups here, by their name in a scope.
@@ -49,8 +49,8 @@ func hierarchies(t testing.TB) map[string]string {
 
 var made int // groups, so that their names differ
 
-// caged is a new control group in a hierarchy, and a reader of it.
-func caged(t testing.TB, hierarchy, mount string) (dir string, m *Meter, r *Reader) {
+// grouped is a new control group in a hierarchy, and a reader of it.
+func grouped(t testing.TB, hierarchy, mount string) (dir string, m *Meter, r *Reader) {
 	t.Helper()
 	made++
 	dir = filepath.Join(mount, fmt.Sprintf("tare-sched-test-%d-%d", os.Getpid(), made))
@@ -125,7 +125,7 @@ func TestCountsTheSleepsOfAProcess(t *testing.T) {
 	for hierarchy, mount = range hierarchies(t) {
 		break
 	}
-	dir, _, r := caged(t, hierarchy, mount)
+	dir, _, r := grouped(t, hierarchy, mount)
 	c := command(inside(dir, fmt.Sprintf(`$| = 1; print "up\n"; <STDIN>; select(undef, undef, undef, 0.001) for 1..%d; print "through\n"; <STDIN>`, sleeps)))
 	in, err := c.StdinPipe()
 	if err != nil {
@@ -179,7 +179,7 @@ var parent = fmt.Sprintf(`for (1..%d) { if (!fork) { select(undef, undef, undef,
 func TestCountsTasksThatEnded(t *testing.T) {
 	for hierarchy, mount := range hierarchies(t) {
 		t.Run(hierarchy, func(t *testing.T) {
-			dir, m, r := caged(t, hierarchy, mount)
+			dir, m, r := grouped(t, hierarchy, mount)
 			if err := m.Uncounted(); err != nil {
 				t.Skipf("the ends of tasks cannot be watched here: %v", err)
 			}
@@ -206,7 +206,7 @@ func TestCountsTasksThatEnded(t *testing.T) {
 			if executions < children*(sleeps+1) {
 				t.Errorf("%g executions of %d children that slept %d times each", executions, children, sleeps)
 			}
-			// An execution that ends with the task is no switch in its own count yet.
+			// An execution that ends with the task is not a switch in its own count yet.
 			if d := executions - taken; d < -(children+1)*2 || d > (children+1)*2 {
 				t.Errorf("%g executions, but %g switches", executions, taken)
 			}
@@ -223,7 +223,7 @@ func TestAgreesWithPerf(t *testing.T) {
 		t.Fatal("perf, the second opinion, is not installed: ./test installs it")
 	}
 	for hierarchy, mount := range hierarchies(t) {
-		dir, m, r := caged(t, hierarchy, mount)
+		dir, m, r := grouped(t, hierarchy, mount)
 		if err := m.Uncounted(); err != nil {
 			t.Skipf("the ends of tasks cannot be watched here: %v", err)
 		}
@@ -287,7 +287,7 @@ func TestSumsNeverFall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &Reader{proc: procs, group: g, columns: append(columns[:len(columns):len(columns)], vcpuColumns...), last: map[key]proc.Sched{}}
+		r := &Reader{proc: procs, group: g, columns: append(columns[:len(columns):len(columns)], vcpuColumns...), threads: &bench.Threads{VCPU: []string{"CPU */*"}}, last: map[key]proc.Sched{}}
 		got := values(t, r)
 		for column, want := range map[string]float64{bench.ColSchedExecutions: 123, bench.ColSchedRun: 1.5, bench.ColSchedWait: 3,
 			bench.ColSchedVCPUExecutions: 23, bench.ColSchedVCPURun: 4, bench.ColSchedVCPUWait: 1} {
@@ -334,7 +334,7 @@ func TestRefusals(t *testing.T) {
 func BenchmarkRead(b *testing.B) {
 	for hierarchy, mount := range hierarchies(b) {
 		b.Run(hierarchy, func(b *testing.B) {
-			dir, _, r := caged(b, hierarchy, mount)
+			dir, _, r := grouped(b, hierarchy, mount)
 			c := command(inside(dir, `sleep 1000`))
 			if err := c.Start(); err != nil {
 				b.Fatal(err)
@@ -351,14 +351,14 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkCrowd reads a hundred groups of three processes each, a second after
+// BenchmarkManyGroups reads a hundred groups of three processes each, a second after
 // the reading before, when the caches hold something else. It tells the CPU time.
-func BenchmarkCrowd(b *testing.B) {
+func BenchmarkManyGroups(b *testing.B) {
 	for hierarchy, mount := range hierarchies(b) {
 		b.Run(hierarchy, func(b *testing.B) {
 			var readers []*Reader
 			for range 100 {
-				dir, _, r := caged(b, hierarchy, mount)
+				dir, _, r := grouped(b, hierarchy, mount)
 				for range 3 {
 					c := command(inside(dir, `sleep 1000`))
 					if err := c.Start(); err != nil {

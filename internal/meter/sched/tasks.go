@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/proc"
+	"tare/internal/host/proc"
 )
 
 // A group is a control group with those below it.

@@ -31,21 +31,17 @@ import (
 // Platforms returns every driver in the order people expect: the baseline
 // first, then the lightest isolation to the heaviest. What must outlive a run
 // (a daemon's data, verdicts about this host) is kept in the state directory.
-// Those that some hosts can run only as far as their programs know are tried first.
+// Those that some hosts can run only as far as their programs know are tried first; those
+// that need KVM have a trial of their own: see [vm.Trial].
 func Platforms(state string) []bench.Platform {
 	list := drivers(state)
 	for i, p := range list {
-		if option, ok := tried[p.Name()]; ok {
-			list[i] = trial.Of(p, state, option)
+		if decides := p.Traits().Trial; decides != nil {
+			list[i] = trial.Of(p, state, decides.Option)
 		}
 	}
 	return list
 }
-
-// tried are the platforms for whom a trial start decides, with the option whose
-// values differ in what they need of the host, "" for none. Those that need KVM have a trial of
-// their own: see [vm.Trial].
-var tried = map[string]string{"nspawn": "userns", "gvisor": "platform", "uml": "", "xen-pv": "", "xen-pvh": "", "xen-hvm": ""}
 
 // drivers are all platforms as their drivers have them.
 func drivers(state string) []bench.Platform {

@@ -4,28 +4,16 @@ import (
 	"context"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"tare/internal/bench"
 	"tare/internal/image"
-	"tare/internal/platform/bwrap"
-	"tare/internal/platform/containerd"
-	"tare/internal/platform/crun"
-	"tare/internal/platform/docker"
-	"tare/internal/platform/gvisor"
-	"tare/internal/platform/libvirt"
-	"tare/internal/platform/lxc"
-	"tare/internal/platform/native"
 	"tare/internal/platform/nest"
-	"tare/internal/platform/nspawn"
-	"tare/internal/platform/podman"
 	"tare/internal/platform/qemu"
-	"tare/internal/platform/runc"
 	"tare/internal/platform/trial"
-	"tare/internal/platform/uml"
-	"tare/internal/platform/xen"
 )
 
 // Nestings returns every platform that runs inside another, by the outer
@@ -43,56 +31,50 @@ func Nestings(state string) []bench.Platform {
 const nestedLimit = 3 * time.Minute
 
 func nestings(state string) []bench.Platform {
-	s, tcg, sandbox := setups(state), once(qemu.TCG()), gvisor.New()
+	s, tcg := setups(state), once(qemu.TCG())
 	var list []bench.Platform
-	for _, outer := range []bench.Platform{once(qemu.KVM(state)), tcg} {
-		for _, inner := range append(containers(state), sandbox, uml.New(), qemu.KVM(state), libvirt.KVM(state)) {
-			setup := s.hosts
-			if inner.Name() == sandbox.Name() {
-				setup.Carry = []string{"runsc"} // the distribution's is too old
-			}
-			list = append(list, nest.New(inner, outer, setup))
+	within := func(outer bench.Platform, s nest.Setup, guests ...bench.OuterGuest) {
+		for _, p := range inner(state, guests...) {
+			list = append(list, nest.New(p, outer, s))
 		}
 	}
-	for _, outer := range domains() { // of a host that runs Xen
-		for _, inner := range containers(state) {
-			list = append(list, nest.New(inner, outer, s.hosts))
+	within(once(qemu.KVM(state)), s.hosts, bench.AnyGuest, bench.MachineGuest)
+	within(tcg, s.hosts, bench.AnyGuest, bench.MachineGuest)
+	domains := inner(state, bench.ControlGuest)
+	for _, outer := range domains { // of a host that runs Xen
+		within(outer, s.hosts, bench.AnyGuest)
+	}
+	within(tcg, s.xen, bench.ControlGuest)
+	for _, between := range domains {
+		for _, p := range inner(state, bench.AnyGuest) {
+			list = append(list, nest.New(nest.New(p, between, s.hosts), tcg, s.underXen))
 		}
 	}
-	for _, inner := range domains() {
-		list = append(list, nest.New(inner, tcg, s.xen))
-	}
-	for _, between := range domains() {
-		for _, inner := range containers(state) {
-			list = append(list, nest.New(nest.New(inner, between, s.hosts), tcg, s.underXen))
-		}
-	}
-	for _, inner := range containers(state) {
-		list = append(list, nest.New(nest.New(inner, qemu.KVM(state), s.hosts), tcg, s.underKVM))
+	for _, p := range inner(state, bench.AnyGuest) {
+		list = append(list, nest.New(nest.New(p, qemu.KVM(state), s.hosts), tcg, s.underKVM))
 	}
 	return list
+}
+
+// inner are the platforms that run in such outer guests.
+func inner(state string, guests ...bench.OuterGuest) []bench.Platform {
+	return slices.DeleteFunc(drivers(state), func(p bench.Platform) bool {
+		n := p.Traits().Nesting
+		return n == nil || !slices.Contains(guests, n.Guest)
+	})
 }
 
 // Inside returns the platforms that an outer guest can run: every one, and those
 // nestings whose outer guests boot from what this one was given. None is tried there: the whole is, on the host.
 func Inside(state string, given nest.Setup) []bench.Platform {
 	list := drivers(state)
-	for _, outer := range append(domains(), qemu.KVM(state)) {
-		for _, inner := range containers(state) {
-			list = append(list, nest.New(inner, outer, given))
+	for _, outer := range append(inner(state, bench.ControlGuest), qemu.KVM(state)) {
+		for _, p := range inner(state, bench.AnyGuest) {
+			list = append(list, nest.New(p, outer, given))
 		}
 	}
 	return list
 }
-
-// containers are the platforms that need nothing of a guest's CPU or of its host.
-func containers(state string) []bench.Platform {
-	return []bench.Platform{
-		native.New(), bwrap.New(), nspawn.New(), crun.New(), runc.New(), lxc.New(), containerd.New(), podman.New(), docker.New(state),
-	}
-}
-
-func domains() []bench.Platform { return []bench.Platform{xen.PV(), xen.PVH(), xen.HVM()} }
 
 // setup are those of the nestings, by what their outer guests boot from.
 type setup struct {
@@ -143,7 +125,11 @@ func versionsOf(golden *image.Store, hosts ...*image.Store) (map[string]string, 
 // Images says which images of outer guests the nesting of that name needs.
 func Images(nesting string) (hosts, xenHosts bool) {
 	inner, outer, _ := strings.Cut(nesting, "@")
-	isXen := func(name string) bool { return strings.HasPrefix(name, "xen-") }
 	between, _, deep := strings.Cut(outer, "@")
-	return !isXen(inner), isXen(inner) || deep && isXen(between)
+	return !inControl(inner), inControl(inner) || deep && inControl(between)
+}
+
+// inControl says whether the platform of that name runs in a control domain.
+func inControl(name string) bool {
+	return slices.ContainsFunc(inner("", bench.ControlGuest), func(p bench.Platform) bool { return p.Name() == name })
 }

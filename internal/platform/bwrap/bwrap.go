@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
@@ -23,6 +24,14 @@ func (Platform) Name() string { return "bwrap" }
 
 // Summary is one line for people.
 func (Platform) Summary() string { return "sandboxes by bubblewrap, as Flatpak has them" }
+
+// Traits are the package it comes in and that it runs in any guest.
+func (Platform) Traits() bench.Traits {
+	return bench.Traits{
+		Launch: 200 * time.Millisecond, Nesting: &bench.Nesting{},
+		Programs: []bench.Program{{Name: "bwrap", Package: "bubblewrap"}},
+	}
+}
 
 // Options are the switches of this platform.
 func (Platform) Options() []bench.Option {

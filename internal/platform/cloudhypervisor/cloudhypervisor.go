@@ -46,6 +46,9 @@ func monitor() microvm.Monitor {
 			a.Lack(optPages, "huge", vm.NeedAnyHuge("/"))
 			return a.Lacks
 		},
+		// vmm/src/cpu.rs; a thread for each queue of a device: "_disk0_q0", "_net1_ctrl".
+		Threads: bench.Threads{VCPU: []string{"vcpu[0-9]*"}, IO: []string{"_disk*", "_net*"}},
+
 		Refuse: refuse,
 		Argv:   argv,
 		Line:   fileLine,

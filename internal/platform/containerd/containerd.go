@@ -3,7 +3,9 @@
 package containerd
 
 import (
+	"cmp"
 	"path/filepath"
+	"time"
 
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
@@ -18,8 +20,14 @@ func New() bench.Platform {
 		Needs:   []string{"containerd"},
 		Summary: "containers of a containerd of Tare's own, by ctr",
 		Install: "install containerd, such as: apt-get install containerd",
+		Traits: bench.Traits{
+			Launch:   300 * time.Millisecond,
+			Programs: []bench.Program{{Name: "containerd", Package: "containerd"}, {Name: "ctr", Package: "containerd"}, {Name: "runc", Package: "runc"}},
+			Nesting:  &bench.Nesting{},
+		},
 		Options: []bench.Option{
 			{Name: "runtime", Values: []string{"runc", "crun"}, Default: "runc", Doc: "what runs the container below the shim"},
+			oci.Chosen("the path of the program that runs the container below the shim, in the place of the option runtime; it is asked as runc is"),
 		},
 		Setup:  start,
 		Run:    run,
@@ -39,6 +47,7 @@ func run(s oci.Site) []string {
 	if path, err := launch.Program(runtime); err == nil {
 		runtime = path
 	}
+	runtime = cmp.Or(s.Launch.Options[bench.ProgramOption], runtime)
 	return append(client(s), "run", "--rm", "--fifo-dir", filepath.Join(s.State, "fifo"), "--runc-binary", runtime,
 		"--config", filepath.Join(s.Bundle, "config.json"), s.Launch.ID)
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 	"tare/internal/platform/launch"
 	"tare/internal/platform/oci"
 )
@@ -34,7 +34,7 @@ type daemon struct {
 	undo  launch.Undo
 }
 
-// start starts containerd inside the lab, in a cgroup of its own, as a
+// start starts containerd inside the test network, in a cgroup of its own, as a
 // system's service manager would. The shims are born in it, and end with it.
 func start(ctx context.Context, env bench.Env, state string) (oci.Service, error) {
 	d := &daemon{env: env, state: state}
@@ -55,16 +55,11 @@ func (d *daemon) start(ctx context.Context) error {
 	if err := d.undo.Register(d.env.Ledger, bench.KindProcess, mark, gone); err != nil {
 		return err
 	}
-	group := d.env.Run + "/containerd"
-	remove := func(ctx context.Context) error { return cgroup.Remove(ctx, group) }
-	if err := d.undo.Register(d.env.Ledger, bench.KindCgroup, group, remove); err != nil {
-		return err
-	}
 	host, err := cgroup.Detect()
 	if err != nil {
 		return err
 	}
-	g, _, err := host.Create(group, cgroup.Limits{})
+	g, _, err := d.undo.Group(d.env.Ledger, host, d.env.Run+"/containerd", cgroup.Limits{})
 	if err != nil {
 		return err
 	}
@@ -77,14 +72,14 @@ func (d *daemon) start(ctx context.Context) error {
 	}
 	cmd := exec.Command(path, "--config", config, "--log-level", "warn")
 	cmd.Env = []string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), bench.ProcessMark + "=" + mark}
-	err = launch.Apart(d.env.Lab.NetNS(), func() (err error) {
+	err = launch.Apart(d.env.Testnet.NetNS(), func() (err error) {
 		if err = launch.Hide(hidden); err != nil {
 			return err
 		}
 		if err = launch.CoverControllers(host.Mode()); err != nil {
 			return err
 		}
-		d.proc, err = launch.Start(cmd, d.words())
+		d.proc, err = launch.Start(cmd, d.log())
 		return err
 	})
 	if err != nil {
@@ -97,7 +92,7 @@ func (d *daemon) start(ctx context.Context) error {
 	return d.awaitUp(ctx)
 }
 
-func (d *daemon) words() string { return filepath.Join(d.state, "containerd.log") }
+func (d *daemon) log() string { return filepath.Join(d.state, "containerd.log") }
 
 // config leaves out what serves Kubernetes and other stores of layers.
 func (d *daemon) config() string {
@@ -118,7 +113,7 @@ func (d *daemon) awaitUp(ctx context.Context) error {
 		case <-d.proc.Done():
 			return d.dead()
 		case <-ctx.Done():
-			return fmt.Errorf("it does not answer: %w: %s%w", err, launch.Tail(d.words()), bench.Hint("is the containerd in the PATH its own? if the host is only busy, try again"))
+			return fmt.Errorf("it does not answer: %w: %s%w", err, launch.Tail(d.log()), bench.Hint("is the containerd in the PATH its own? if the host is only busy, try again"))
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
@@ -128,7 +123,7 @@ func (d *daemon) awaitUp(ctx context.Context) error {
 func (d *daemon) dead() error {
 	select {
 	case <-d.proc.Done():
-		return fmt.Errorf("it died (%s): %s%w", d.proc.State(), strings.TrimSpace(launch.Tail(d.words())), bench.Hint("its last words are in the error; run containerd --version"))
+		return fmt.Errorf("it died (%s): %s%w", d.proc.State(), strings.TrimSpace(launch.Tail(d.log())), bench.Hint("its last words are in the error; run containerd --version"))
 	case <-time.After(time.Second):
 		return nil
 	}

@@ -2,6 +2,8 @@
 package crun
 
 import (
+	"time"
+
 	"tare/internal/bench"
 	"tare/internal/platform/oci"
 )
@@ -13,6 +15,14 @@ func New() bench.Platform {
 		Program: "crun",
 		Summary: "OCI bundles by crun, the runtime in C",
 		Install: "install crun, such as: apt-get install crun",
+		Chooses: true,
+		Traits: bench.Traits{
+			Launch: 200 * time.Millisecond,
+			Programs: []bench.Program{ // It makes the directory in which it keeps containers before it says which that is.
+				{Name: "crun", Package: "crun", Args: []string{"--root=/", "--version"}}, oci.CRIU,
+			},
+			Nesting: &bench.Nesting{},
+		},
 
 		Restores:       true,
 		RestoreFeature: "+CRIU",

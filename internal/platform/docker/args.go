@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 )
 
 // Where things lie inside a container.
@@ -64,7 +64,7 @@ func runArgs(host, image, agent, parent, scratch, disk string, l bench.Launch) [
 		rate := disk + ":" + strconv.FormatInt(int64(s.DiskBandwidth), 10)
 		args = append(args, "--device-read-bps", rate, "--device-write-bps", rate)
 	}
-	args = append(args, "--runtime", l.Options["runtime"], "--network", l.Options["net"], "--mount", bind(agent, agentInside)+",readonly")
+	args = append(args, "--runtime", runtimeOf(l.Options), "--network", l.Options["net"], "--mount", bind(agent, agentInside)+",readonly")
 	switch l.Options["storage"] {
 	case "volume":
 		args = append(args, "--mount", "type=volume,target="+bench.ScratchDir) // a nameless one goes with the container

@@ -19,7 +19,7 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
-// What is missing for one variant is no fault of the others.
+// What is missing for one variant is not the fault of the others.
 func TestCheckLacks(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("a daemon needs root")

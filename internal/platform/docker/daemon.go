@@ -28,7 +28,7 @@ const (
 const endsWithin = time.Second
 
 // hidden are directories of the host that the daemon neither sees nor changes. One that sees a
-// system's containerd uses that, whose shims are then born outside of the lab; it looks for a user's plug-ins;
+// system's containerd uses that, whose shims are then born outside of the test network; it looks for a user's plug-ins;
 // it writes a key of its own, and its containerd makes directories for programs.
 var hidden = []string{"/etc/docker", "/opt/containerd", "/run/containerd", "/run/docker"}
 
@@ -42,12 +42,12 @@ type daemon struct {
 }
 
 // newDaemon writes the daemon's configuration, which names the runtimes there are.
-func newDaemon(ctx context.Context, p paths) (*daemon, error) {
+func newDaemon(ctx context.Context, p paths, programs []string) (*daemon, error) {
 	path, err := launch.Program("dockerd")
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, install)
 	}
-	config, err := json.Marshal(map[string]any{"runtimes": runtimes(ctx)})
+	config, err := json.Marshal(map[string]any{"runtimes": runtimes(ctx, programs)})
 	if err != nil {
 		return nil, err
 	}
@@ -61,10 +61,10 @@ func newDaemon(ctx context.Context, p paths) (*daemon, error) {
 	return &daemon{paths: p, cmd: exec.Command(path, daemonArgs(p)...), api: api, done: make(chan struct{})}, nil
 }
 
-// start starts dockerd inside the lab, where alone its store, if it is a file
+// start starts dockerd inside the test network, where alone its store, if it is a file
 // system of its own, is mounted. It inherits the lock.
 func (d *daemon) start(mark, netns, cgroups string, store *store, lock *os.File) error {
-	log, err := launch.OpenWords(d.paths.log())
+	log, err := launch.OpenLog(d.paths.log())
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
 // Package docker runs instances as Docker containers, by the docker command
 // and a daemon of ours: the dockerd installed on the host, started inside the
-// lab with its own socket, data root and configuration. A user's daemon is
+// test network with its own socket, data root and configuration. A user's daemon is
 // never spoken to.
 package docker
 
@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
@@ -31,17 +32,43 @@ func (*Platform) Name() string { return "docker" }
 // Summary is one line for people.
 func (*Platform) Summary() string { return "Docker containers, by a daemon of Tare's own" }
 
+// Traits are the daemon's programs and stores.
+func (p *Platform) Traits() bench.Traits {
+	t := bench.Traits{
+		Launch: 600 * time.Millisecond,
+		Programs: []bench.Program{
+			{Name: "dockerd", Package: "docker.io"}, {Name: "docker", Package: "docker-cli|docker.io"},
+			{Name: "containerd", Package: "containerd"}, {Name: "runc", Package: "runc"},
+			{Name: "losetup", Package: "mount"}, {Name: "mkfs.btrfs", Package: "btrfs-progs", For: "btrfs"},
+		},
+		Nesting: &bench.Nesting{
+			Program: "dockerd", Memory: 512 * bench.MiB, Modules: []string{"nf_conntrack_netlink", "xt_addrtype"},
+			Options: map[string]string{"runtime=crun": "crun", "runtime=runsc": "runsc", "runtime=kata": shimKata},
+			Seat:    p.seat,
+		},
+	}
+	for _, driver := range drivers {
+		t.Kept = append(t.Kept, runPaths("", "", driver).kept()...)
+		if driver != drivers[0] {
+			t.Nesting.Lacks = append(t.Nesting.Lacks, copies(driver))
+		}
+	}
+	return t
+}
+
 // Options are the switches of this platform.
 func (*Platform) Options() []bench.Option {
 	return []bench.Option{
 		{Name: "net", Values: []string{"bridge", "host", "none"}, Default: "bridge",
-			Doc: "bridge: docker0 with NAT, as by default; host: the lab's own network; none: loopback only"},
+			Doc: "bridge: docker0 with NAT, as by default; host: the run's test network; none: loopback only"},
 		{Name: "storage", Values: []string{"rootfs", "volume", "bind"}, Default: "rootfs",
 			Doc: "where /scratch lies: rootfs: in the container's own writable layer; volume: in a volume of Docker's; bind: in a directory of the host"},
 		{Name: "driver", Values: drivers, Default: drivers[0],
 			Doc: "how layers are stored: overlay2: overlayfs; vfs: whole copies; btrfs: snapshots"},
 		{Name: "runtime", Values: belowDocker, Default: belowDocker[0],
 			Doc: "what runs the container below the shim; runsc: gVisor's sandbox; kata: a virtual machine by Kata Containers' shim"},
+		{Name: bench.ProgramOption, Path: true, Asked: []string{"--root=/", "--version"},
+			Doc: "the path of another build of what the option runtime names, but for kata, to run in its place"},
 	}
 }
 

@@ -113,7 +113,7 @@ func TestForwarding(t *testing.T) {
 	env, _, e := open(t)
 	defer e.Close(context.Background())
 	var rules []byte
-	err := env.Lab.Do(func() (err error) {
+	err := env.Testnet.Do(func() (err error) {
 		rules, err = exec.Command("iptables", "-S", "FORWARD").CombinedOutput()
 		return err
 	})
@@ -121,9 +121,9 @@ func TestForwarding(t *testing.T) {
 		t.Skipf("iptables cannot be asked: %v: %s", err, rules)
 	}
 	text := string(rules)
-	bridge := strings.Index(text, env.Lab.Bridge()+" -j ACCEPT")
+	bridge := strings.Index(text, env.Testnet.Bridge()+" -j ACCEPT")
 	if strings.Contains(text, "-P FORWARD DROP") && bridge < 0 {
-		t.Errorf("packets of %s are dropped:\n%s", env.Lab.Bridge(), text)
+		t.Errorf("packets of %s are dropped:\n%s", env.Testnet.Bridge(), text)
 	}
 }
 

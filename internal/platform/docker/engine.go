@@ -12,9 +12,9 @@ import (
 	"github.com/moby/moby/client"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
+	"tare/internal/host/tree"
 	"tare/internal/platform/launch"
-	"tare/internal/tree"
 )
 
 // engine is the daemons of one run, one for each storage driver in use.
@@ -23,7 +23,7 @@ type engine struct {
 	state   string
 	docker  string // the docker command
 	cgroups *cgroup.FS
-	labAddr netip.Addr
+	addr    netip.Addr
 
 	mu       sync.Mutex // held while undo grows
 	services map[string]*service
@@ -68,7 +68,7 @@ func (e *engine) open(ctx context.Context) (err error) {
 	if e.cgroups, err = cgroup.Detect(); err != nil {
 		return err
 	}
-	if e.labAddr, err = launch.BridgeAddr(e.env.Lab); err != nil {
+	if e.addr, err = launch.BridgeAddr(e.env.Testnet); err != nil {
 		return err
 	}
 	for _, dir := range hidden {
@@ -123,7 +123,7 @@ func (e *engine) serve(ctx context.Context, driver string) (*service, error) {
 	if s.daemon, err = e.startDaemon(ctx, p, held); err != nil {
 		return nil, err
 	}
-	if err := e.env.Lab.Settle(ctx); err != nil {
+	if err := e.env.Testnet.Settle(ctx); err != nil {
 		return nil, err
 	}
 	info, err := s.api.Info(ctx, client.InfoOptions{})
@@ -146,12 +146,7 @@ func (e *engine) startDaemon(ctx context.Context, p paths, held *os.File) (*daem
 	if err := e.undo.Register(e.env.Ledger, bench.KindProcess, mark, gone); err != nil {
 		return nil, err
 	}
-	group := e.env.Run + "/" + p.name
-	remove := func(ctx context.Context) error { return cgroup.Remove(ctx, group) }
-	if err := e.undo.Register(e.env.Ledger, bench.KindCgroup, group, remove); err != nil {
-		return nil, err
-	}
-	g, _, err := e.cgroups.Create(group, cgroup.Limits{})
+	g, _, err := e.undo.Group(e.env.Ledger, e.cgroups, e.env.Run+"/"+p.name, cgroup.Limits{})
 	if err != nil {
 		return nil, err
 	}
@@ -162,11 +157,11 @@ func (e *engine) startDaemon(ctx context.Context, p paths, held *os.File) (*daem
 	if err := e.provideBridge(p); err != nil {
 		return nil, err
 	}
-	d, err := newDaemon(ctx, p)
+	d, err := newDaemon(ctx, p, e.env.Programs)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.start(mark, e.env.Lab.NetNS(), e.cgroups.Mode(), store, held); err != nil {
+	if err := d.start(mark, e.env.Testnet.NetNS(), e.cgroups.Mode(), store, held); err != nil {
 		return nil, err
 	}
 	e.undo.Add(d.stop)

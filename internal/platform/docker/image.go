@@ -20,11 +20,11 @@ import (
 // repository is the name under which golden images are imported.
 const repository = "tare"
 
-var digestForm = regexp.MustCompile(`^sha256:([a-z0-9]+)$`)
+var digestPattern = regexp.MustCompile(`^sha256:([a-z0-9]+)$`)
 
 // tag is the name of the golden image with the digest, by its first 12 digits.
 func tag(digest string) (string, error) {
-	m := digestForm.FindStringSubmatch(digest)
+	m := digestPattern.FindStringSubmatch(digest)
 	if m == nil {
 		return "", fmt.Errorf("image digest %q: not of the form sha256:DIGITS", digest)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 	"tare/internal/platform/launch"
 )
 
@@ -36,7 +36,7 @@ type instance struct {
 	found container.InspectResponse // once it runs
 }
 
-func (i *instance) words() string { return filepath.Join(i.launch.Dir, "docker.log") }
+func (i *instance) log() string { return filepath.Join(i.launch.Dir, "docker.log") }
 
 // group is the container's parent cgroup.
 func (i *instance) group() string { return i.launch.Group(i.engine.env.Run) }
@@ -47,15 +47,11 @@ func (i *instance) scratch() string { return filepath.Join(i.launch.Dir, "scratc
 // refused at once.
 func (i *instance) prepare(ctx context.Context) error {
 	e, l := i.engine, i.launch
-	remove := func(ctx context.Context) error { return cgroup.Remove(ctx, i.group()) }
-	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.group(), remove); err != nil {
-		return err
-	}
 	var err error
 	if i.disk, err = cgroup.DiskOf(l.Shape, l.Dir); err != nil {
 		return err
 	}
-	_, missing, err := e.cgroups.Create(i.group(), cgroup.LimitsAbove(l.Shape, l.CPUSet, i.disk))
+	_, missing, err := i.undo.Group(e.env.Ledger, e.cgroups, i.group(), cgroup.LimitsAbove(l.Shape, l.CPUSet, i.disk))
 	if err != nil {
 		return err
 	}
@@ -88,7 +84,7 @@ func (i *instance) args() []string {
 // start issues docker run.
 func (i *instance) start() (err error) {
 	i.command = append([]string{"docker"}, i.args()...)
-	if i.run, err = launch.Start(i.service.command(i.engine.docker, i.args(), i.launch.ID), i.words()); err != nil {
+	if i.run, err = launch.Start(i.service.command(i.engine.docker, i.args(), i.launch.ID), i.log()); err != nil {
 		return err
 	}
 	i.undo.Add(i.end)
@@ -139,11 +135,11 @@ func (i *instance) Stored() ([]string, error) {
 // answerWithin bounds a question to the daemon.
 const answerWithin = 10 * time.Second
 
-// Addr is the container's own address, or the lab's with net=host.
+// Addr is the container's own address, or the test network's with net=host.
 func (i *instance) Addr() netip.Addr {
 	switch i.launch.Options["net"] {
 	case "host":
-		return i.engine.labAddr
+		return i.engine.addr
 	case "bridge":
 		c, err := i.inspect()
 		if err == nil && c.NetworkSettings != nil && c.NetworkSettings.Networks["bridge"] != nil {
@@ -176,7 +172,7 @@ func (i *instance) Scope() (bench.Scope, error) {
 		s.NetNS = fmt.Sprintf("/proc/%d/ns/net", pid)
 	}
 	if net == "bridge" {
-		dev, err := launch.HostEnd(pid, "eth0", i.engine.env.Lab.NetNS())
+		dev, err := launch.HostEnd(pid, "eth0", i.engine.env.Testnet.NetNS())
 		if err != nil {
 			return fail(err)
 		}
@@ -227,7 +223,7 @@ func (i *instance) Log() string {
 	if !i.run.Running() {
 		fmt.Fprintf(&b, "docker run ended: %s\n", i.run.State())
 	}
-	b.WriteString(launch.Tail(i.words()))
+	b.WriteString(launch.Tail(i.log()))
 	if err := i.service.check(); err != nil {
 		fmt.Fprintln(&b, err)
 	} else if words := i.service.lastWords(); words != "" {

@@ -11,6 +11,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
+	"tare/internal/platform/vm"
 )
 
 // kata is Kata Containers: a virtual machine for each container, of which the
@@ -70,6 +71,9 @@ func checkKata(options map[string]string) error {
 	if options["runtime"] == kata && options["net"] == "host" {
 		return errKataHost
 	}
+	if options["runtime"] == kata && options[bench.ProgramOption] != "" {
+		return fmt.Errorf("%s with runtime=kata, whose shim alone is in charge: %w%w", bench.ProgramOption, bench.ErrInvalid, bench.Hint("use another runtime"))
+	}
 	return nil
 }
 
@@ -79,11 +83,18 @@ var errKataHost = fmt.Errorf("net=host with runtime=kata: a virtual machine has 
 // monitor is told by its process id.
 var kataParts = map[string]string{shimKata: "shim", "virtiofsd": "virtiofsd"}
 
+// kataThreads are those of the monitors that Kata can be built with: QEMU, Cloud
+// Hypervisor and Firecracker.
+var kataThreads = &bench.Threads{
+	VCPU: append([]string{"vcpu[0-9]*", "fc_vcpu *"}, vm.QEMUThreads.VCPU...),
+	IO:   append([]string{"_disk*", "_net*"}, vm.QEMUThreads.IO...),
+}
+
 // kataHelpers finds under proc the processes that serve the container with that id,
 // which stands in the command line of each: the monitor, whose process Docker
 // takes for the container's, the shim and the server of its files.
 func kataHelpers(proc, id string, monitor int) ([]bench.Process, error) {
-	list := []bench.Process{{PID: monitor, Part: "vmm"}}
+	list := []bench.Process{{PID: monitor, Part: "vmm", Threads: kataThreads}}
 	lines, err := filepath.Glob(filepath.Join(proc, "[0-9]*", "cmdline"))
 	if err != nil {
 		return nil, err

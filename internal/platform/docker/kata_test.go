@@ -36,7 +36,7 @@ func TestKataHelpers(t *testing.T) {
 		}
 	}
 	got, err := kataHelpers(proc, id, 120)
-	want := []bench.Process{{PID: 120, Part: "vmm"}, {PID: 100, Part: "shim"}, {PID: 110, Part: "virtiofsd"}}
+	want := []bench.Process{{PID: 120, Part: "vmm", Threads: kataThreads}, {PID: 100, Part: "shim"}, {PID: 110, Part: "virtiofsd"}}
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Error(d, err)
 	}
@@ -80,13 +80,13 @@ func TestKataPresent(t *testing.T) {
 	if err := available(t.Context(), kata); err != nil {
 		t.Error(err)
 	}
-	if got := runtimes(t.Context())[kata]; got.Shim != filepath.Join(dir, shimKata) || got.Path != "" {
+	if got := runtimes(t.Context(), nil)[kata]; got.Shim != filepath.Join(dir, shimKata) || got.Path != "" {
 		t.Errorf("dockerd is told %+v", got)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "dockerd"), []byte("#!/bin/sh\necho Docker version 20.10.24+dfsg1, build 297e128\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, told := runtimes(t.Context())[kata]; told {
+	if _, told := runtimes(t.Context(), nil)[kata]; told {
 		t.Error("a dockerd that takes no shims is told of one")
 	}
 	if err := available(t.Context(), kata); err == nil || !strings.Contains(bench.HintOf(err), "23") {

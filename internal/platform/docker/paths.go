@@ -34,6 +34,18 @@ func (p paths) socket() string { return filepath.Join(p.run, "docker.sock") }
 func (p paths) host() string   { return "unix://" + p.socket() }
 func (p paths) log() string    { return filepath.Join(p.run, "dockerd.log") }
 
+// kept is what stays of the store, by names below the state directory.
+func (p paths) kept() []bench.Kept {
+	lock := p.name + ".lock"
+	list := []bench.Kept{{Pattern: p.name, Lock: lock, What: "Docker's store of the golden image, driver " + p.driver}}
+	if p.driver == "btrfs" {
+		list = append(list,
+			bench.Kept{Pattern: p.name + ".img", Lock: lock, What: "the file system of Docker's driver btrfs, at most " + storeSize.String()},
+			bench.Kept{Pattern: p.name + ".img.part", Lock: lock, What: "the beginning of that file system"})
+	}
+	return list
+}
+
 // csvField writes one field of a comma-separated record (RFC 4180).
 func csvField(s string) string {
 	if !strings.ContainsAny(s, "\",\r\n") {

@@ -2,6 +2,7 @@ package docker
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 
 	"tare/internal/bench"
@@ -16,18 +17,38 @@ type runtime struct {
 	Shim string   `json:"runtimeType,omitempty"`
 }
 
-// runtimes are those that dockerd does not know by itself and that are installed.
-func runtimes(ctx context.Context) map[string]runtime {
+// runtimeArgs are what a runtime is told besides, by its name.
+var runtimeArgs = map[string][]string{"runc": nil, "crun": nil, "runsc": {"--platform=systrap"}}
+
+// runtimes are those that dockerd does not know by itself and that are installed, and
+// the programs chosen in the place of each.
+func runtimes(ctx context.Context, programs []string) map[string]runtime {
 	list := map[string]runtime{}
-	for name, args := range map[string][]string{"crun": nil, "runsc": {"--platform=systrap"}} {
-		if path, err := launch.Program(name); err == nil {
+	for name, args := range runtimeArgs {
+		if path, err := launch.Program(name); err == nil && name != belowDocker[0] {
 			list[name] = runtime{Path: path, Args: args}
+		}
+		for _, path := range programs {
+			list[chosenName(name, path)] = runtime{Path: path, Args: args}
 		}
 	}
 	if path, err := kataAvailable(ctx); err == nil {
 		list[kata] = runtime{Shim: path}
 	}
 	return list
+}
+
+// chosenName is what dockerd calls a program that is chosen in the place of a runtime.
+func chosenName(runtime, path string) string {
+	return fmt.Sprintf("tare-%s-%x", runtime, sha256.Sum256([]byte(path)))[:len("tare--")+len(runtime)+12]
+}
+
+// runtimeOf is the name by which dockerd knows what is to run a launch.
+func runtimeOf(options map[string]string) string {
+	if path := options[bench.ProgramOption]; path != "" {
+		return chosenName(options["runtime"], path)
+	}
+	return options["runtime"]
 }
 
 // available returns an error if the runtime is not installed.

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
+	"tare/internal/host/tool"
 	"tare/internal/platform/launch"
-	"tare/internal/tool"
 )
 
 // drivers are the storage drivers, the default first.
@@ -127,13 +127,13 @@ var bridges = map[string]struct {
 	"btrfs": {"docker-btrfs", net.IPNet{IP: net.IPv4(172, 31, 0, 1), Mask: net.CIDRMask(16, 32)}},
 }
 
-// provideBridge makes the daemon's bridge in the lab, with which it goes.
+// provideBridge makes the daemon's bridge in the test network, with which it goes.
 func (e *engine) provideBridge(p paths) error {
 	b, own := bridges[p.driver]
 	if !own {
 		return nil
 	}
-	err := e.env.Lab.Do(func() error {
+	err := e.env.Testnet.Do(func() error {
 		link := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: b.name}}
 		if err := netlink.LinkAdd(link); err != nil && !errors.Is(err, unix.EEXIST) {
 			return err

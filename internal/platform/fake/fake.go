@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/clock"
+	"tare/internal/host/clock"
 )
 
 // Fault is what goes wrong with an instance; its zero is nothing.
@@ -63,6 +63,9 @@ func (p *Platform) Name() string { return p.o.Name }
 
 // Summary is one line for people.
 func (*Platform) Summary() string { return "plain processes without isolation, for tests" }
+
+// Traits are none.
+func (*Platform) Traits() bench.Traits { return bench.Traits{} }
 
 // Options are none.
 func (*Platform) Options() []bench.Option { return nil }
@@ -119,7 +122,7 @@ func (e *engine) start(ctx context.Context, i *instance) error {
 	i.cmd.Dir = i.launch.Dir
 	i.cmd.Env = append(os.Environ(), bench.ProcessMark+"="+i.launch.ID)
 	i.cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true}
-	words, err := os.Create(i.words())
+	words, err := os.Create(i.log())
 	if err != nil {
 		return err
 	}
@@ -181,7 +184,7 @@ func (i *instance) begin() (err error) {
 	return nil
 }
 
-func (i *instance) words() string              { return filepath.Join(i.launch.Dir, "words") }
+func (i *instance) log() string                { return filepath.Join(i.launch.Dir, "words") }
 func (i *instance) Stream() io.ReadWriteCloser { return i.pipes }
 func (i *instance) Launched() int64            { return i.launched }
 func (i *instance) Command() []string          { return slices.Clone(i.command) }
@@ -195,7 +198,7 @@ func (i *instance) Scope() (bench.Scope, error) {
 
 // Log is what the agent wrote to its standard error.
 func (i *instance) Log() string {
-	text, err := os.ReadFile(i.words())
+	text, err := os.ReadFile(i.log())
 	if err != nil {
 		return err.Error()
 	}

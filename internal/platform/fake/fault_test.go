@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/agent"
 	"tare/internal/bench"
-	"tare/internal/clock"
-	"tare/internal/ledger"
+	"tare/internal/guest/agent"
+	"tare/internal/host/clock"
 	"tare/internal/platform/platformtest"
+	"tare/internal/state/ledger"
 )
 
 var errBoom = errors.New("boom")

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"io"
 
-	"tare/internal/clock"
+	"tare/internal/host/clock"
 )
 
 // stepped passes on what the agent says and, once an instant has come, adds to

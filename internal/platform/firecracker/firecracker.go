@@ -48,6 +48,9 @@ func monitor() microvm.Monitor {
 			{Text: bench.NoDirect + ": its disk figures include the host's page cache"},
 			{Text: "the guest's flushes are ignored: what it wrote durably may be lost", With: map[string]string{optCache: "unsafe"}},
 		},
+		// src/vmm/src/vstate/vcpu.rs; its main thread does the devices' work too.
+		Threads: bench.Threads{VCPU: []string{"fc_vcpu *"}},
+
 		Lacks:  lacks,
 		Refuse: refuse,
 		Argv:   argv,

@@ -5,6 +5,7 @@ package gvisor
 import (
 	"fmt"
 	"regexp"
+	"time"
 
 	"tare/internal/bench"
 	"tare/internal/platform/oci"
@@ -17,6 +18,16 @@ func New() bench.Platform {
 		Program: "runsc",
 		Summary: "gVisor sandboxes by runsc: system calls answered by a kernel in user space",
 		Install: "install runsc of 2025 or later: see https://gvisor.dev/docs/user_guide/install/",
+		Chooses: true,
+		Traits: bench.Traits{
+			Launch:   300 * time.Millisecond,
+			Programs: []bench.Program{{Name: "runsc", Package: "runsc", Optional: true}},
+			Trial:    &bench.TrialStart{Option: "platform"},
+			Nesting: &bench.Nesting{
+				Guest: bench.MachineGuest, Program: "runsc",
+				Carry: []string{"runsc"}, // the distribution's is too old
+			},
+		},
 		Options: []bench.Option{
 			{Name: "platform", Values: []string{"systrap", "ptrace"}, Default: "systrap",
 				Doc: "how system calls are caught: systrap: by seccomp's traps; ptrace: by a tracer, slower"},

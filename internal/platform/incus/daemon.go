@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
+	"tare/internal/host/tree"
 	"tare/internal/platform/launch"
-	"tare/internal/tree"
 )
 
 // upWithin is how long the daemon may take to answer; on an idle machine it takes half a second.
@@ -38,7 +38,7 @@ type engine struct {
 	undo    launch.Undo
 }
 
-// Open starts incusd in the lab, in a control group of its own, and makes its storage pool.
+// Open starts incusd in the test network, in a control group of its own, and makes its storage pool.
 func (Platform) Open(ctx context.Context, env bench.Env) (bench.Engine, error) {
 	e := &engine{env: env, state: filepath.Join(bench.RuntimeDir, env.Run, "incus")}
 	if err := e.open(ctx); err != nil {
@@ -71,22 +71,17 @@ func (e *engine) open(ctx context.Context) (err error) {
 	if err := e.undo.Register(e.env.Ledger, bench.KindProcess, mark, gone); err != nil {
 		return err
 	}
-	group := e.env.Run + "/incus"
-	remove := func(ctx context.Context) error { return cgroup.Remove(ctx, group) }
-	if err := e.undo.Register(e.env.Ledger, bench.KindCgroup, group, remove); err != nil {
-		return err
-	}
-	g, _, err := e.cgroups.Create(group, cgroup.Limits{})
+	g, _, err := e.undo.Group(e.env.Ledger, e.cgroups, e.env.Run+"/incus", cgroup.Limits{})
 	if err != nil {
 		return err
 	}
 	cmd := exec.Command(program, "--verbose")
 	cmd.Env = append(e.vars(), bench.ProcessMark+"="+mark)
-	err = launch.Apart(e.env.Lab.NetNS(), func() (err error) {
+	err = launch.Apart(e.env.Testnet.NetNS(), func() (err error) {
 		if err = e.surround(); err != nil {
 			return err
 		}
-		e.daemon, err = launch.Start(cmd, e.words())
+		e.daemon, err = launch.Start(cmd, e.log())
 		return err
 	})
 	if err != nil {
@@ -131,7 +126,7 @@ func (e *engine) surround() error {
 }
 
 func (e *engine) config() string { return filepath.Join(e.state, "client") }
-func (e *engine) words() string  { return filepath.Join(e.state, "words") }
+func (e *engine) log() string    { return filepath.Join(e.state, "words") }
 
 // vars are the environment of daemon and client: nothing of a user's Incus is in it.
 func (e *engine) vars() []string {
@@ -149,9 +144,9 @@ func (e *engine) awaitUp(ctx context.Context) error {
 		}
 		select {
 		case <-e.daemon.Done():
-			return fmt.Errorf("incusd died (%s): %s", e.daemon.State(), launch.Tail(e.words()))
+			return fmt.Errorf("incusd died (%s): %s", e.daemon.State(), launch.Tail(e.log()))
 		case <-ctx.Done():
-			return fmt.Errorf("incusd does not answer: %w: %s", err, launch.Tail(e.words()))
+			return fmt.Errorf("incusd does not answer: %w: %s", err, launch.Tail(e.log()))
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

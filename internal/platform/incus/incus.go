@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
@@ -28,10 +29,21 @@ func (Platform) Summary() string {
 	return "unprivileged containers of Incus, by a daemon of Tare's own"
 }
 
+// Traits are its programs, and those that the daemon needs.
+func (Platform) Traits() bench.Traits {
+	return bench.Traits{
+		Launch: 900 * time.Millisecond,
+		Programs: []bench.Program{
+			{Name: "incusd", Package: "incus-base", Optional: true}, {Name: "incus", Package: "incus-client", Optional: true},
+			{Name: "rsync", Package: "rsync"}, {Name: "setfattr", Package: "attr"}, {Name: "unsquashfs", Package: "squashfs-tools", Mute: true},
+		},
+	}
+}
+
 // Options are the switches of this platform.
 func (Platform) Options() []bench.Option {
 	return []bench.Option{
-		{Name: "net", Values: []string{"veth", "none"}, Default: "veth", Doc: "veth: an address on the lab's bridge; none: loopback only"},
+		{Name: "net", Values: []string{"veth", "none"}, Default: "veth", Doc: "veth: an address on the test network's bridge; none: loopback only"},
 		launch.InitOption,
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 	"tare/internal/platform/launch"
 )
 
@@ -49,14 +49,16 @@ func (i *instance) prepare(ctx context.Context) error {
 		return err
 	}
 	// In it LXC makes the groups of the container and of its monitor.
-	if i.outer, i.unenforced, err = i.undo.GroupAbove(e.env, e.cgroups, l, disk); err != nil {
+	limits := cgroup.LimitsAbove(l.Shape, l.CPUSet, disk)
+	limits.HandDown = true
+	if i.outer, i.unenforced, err = i.undo.Group(e.env.Ledger, e.cgroups, l.Group(e.env.Run), limits); err != nil {
 		return err
 	}
 	i.container = container{launch: l, agent: e.env.AgentPath, scratch: i.dir("scratch"), port: i.dir("port"),
-		group: bench.CgroupRoot + "/" + i.outer.Name(), bridge: e.env.Lab.Bridge(), disk: disk, v2: e.cgroups.Mode() == "v2"}
+		group: bench.CgroupRoot + "/" + i.outer.Name(), bridge: e.env.Testnet.Bridge(), disk: disk, v2: e.cgroups.Mode() == "v2"}
 	c := &i.container
 	if l.Options["net"] == "veth" {
-		if c.lease, err = e.env.Lab.Allocate(); err != nil {
+		if c.lease, err = e.env.Testnet.Allocate(); err != nil {
 			return err
 		}
 	}
@@ -163,7 +165,7 @@ func (i *instance) Scope() (bench.Scope, error) {
 	}
 	s.NetNS = fmt.Sprintf("/proc/%d/ns/net", inside[0])
 	if i.launch.Options["net"] == "veth" {
-		dev, err := launch.HostEnd(inside[0], "eth0", i.engine.env.Lab.NetNS())
+		dev, err := launch.HostEnd(inside[0], "eth0", i.engine.env.Testnet.NetNS())
 		if err != nil {
 			return fail(err)
 		}

@@ -9,13 +9,13 @@ import (
 	"slices"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 )
 
 // box is one program and all it started. It implements [bench.Instance].
 type box struct {
 	id         string
-	words      string // the file with its standard error
+	log        string // the file with its standard error
 	argv       []string
 	addr       netip.Addr
 	port       bench.Port // with net=veth
@@ -49,9 +49,9 @@ func (i *box) Scope() (bench.Scope, error) {
 // Log is the last that the program wrote to its standard error.
 func (i *box) Log() string {
 	if i.process.Running() {
-		return Tail(i.words)
+		return Tail(i.log)
 	}
-	return i.argv[0] + " ended: " + i.process.State() + "\n" + Tail(i.words)
+	return i.argv[0] + " ended: " + i.process.State() + "\n" + Tail(i.log)
 }
 
 // Close kills everything inside; mounts and network go with the last process.

@@ -14,21 +14,21 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 )
 
 // AgentInside is where a box's agent is to lie inside.
 const AgentInside = "/.tare-agent"
 
 // NetOption is how a box is connected. With "none" it is the program's business
-// to take the lab's network away.
+// to take the test network's network away.
 var NetOption = bench.Option{Name: "net", Values: []string{"veth", "host", "none"}, Default: "veth",
-	Doc: "veth: an address on the lab's bridge; host: the lab's own network; none: loopback only"}
+	Doc: "veth: an address on the test network's bridge; host: the run's test network; none: loopback only"}
 
 // Box is a platform that is one program in the foreground, such as bwrap, with
 // its standard streams leading to the agent. What such a program lacks
 // is made for it beforehand: a control group with all the shape's limits, a
-// layer over the image, a wire to the lab's bridge.
+// layer over the image, a wire to the test network's bridge.
 type Box struct {
 	Program string
 	// Args returns the program's arguments for one instance.
@@ -60,7 +60,7 @@ type boxes struct {
 	path    string // of the program
 	image   string
 	cgroups *cgroup.FS
-	labAddr netip.Addr
+	addr    netip.Addr
 	undo    Undo
 }
 
@@ -80,7 +80,7 @@ func (e *boxes) open(ctx context.Context) (err error) {
 	if e.cgroups, err = cgroup.Detect(); err != nil {
 		return err
 	}
-	if e.labAddr, err = BridgeAddr(e.env.Lab); err != nil {
+	if e.addr, err = BridgeAddr(e.env.Testnet); err != nil {
 		return err
 	}
 	if e.image, err = e.env.Image.Root(ctx); err != nil {
@@ -102,7 +102,7 @@ func (e *boxes) Reads() []string { return []string{e.image} }
 
 // Start runs one box.
 func (e *boxes) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
-	i := &box{id: l.ID, words: filepath.Join(l.Dir, "words"), addr: e.labAddr}
+	i := &box{id: l.ID, log: filepath.Join(l.Dir, "words"), addr: e.addr}
 	err := ctx.Err()
 	if err == nil {
 		err = e.start(ctx, i, l)
@@ -152,7 +152,7 @@ func (e *boxes) start(ctx context.Context, i *box, l bench.Launch) error {
 		if err := e.surround(at); err != nil {
 			return err
 		}
-		i.process, err = StartIn(ctx, i.group, e.env.AgentPath, cmd, i.words)
+		i.process, err = StartIn(ctx, i.group, e.env.AgentPath, cmd, i.log)
 		return err
 	})
 	if err != nil {
@@ -179,17 +179,13 @@ func (e *boxes) service(at Site) (*net.UnixListener, error) {
 
 // confine makes the box's control group.
 func (e *boxes) confine(i *box, l bench.Launch) error {
-	i.group = e.cgroups.Group(l.Group(e.env.Run))
-	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.group.Name(), i.group.End); err != nil {
-		return err
-	}
 	limits := cgroup.LimitsOf(l.Shape, l.CPUSet)
 	var err error
 	if limits.Disk, err = cgroup.DiskOf(l.Shape, l.Dir); err != nil {
 		return err
 	}
-	_, unenforced, err := e.cgroups.Create(i.group.Name(), limits)
-	i.unenforced = append(unenforced, "disk size")
+	i.group, i.unenforced, err = i.undo.Group(e.env.Ledger, e.cgroups, l.Group(e.env.Run), limits)
+	i.unenforced = append(i.unenforced, "disk size")
 	return err
 }
 
@@ -197,16 +193,16 @@ func (e *boxes) confine(i *box, l bench.Launch) error {
 func (e *boxes) connect(ctx context.Context, i *box, l bench.Launch) (netns string, err error) {
 	switch l.Options[NetOption.Name] {
 	case "veth":
-		if i.port, err = e.env.Lab.Plug(ctx); err != nil {
+		if i.port, err = e.env.Testnet.Plug(ctx); err != nil {
 			return "", err
 		}
-		i.undo.Add(func(context.Context) error { return e.env.Lab.Unplug(i.port) })
+		i.undo.Add(func(context.Context) error { return e.env.Testnet.Unplug(i.port) })
 		i.addr = i.port.Lease.Addr.Addr()
 		return i.port.NetNS, nil
 	case "none":
 		i.addr = netip.Addr{}
 	}
-	return e.env.Lab.NetNS(), nil
+	return e.env.Testnet.NetNS(), nil
 }
 
 // surround makes, on the thread apart that will start the program, all that is

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 )
 
 // Listen makes a socket in dir. It is reached through the directory's

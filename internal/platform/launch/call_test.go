@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 )
 
 // callVar makes this program a caller at a socket, which echoes what it hears.

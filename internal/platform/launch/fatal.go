@@ -92,7 +92,7 @@ func (r *Recogniser) Found() *Fatal {
 	return nil
 }
 
-// shown replaces what could drive a terminal, or is no text.
+// shown replaces what could drive a terminal, or is not text.
 func shown(c rune) rune {
 	if unicode.IsPrint(c) {
 		return c

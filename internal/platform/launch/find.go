@@ -17,7 +17,7 @@ import (
 	"github.com/vishvananda/netns"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 )
 
 // Child is a process with the name of its program, at most 15 bytes.
@@ -78,7 +78,7 @@ func parseStat(text string) (c Child, parent int, err error) {
 	return c, parent, nil
 }
 
-// HostEnd returns the name of the network device in the namespace at path lab
+// HostEnd returns the name of the network device in the namespace at path test network
 // that is the other end of the process's device dev.
 func HostEnd(pid int, dev, lab string) (name string, err error) {
 	done := make(chan struct{})
@@ -123,8 +123,8 @@ func linkIn(ns netns.NsHandle, find func(*netlink.Handle) (netlink.Link, error))
 	return find(h)
 }
 
-// keptWords is how much of a log [Tail] returns.
-const keptWords = 4 << 10
+// keptLog is how much of a log [Tail] returns.
+const keptLog = 4 << 10
 
 // Tail returns the last 4 KiB of the file; a file that is not there is empty.
 func Tail(path string) string {
@@ -148,7 +148,7 @@ func tail(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-keptWords), keptWords))
+	return io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-keptLog), keptLog))
 }
 
 // Program returns the path of an installed program. It also looks where
@@ -187,9 +187,9 @@ func lookPath(name, path string) (string, error) {
 	return "", fmt.Errorf("%s is not installed", name)
 }
 
-// BridgeAddr returns the address of the lab's bridge: that of an instance in
-// the lab's own network.
-func BridgeAddr(lab bench.Lab) (addr netip.Addr, err error) {
+// BridgeAddr returns the address of the test network's bridge: that of an instance in
+// the test network's own network.
+func BridgeAddr(lab bench.Testnet) (addr netip.Addr, err error) {
 	err = lab.Do(func() error {
 		dev, err := net.InterfaceByName(lab.Bridge())
 		if err != nil {

@@ -13,22 +13,22 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/cage"
-	"tare/internal/cgroup"
-	"tare/internal/clock"
+	"tare/internal/guest/spawn"
+	"tare/internal/host/cgroup"
+	"tare/internal/host/clock"
 )
 
 // Held is a process that gets all ready, then waits, and becomes the platform's
-// program when it is let go; see package cage. What it does before is no part of
+// program when it is let go; see package spawn. What it does before is not part of
 // the launch.
 type Held struct {
 	ours, theirs *os.File
-	words        *Words
+	log          *Log
 }
 
 // Hold gives cmd, whose program is the agent's binary, the file on which the two
 // agree on the launch. [Held.Go] looks for the reason of a failure in words, where its standard error goes.
-func Hold(cmd *exec.Cmd, words *Words) (*Held, error) {
+func Hold(cmd *exec.Cmd, words *Log) (*Held, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("make socket pair: %w", err)
@@ -40,7 +40,7 @@ func Hold(cmd *exec.Cmd, words *Words) (*Held, error) {
 
 // InGroup returns the command that holds cmd in the group.
 func InGroup(g *cgroup.Group, agent string, cmd *exec.Cmd) (*exec.Cmd, error) {
-	args, err := cage.Held{Procs: g.ProcsFiles(), Path: cmd.Path, Argv: cmd.Args}.Args()
+	args, err := spawn.Held{Procs: g.ProcsFiles(), Path: cmd.Path, Argv: cmd.Args}.Args()
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (h *Held) Go(ctx context.Context) (launched, executed int64, err error) {
 	defer stop()
 	from := bufio.NewReader(h.ours)
 	word, err := from.ReadString('\n')
-	if word = strings.TrimSpace(word); word != cage.Ready {
+	if word = strings.TrimSpace(word); word != spawn.Ready {
 		return 0, 0, h.fail(ctx, "it is not ready", word, err)
 	}
 	launched = clock.Now()
@@ -79,7 +79,7 @@ func (h *Held) fail(ctx context.Context, what, word string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
 	}
-	return fmt.Errorf("%s: %s", what, cmp.Or(word, h.words.Tail(), fmt.Sprint(err)))
+	return fmt.Errorf("%s: %s", what, cmp.Or(word, h.log.Tail(), fmt.Sprint(err)))
 }
 
 // Close gives up what was not let go, which then ends.
@@ -99,7 +99,7 @@ func StartHeld(ctx context.Context, cmd *exec.Cmd, words string) (*Process, erro
 	if err != nil {
 		return nil, err
 	}
-	h.words = p.words
+	h.log = p.log
 	if p.launched, p.spawned, err = h.Go(ctx); err != nil {
 		return nil, errors.Join(err, p.Kill(), p.watched.Close())
 	}

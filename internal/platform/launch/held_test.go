@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
-	"tare/internal/clock"
+	"tare/internal/host/cgroup"
+	"tare/internal/host/clock"
 	"tare/internal/platform/launch"
 	"tare/internal/platform/launch/launchtest"
 )

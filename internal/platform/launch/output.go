@@ -4,7 +4,7 @@ import (
 	"context"
 	"os/exec"
 
-	"tare/internal/tool"
+	"tare/internal/host/tool"
 )
 
 // Output runs a program, found as [Program] does, and returns what it prints; what it complains about is

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/clock"
+	"tare/internal/host/clock"
 )
 
 // Process is a program in the foreground whose standard input and output lead
@@ -22,7 +22,7 @@ type Process struct {
 	cmd      *exec.Cmd
 	stream   stream
 	watched  *Watched // the stream, beside what the program prints
-	words    *Words
+	log      *Log
 	launched int64
 	spawned  int64
 	done     chan struct{}
@@ -33,7 +33,7 @@ type Process struct {
 // file words, as [Words] does, and stamps the moment right before. A signal from the user's
 // terminal does not reach it. Ending cmd is the caller's business: see [Process.Stop].
 func Start(cmd *exec.Cmd, words string) (*Process, error) {
-	said, err := OpenWords(words)
+	said, err := OpenLog(words)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
 	}
@@ -54,7 +54,7 @@ func Start(cmd *exec.Cmd, words string) (*Process, error) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	cmd.SysProcAttr.Setsid = true
-	p := &Process{cmd: cmd, words: said, stream: stream{out: out, in: in}, done: make(chan struct{}), launched: clock.Now()}
+	p := &Process{cmd: cmd, log: said, stream: stream{out: out, in: in}, done: make(chan struct{}), launched: clock.Now()}
 	if err := cmd.Start(); err != nil {
 		p.stream.Close()
 		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
@@ -103,7 +103,7 @@ func Own(name string, from, to int64) bench.Span {
 }
 
 // HeldUp reports whether the program had to wait at its standard error; see [Words].
-func (p *Process) HeldUp() bool { return p.words.HeldUp() }
+func (p *Process) HeldUp() bool { return p.log.HeldUp() }
 
 // PID is the program's process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }

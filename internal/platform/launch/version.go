@@ -27,6 +27,15 @@ func VersionOf(ctx context.Context, name, banner string) (string, error) {
 	return parseVersion(string(out))
 }
 
+// VersionBy asks a program for its version by these arguments.
+func VersionBy(ctx context.Context, name string, args ...string) (string, error) {
+	out, err := Output(ctx, name, args...)
+	if err != nil {
+		return "", err
+	}
+	return parseVersion(string(out))
+}
+
 // About is what a program prints of itself for --version. Nothing is left by that:
 // crun, which is krun as well, first makes the directory in which it keeps containers, and is told one that is there.
 func About(ctx context.Context, name string) ([]byte, error) {

@@ -15,7 +15,7 @@ import (
 type Watched struct {
 	io.ReadWriteCloser
 	files []*printedFile
-	from  []*Words // what is kept in the files comes from
+	from  []*Log // what is kept in the files comes from
 
 	stop   chan struct{}
 	close  sync.Once
@@ -23,7 +23,7 @@ type Watched struct {
 }
 
 // Of says that what is in the files comes from the words: all that was printed is looked at when the stream ends.
-func (w *Watched) Of(words ...*Words) *Watched {
+func (w *Watched) Of(words ...*Log) *Watched {
 	w.from = words
 	return w
 }

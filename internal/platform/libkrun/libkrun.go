@@ -24,10 +24,12 @@ func New() bench.Platform {
 		Program:   "krun",
 		Summary:   "OCI bundles as virtual machines by krun: crun with libkrun, with KVM",
 		Install:   "install crun 1.27 or later built with libkrun as krun, such as: dnf install crun-krun",
+		Traits:    bench.Traits{Programs: []bench.Program{{Name: "crun", Package: "crun", Args: []string{"--root=/", "--version"}}}},
 		Feature:   "+LIBKRUN",
 		Host:      vm.NeedKVM,
 		OwnKernel: true,
 		Parts:     map[string]string{"krun": "vmm"},
+		Threads:   &bench.Threads{VCPU: []string{"fc_vcpu *"}},
 		Caveats: []bench.Caveat{
 			{Text: "network by proxy: the guest's sockets are opened by the monitor on the host"},
 			{Text: "files by virtio-fs: disk figures are those of the host's file system behind it"},

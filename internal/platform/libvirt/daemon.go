@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
+	"tare/internal/host/cgroup"
 	"tare/internal/platform/launch"
 )
 
@@ -109,9 +110,10 @@ func hold(keep string) (*os.File, error) {
 	return f, nil
 }
 
-// start starts libvirtd inside the lab, with directories of its own in place of
-// the host's, and waits until it answers.
-func (d *daemon) start(ctx context.Context, mark, netns string, held *os.File, within time.Duration) error {
+// start starts libvirtd inside the test network and the control group, with directories of
+// its own in place of the host's, and waits until it answers. At its first start it asks QEMU what it
+// can do; that QEMU goes on alone and has no mark, so the group alone tells that it is ours.
+func (d *daemon) start(ctx context.Context, mark string, group *cgroup.Group, netns string, held *os.File, within time.Duration) error {
 	for name := range dirs {
 		if err := os.MkdirAll(d.dir(name), 0o700); err != nil {
 			return err
@@ -126,7 +128,7 @@ func (d *daemon) start(ctx context.Context, mark, netns string, held *os.File, w
 	if err != nil {
 		return err
 	}
-	log, err := launch.OpenWords(d.log())
+	log, err := launch.OpenLog(d.log())
 	if err != nil {
 		return err
 	}
@@ -153,6 +155,9 @@ func (d *daemon) start(ctx context.Context, mark, netns string, held *os.File, w
 		log.Sync()
 		close(d.done)
 	}()
+	if err := group.Add(d.cmd.Process.Pid); err != nil {
+		return err
+	}
 	return d.awaitUp(ctx, within)
 }
 

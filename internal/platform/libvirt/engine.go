@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
-	"tare/internal/clock"
+	"tare/internal/host/cgroup"
+	"tare/internal/host/clock"
+	"tare/internal/host/tree"
 	"tare/internal/platform/launch"
 	"tare/internal/platform/vm"
-	"tare/internal/tree"
 )
 
 // engine is the daemon of one run with what its domains share.
@@ -68,12 +68,16 @@ func (g *engine) open(ctx context.Context, keep string) (err error) {
 		return err
 	}
 	g.undo.Add(func(context.Context) error { return held.Close() })
+	group, _, err := g.undo.Group(g.env.Ledger, g.cgroups, g.env.Run+"/"+g.platform.name, cgroup.Limits{})
+	if err != nil {
+		return err
+	}
 	mark := g.env.Run + "-" + g.platform.name
 	if err := g.undo.Register(g.env.Ledger, bench.KindProcess, mark, d.stop); err != nil {
 		return err
 	}
 	g.daemon = d
-	return d.start(ctx, mark, g.env.Lab.NetNS(), held, g.env.Patience(upWithin))
+	return d.start(ctx, mark, group, g.env.Testnet.NetNS(), held, g.env.Patience(upWithin))
 }
 
 // Reads implements [bench.Reading]. Its programs go by other names than it does.
@@ -111,27 +115,21 @@ func (g *engine) start(ctx context.Context, l bench.Launch, i *instance) error {
 	if err != nil {
 		return err
 	}
-	i.group = g.cgroups.Group(l.Group(g.env.Run))
-	err = i.undo.Register(g.env.Ledger, bench.KindCgroup, i.group.Name(), func(context.Context) error { return i.group.Remove() })
+	limits, err := vm.Limits(l)
 	if err != nil {
 		return err
 	}
-	limits := vm.Limits(l)
-	if limits.Disk, err = cgroup.DiskOf(l.Shape, l.Dir); err != nil {
+	if i.group, i.unenforced, err = i.undo.Group(g.env.Ledger, g.cgroups, l.Group(g.env.Run), limits); err != nil {
 		return err
 	}
-	_, unenforced, err := g.cgroups.Create(i.group.Name(), limits)
-	if err != nil {
-		return err
-	}
-	i.unenforced = append(unenforced, vm.GuestKeeps(l.Shape)...)
+	i.unenforced = append(i.unenforced, vm.GuestKeeps(l.Shape)...)
 	return g.launch(ctx, m, i)
 }
 
 // provide makes the files of the domain and gives it an address.
 func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (*machine, error) {
 	i.undo.Add(i.removeFiles)
-	lease, err := g.env.Lab.Allocate()
+	lease, err := g.env.Testnet.Allocate()
 	if err != nil {
 		return nil, fmt.Errorf("address: %w", err)
 	}
@@ -140,7 +138,7 @@ func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (*mac
 	m := &machine{
 		id: l.ID, kind: g.platform.domain, emulator: g.emulator, options: l.Options, cpus: l.Shape.CPUs, memory: l.Shape.Memory,
 		kernel: g.kernel, initrd: g.initrd, root: g.root, dir: l.Dir, socket: i.socket(),
-		bridge: g.env.Lab.Bridge(), tap: i.tap, mac: lease.MAC,
+		bridge: g.env.Testnet.Bridge(), tap: i.tap, mac: lease.MAC,
 		guest: vm.Guest{Addr: lease.Addr, Gateway: lease.Gateway, Scratch: scratch[l.Options[optBus]]},
 	}
 	if l.Options[optBus] != busVirtio {
@@ -171,7 +169,7 @@ func (g *engine) launch(ctx context.Context, m *machine, i *instance) error {
 		return fmt.Errorf("socket for the agent's port: %w", err)
 	}
 	defer ln.Close()
-	if i.console, err = launch.OpenNamedWords(m.console(), filepath.Join(m.dir, fileConsole)); err != nil {
+	if i.console, err = launch.OpenNamedLog(m.console(), filepath.Join(m.dir, fileConsole)); err != nil {
 		return err
 	}
 	i.undo.Add(func(context.Context) error { return i.console.Close() })

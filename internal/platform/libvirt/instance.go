@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 	"tare/internal/platform/launch"
 	"tare/internal/platform/vm"
 )
@@ -33,7 +33,7 @@ type instance struct {
 	launched   int64
 	own        []bench.Span
 	stream     *launch.Watched // the agent's port, beside the console; nil before it is connected
-	console    *launch.Words
+	console    *launch.Log
 	pid        int // of QEMU; 0 before it is known
 	undo       launch.Undo
 	last       string // the log, once its files are gone
@@ -77,7 +77,7 @@ func (i *instance) Scope() (bench.Scope, error) {
 		return bench.Scope{}, fmt.Errorf("scope: QEMU of %s ended", i.id)
 	}
 	return bench.Scope{OwnKernel: true, Cgroups: i.group.Dirs(), NetDevs: []string{i.tap},
-		Helpers: []bench.Process{{PID: i.pid, Part: "vmm"}},
+		Helpers: []bench.Process{{PID: i.pid, Part: "vmm", Threads: vm.QEMUThreads}},
 		Shared:  []bench.Process{{PID: i.daemon.cmd.Process.Pid, Part: "daemon"}}}, nil
 }
 

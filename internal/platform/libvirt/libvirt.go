@@ -1,5 +1,5 @@
 // Package libvirt runs instances as domains of libvirt, by the virsh command and
-// a libvirtd of ours: the one installed on the host, started inside the lab with
+// a libvirtd of ours: the one installed on the host, started inside the test network with
 // configuration, state and sockets of its own. A user's daemon and domains are
 // never spoken to. The guest is that of the drivers of QEMU, so that what differs
 // from kvm and qemu-tcg is libvirt.
@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"time"
 
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
@@ -46,6 +47,25 @@ func (p *Platform) Name() string { return p.name }
 
 // Summary implements [bench.Platform].
 func (p *Platform) Summary() string { return p.summary }
+
+// Traits implements [bench.Platform]. How long a launch takes with KVM was not measured.
+func (p *Platform) Traits() bench.Traits {
+	t := bench.Traits{
+		Launch: 10 * time.Second,
+		Programs: append(vm.QEMUPrograms(), bench.Program{Name: "libvirtd", Package: "libvirt-daemon-system"},
+			bench.Program{Name: "virsh", Package: "libvirt-clients"}),
+		Kept: []bench.Kept{{Pattern: "libvirt/cache", Lock: "libvirt.lock", What: "libvirt's notes of what QEMU can do"}},
+	}
+	if p.trial != nil {
+		t.Launch, t.Kept = 0, append(t.Kept, vm.Kept()...)
+		t.Nesting = &bench.Nesting{Guest: bench.MachineGuest, Program: "libvirtd", Memory: vm.NestingMemory, Modules: vm.NestingModules(),
+			Virtualization: true, Prepare: prepare}
+	}
+	return t
+}
+
+// prepare makes a directory as a host's boot does (tmpfiles.d).
+func prepare(context.Context, bench.Runner) error { return os.MkdirAll(dirs["run"], 0o755) }
 
 // The names of the options.
 const (

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"tare/internal/bench"
-	"tare/internal/kept"
 	"tare/internal/platform/platformtest"
+	"tare/internal/state/cache"
 )
 
 // slow is how much longer than a container's an emulated machine's boot may take.
@@ -57,21 +57,21 @@ func TestNotesAreRemoved(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(notes, "qemu"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	things, err := kept.List(p.state)
+	things, err := cache.List(p.state, []bench.Platform{p})
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(things, func(k kept.Thing) bool { return filepath.Join(p.state, k.Name) == notes })
+	i := slices.IndexFunc(things, func(k cache.Thing) bool { return filepath.Join(p.state, k.Name) == notes })
 	if i < 0 {
 		t.Fatalf("%s is not among what is kept: %+v", notes, things)
 	}
-	if err := kept.Remove(p.state, things[i]); err == nil || !strings.Contains(err.Error(), "in use") {
+	if err := cache.Remove(p.state, things[i]); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("removed while a run holds it: %v", err)
 	}
 	if err := held.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := kept.Remove(p.state, things[i]); err != nil {
+	if err := cache.Remove(p.state, things[i]); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(notes); !errors.Is(err, os.ErrNotExist) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 	"tare/internal/platform/launch"
 )
 
@@ -56,8 +56,8 @@ func (c container) sources() (root, scratch, agent, port string) {
 	return "overlay:" + c.image + ":" + c.upper(), c.scratch(), c.agent, c.port()
 }
 
-func (c container) log() string   { return filepath.Join(c.launch.Dir, "lxc.log") }
-func (c container) words() string { return filepath.Join(c.launch.Dir, "lxc.err") }
+func (c container) log() string    { return filepath.Join(c.launch.Dir, "lxc.log") }
+func (c container) stderr() string { return filepath.Join(c.launch.Dir, "lxc.err") }
 
 // file is where lxc looks for the configuration of a container of this name,
 // with the launch's directory as the lxc path.

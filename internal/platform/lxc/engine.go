@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 	"tare/internal/platform/launch"
 )
 
@@ -19,7 +19,7 @@ type engine struct {
 	program string // lxc-execute
 	image   string
 	cgroups *cgroup.FS
-	labAddr netip.Addr
+	addr    netip.Addr
 	undo    launch.Undo
 }
 
@@ -39,7 +39,7 @@ func (e *engine) open(ctx context.Context) (err error) {
 	if e.cgroups, err = cgroup.Detect(); err != nil {
 		return err
 	}
-	if e.labAddr, err = launch.BridgeAddr(e.env.Lab); err != nil {
+	if e.addr, err = launch.BridgeAddr(e.env.Testnet); err != nil {
 		return err
 	}
 	if e.image, err = e.env.Image.Root(ctx); err != nil {
@@ -73,7 +73,7 @@ func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, err
 func (e *engine) instance(l bench.Launch) *instance {
 	return &instance{engine: e, container: container{
 		launch: l, image: e.image, agent: e.env.AgentPath, group: bench.CgroupRoot + "/" + l.Group(e.env.Run),
-		bridge: e.env.Lab.Bridge(), v2: e.cgroups.Mode() == "v2",
+		bridge: e.env.Testnet.Bridge(), v2: e.cgroups.Mode() == "v2",
 	}}
 }
 

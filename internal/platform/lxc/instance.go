@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 	"tare/internal/platform/launch"
 )
 
@@ -44,11 +44,13 @@ func (i *instance) prepare(ctx context.Context) error {
 		return err
 	}
 	// In it lxc makes the groups of the container and of its monitor.
-	if i.group, i.unenforced, err = i.undo.GroupAbove(e.env, e.cgroups, c.launch, c.disk); err != nil {
+	limits := cgroup.LimitsAbove(c.launch.Shape, c.launch.CPUSet, c.disk)
+	limits.HandDown = true
+	if i.group, i.unenforced, err = i.undo.Group(e.env.Ledger, e.cgroups, c.launch.Group(e.env.Run), limits); err != nil {
 		return err
 	}
 	if c.launch.Options["net"] == "veth" {
-		if c.lease, err = e.env.Lab.Allocate(); err != nil {
+		if c.lease, err = e.env.Testnet.Allocate(); err != nil {
 			return err
 		}
 	}
@@ -77,7 +79,7 @@ func (i *instance) prepare(ctx context.Context) error {
 	return os.WriteFile(c.file(), []byte(text), 0o644)
 }
 
-// start runs lxc-execute where it sees the lab's devices, and where the lock
+// start runs lxc-execute where it sees the test network's devices, and where the lock
 // files it leaves behind vanish with it.
 func (i *instance) start() error {
 	e, c := i.engine, i.container
@@ -89,7 +91,7 @@ func (i *instance) start() error {
 			return err
 		}
 	}
-	err := launch.Apart(e.env.Lab.NetNS(), func() (err error) {
+	err := launch.Apart(e.env.Testnet.NetNS(), func() (err error) {
 		if err = launch.FreshSysfs(); err != nil {
 			return err
 		}
@@ -101,7 +103,7 @@ func (i *instance) start() error {
 				return err
 			}
 		}
-		i.monitor, err = launch.Start(e.command(c), c.words())
+		i.monitor, err = launch.Start(e.command(c), c.stderr())
 		return err
 	})
 	if err != nil {
@@ -165,10 +167,10 @@ func (i *instance) Command() []string          { return i.command }
 func (i *instance) Unenforced() []string       { return i.unenforced }
 func (i *instance) HeldUp() bool               { return i.monitor.HeldUp() }
 
-// Addr is the container's own address, or the lab's with net=host.
+// Addr is the container's own address, or the test network's with net=host.
 func (i *instance) Addr() netip.Addr {
 	if i.container.launch.Options["net"] == "host" {
-		return i.engine.labAddr
+		return i.engine.addr
 	}
 	return i.container.lease.Addr.Addr()
 }
@@ -219,7 +221,7 @@ func (i *instance) Scope() (bench.Scope, error) {
 		s.NetNS = fmt.Sprintf("/proc/%d/ns/net", pid)
 	}
 	if net == "veth" {
-		dev, err := launch.HostEnd(pid, "eth0", i.engine.env.Lab.NetNS())
+		dev, err := launch.HostEnd(pid, "eth0", i.engine.env.Testnet.NetNS())
 		if err != nil {
 			return fail(err)
 		}
@@ -234,7 +236,7 @@ func (i *instance) Log() string {
 	if !i.monitor.Running() {
 		fmt.Fprintf(&b, "the monitor ended: %s\n", i.monitor.State())
 	}
-	b.WriteString(launch.Tail(i.container.words()))
+	b.WriteString(launch.Tail(i.container.stderr()))
 	b.WriteString(launch.Tail(i.container.log()))
 	return b.String()
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"time"
 
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
@@ -32,11 +33,22 @@ func (Platform) Summary() string {
 	return "LXC application containers, by lxc-execute, or system containers"
 }
 
+// Traits are its programs and what it needs of an outer guest.
+func (Platform) Traits() bench.Traits {
+	return bench.Traits{
+		Launch: 200 * time.Millisecond,
+		Programs: []bench.Program{
+			{Name: "lxc-start", Package: "lxc"}, {Name: "lxc-execute", Package: "lxc"}, {Name: "cp", Package: "coreutils"},
+		},
+		Nesting: &bench.Nesting{Program: "lxc-start", Options: map[string]string{"init=systemd": "systemd-sysv"}},
+	}
+}
+
 // Options are the switches of this platform.
 func (Platform) Options() []bench.Option {
 	return []bench.Option{
 		{Name: "net", Values: []string{"veth", "host", "none"}, Default: "veth",
-			Doc: "veth: an address on the lab's bridge; host: the lab's own network; none: loopback only"},
+			Doc: "veth: an address on the test network's bridge; host: the run's test network; none: loopback only"},
 		{Name: "store", Values: []string{"overlay", "dir"}, Default: "overlay",
 			Doc: "the root: overlay: the image below a layer of the container's own; dir: a copy of the image, made before the launch"},
 		launch.InitOption,
@@ -93,12 +105,12 @@ func unprivileged() error {
 	return launch.NeedMappedIDs()
 }
 
-var versionForm = regexp.MustCompile(`^[0-9]+\.[0-9]+[0-9A-Za-z.+~-]*$`)
+var versionPattern = regexp.MustCompile(`^[0-9]+\.[0-9]+[0-9A-Za-z.+~-]*$`)
 
 // parseVersion reads what lxc-execute prints for --version.
 func parseVersion(text string) (string, error) {
 	v := strings.TrimSpace(text)
-	if !versionForm.MatchString(v) {
+	if !versionPattern.MatchString(v) {
 		return "", fmt.Errorf("no version in %q", text)
 	}
 	return v, nil

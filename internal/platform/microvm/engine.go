@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/guest/serial"
+	"tare/internal/host/cgroup"
 	"tare/internal/platform/launch"
 	"tare/internal/platform/vm"
-	"tare/internal/serial"
 )
 
 // Files of an instance, in its directory. All that end in ".log" are its log.
@@ -79,7 +79,7 @@ func (e *engine) Reads() []string { return []string{e.root, e.kernel, e.initrd} 
 
 // Start boots one guest.
 func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
-	i := &instance{name: e.Name, id: l.ID, dir: l.Dir}
+	i := &instance{name: e.Name, id: l.ID, dir: l.Dir, threads: &e.Threads}
 	err := ctx.Err()
 	if err == nil {
 		err = checkOptions(e.Options, l.Options)
@@ -160,33 +160,28 @@ func checkOptions(known []bench.Option, given map[string]string) error {
 
 // confine makes the control group of the launch.
 func (e *engine) confine(i *instance, l bench.Launch) error {
-	i.group = e.cgroups.Group(l.Group(e.env.Run))
-	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.group.Name(), i.group.End); err != nil {
+	limits, err := vm.Limits(l)
+	if err != nil {
 		return err
 	}
-	limits := vm.Limits(l)
-	var err error
-	if limits.Disk, err = cgroup.DiskOf(l.Shape, l.Dir); err != nil {
-		return err
-	}
-	_, unenforced, err := e.cgroups.Create(i.group.Name(), limits)
-	i.unenforced = append(unenforced, vm.GuestKeeps(l.Shape)...)
+	i.group, i.unenforced, err = i.undo.Group(e.env.Ledger, e.cgroups, l.Group(e.env.Run), limits)
+	i.unenforced = append(i.unenforced, vm.GuestKeeps(l.Shape)...)
 	return err
 }
 
-// connect makes the tap device. The ledger knows the lab it is in.
+// connect makes the tap device. The ledger knows the test network it is in.
 func (e *engine) connect(i *instance, m *Machine) error {
-	lease, err := e.env.Lab.Allocate()
+	lease, err := e.env.Testnet.Allocate()
 	if err != nil {
 		return fmt.Errorf("address: %w", err)
 	}
 	i.addr, i.tap = lease.Addr.Addr(), vm.TapName(i.id)
 	m.Tap, m.MAC = i.tap, lease.MAC
 	m.Guest = vm.Guest{Addr: lease.Addr, Gateway: lease.Gateway, Scratch: "/dev/vdb", Layer: "/dev/vdc", Port: "/dev/ttyS0"}
-	if err := e.env.Lab.Tap(i.tap); err != nil {
+	if err := e.env.Testnet.Tap(i.tap); err != nil {
 		return err
 	}
-	i.undo.Add(func(context.Context) error { return e.env.Lab.RemoveTap(i.tap) })
+	i.undo.Add(func(context.Context) error { return e.env.Testnet.RemoveTap(i.tap) })
 	return nil
 }
 
@@ -195,7 +190,7 @@ func (e *engine) boot(ctx context.Context, i *instance) (err error) {
 	cmd := exec.Command(e.path, i.argv[1:]...)
 	cmd.Dir = i.dir
 	cmd.Env = []string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), bench.ProcessMark + "=" + i.id}
-	err = launch.Apart(e.env.Lab.NetNS(), func() (err error) {
+	err = launch.Apart(e.env.Testnet.NetNS(), func() (err error) {
 		i.process, err = launch.StartIn(ctx, i.group, e.env.AgentPath, cmd, i.file(fileWords))
 		return err
 	})

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 	"tare/internal/platform/launch"
 )
 
@@ -23,6 +23,7 @@ type instance struct {
 	argv       []string
 	addr       netip.Addr
 	tap        string
+	threads    *bench.Threads
 	group      *cgroup.Group
 	unenforced []string
 	process    *launch.Process
@@ -57,15 +58,14 @@ func (i *instance) Unenforced() []string { return slices.Clone(i.unenforced) }
 func (i *instance) HeldUp() bool { return i.process.HeldUp() }
 
 // Scope implements [bench.Instance]. The monitor is in the instance's own cgroup
-// and listed as a helper besides, so that its threads can be told apart by
-// [bench.ThreadPart].
+// and listed as a helper besides, so that its threads can be told apart.
 func (i *instance) Scope() (bench.Scope, error) {
 	if !i.process.Running() {
 		return bench.Scope{}, fmt.Errorf("scope of %s: %s ended: %s", i.id, i.name, i.process.State())
 	}
 	return bench.Scope{
 		OwnKernel: true, Cgroups: i.group.Dirs(), NetDevs: []string{i.tap},
-		Helpers: []bench.Process{{PID: i.process.PID(), Part: "vmm"}},
+		Helpers: []bench.Process{{PID: i.process.PID(), Part: "vmm", Threads: i.threads}},
 	}, nil
 }
 

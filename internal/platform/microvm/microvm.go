@@ -41,6 +41,8 @@ type Monitor struct {
 	Oldest  Version
 	Options []bench.Option
 	Caveats []bench.Caveat
+	// Threads are what it calls its own.
+	Threads bench.Threads
 	// Lacks are the variants that the host, or that version, cannot run; may be nil.
 	Lacks func(Version) []bench.Lack
 	// Refuse finds a reason why the machine cannot be; may be nil.
@@ -106,6 +108,11 @@ func (p *Platform) Name() string { return p.monitor.Name }
 
 // Summary is one line for people.
 func (p *Platform) Summary() string { return p.monitor.Summary }
+
+// Traits are the same for all monitors; no package has one.
+func (p *Platform) Traits() bench.Traits {
+	return bench.Traits{Programs: vm.Programs(), Kept: vm.Kept()}
+}
 
 // Options are the monitor's.
 func (p *Platform) Options() []bench.Option { return p.monitor.Options }

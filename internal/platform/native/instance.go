@@ -8,16 +8,16 @@ import (
 	"slices"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 	"tare/internal/platform/launch"
 )
 
-// instance is one cage and the agent it became.
+// instance is a native process in namespaces and the agent it became.
 type instance struct {
 	launch     bench.Launch
 	group      *cgroup.Group
 	process    *launch.Process
-	words      string // the file with its standard error
+	log        string // the file with its standard error
 	addr       netip.Addr
 	command    []string
 	unenforced []string
@@ -32,12 +32,12 @@ func (i *instance) Addr() netip.Addr           { return i.addr }
 func (i *instance) Unenforced() []string       { return slices.Clone(i.unenforced) }
 func (i *instance) HeldUp() bool               { return i.process.HeldUp() }
 
-// Log is the last that the cage and the agent wrote to their standard error.
+// Log is the last that they wrote to their standard error.
 func (i *instance) Log() string {
 	if i.process.Running() {
-		return launch.Tail(i.words)
+		return launch.Tail(i.log)
 	}
-	return "the agent ended: " + i.process.State() + "\n" + launch.Tail(i.words)
+	return "the agent ended: " + i.process.State() + "\n" + launch.Tail(i.log)
 }
 
 // Scope is the cgroup alone: nothing serves a process of the host but its kernel.

@@ -7,11 +7,12 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 	"tare/internal/platform/launch"
 )
 
@@ -21,11 +22,16 @@ type Platform struct{}
 // New returns the platform.
 func New() *Platform { return &Platform{} }
 
-// Name is "native".
-func (*Platform) Name() string { return "native" }
+// Name is [bench.Native].
+func (*Platform) Name() string { return bench.Native }
 
 // Summary is one line for people.
 func (*Platform) Summary() string { return "processes of the host, in the image by chroot" }
+
+// Traits are that it needs nothing.
+func (*Platform) Traits() bench.Traits {
+	return bench.Traits{Launch: 100 * time.Millisecond, Nesting: &bench.Nesting{Program: "linux"}}
+}
 
 // Options are none.
 func (*Platform) Options() []bench.Option { return nil }
@@ -53,7 +59,7 @@ func (*Platform) Check(ctx context.Context) (bench.Availability, error) {
 	if err := launch.NeedFilesystem("overlay"); err != nil {
 		return bench.Availability{}, fmt.Errorf("native: %w", err)
 	}
-	return bench.Availability{Version: release, Programs: map[string]string{"linux": release}}, nil
+	return bench.Availability{Version: release}, nil
 }
 
 func kernelRelease() (string, error) {

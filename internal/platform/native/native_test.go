@@ -10,17 +10,17 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/agent"
 	"tare/internal/bench"
-	"tare/internal/lab"
-	"tare/internal/ledger"
+	"tare/internal/guest/agent"
+	"tare/internal/host/testnet"
 	"tare/internal/platform/platformtest"
+	"tare/internal/state/ledger"
 )
 
 func TestConformance(t *testing.T) { platformtest.Run(t, New(), platformtest.Options{}) }
 
-// open makes a run with a lab and opens the platform.
-func open(t testing.TB) (*engine, *lab.Lab) {
+// open makes a run with a test network and opens the platform.
+func open(t testing.TB) (*engine, *testnet.Network) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("changing the root needs root")
@@ -31,11 +31,11 @@ func open(t testing.TB) (*engine, *lab.Lab) {
 	run := fmt.Sprintf("native-%d", os.Getpid())
 	led, err := ledger.Open(state, run)
 	must(t, err)
-	l, err := lab.New(t.Context(), run, led)
+	l, err := testnet.New(t.Context(), run, led)
 	must(t, err)
 	t.Cleanup(func() { must(t, l.Close(context.Background())) })
 	e, err := New().Open(t.Context(), bench.Env{
-		Run: run, Image: platformtest.Image(t), Lab: l, Ledger: led, Dir: state, AgentPath: platformtest.Agent(t),
+		Run: run, Image: platformtest.Image(t), Testnet: l, Ledger: led, Dir: state, AgentPath: platformtest.Agent(t),
 	})
 	must(t, err)
 	return e.(*engine), l
@@ -97,7 +97,7 @@ func TestInside(t *testing.T) {
 		t.Fatalf("nice, umask, mounts, root: %q, %s", words, out.Stderr)
 	}
 	if words[2] != "8" { // root, scratch, proc, sys, dev, pts, shm, agent
-		t.Errorf("%s mounts, want those of the cage alone: 8", words[2])
+		t.Errorf("%s mounts, want those of the instance alone: 8", words[2])
 	}
 	for _, name := range []string{"scratch", "null", "zero", "full", "urandom", "shm", "pts", "stdout"} {
 		if !slices.Contains(words, name) {
@@ -106,8 +106,8 @@ func TestInside(t *testing.T) {
 	}
 }
 
-// A cage that cannot be built says why, through Start, which leaves nothing.
-func TestCageFails(t *testing.T) {
+// An instance that cannot be built says why, through Start, which leaves nothing.
+func TestSpawnFails(t *testing.T) {
 	e, _ := open(t)
 	for what, change := range map[string]func(*engine, *bench.Launch){
 		"overlay":             func(e *engine, _ *bench.Launch) { e.root = "/no/such/root" },
@@ -115,7 +115,7 @@ func TestCageFails(t *testing.T) {
 		"no such file":        func(_ *engine, l *bench.Launch) { l.NetNS = "/no/such/netns" },
 		"fork/exec /no/agent": func(e *engine, _ *bench.Launch) { e.env.AgentPath = "/no/agent" },
 		"no CPUs":             func(_ *engine, l *bench.Launch) { l.CPUSet = nil },
-		"the cage: it is not ready": func(e *engine, _ *bench.Launch) { // an agent that dies
+		"spawn: it is not ready": func(e *engine, _ *bench.Launch) { // an agent that dies
 			e.env.AgentPath = "/bin/false"
 		},
 	} {
@@ -131,7 +131,7 @@ func TestCageFails(t *testing.T) {
 		}
 		must(t, os.RemoveAll(l.Dir))
 		held, err := e.env.Ledger.(*ledger.Ledger).Held()
-		if len(held) > 2 || err != nil { // the lab's directory and namespace
+		if len(held) > 2 || err != nil { // the test network's directory and namespace
 			t.Errorf("%s: left in the ledger: %+v, %v", what, held, err)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/cage"
-	"tare/internal/cgroup"
+	"tare/internal/guest/spawn"
+	"tare/internal/host/cgroup"
 	"tare/internal/platform/launch"
 )
 
@@ -23,11 +23,11 @@ const diskSize = "disk size"
 // takeBackWithin bounds the removal of what a failed start made.
 const takeBackWithin = 30 * time.Second
 
-// Start builds the cage and launches the agent in it. What comes before the
+// Start builds the instance and launches the agent in it. What comes before the
 // launch (control groups, the overlay) is preparation; the platform's own
 // start command is the execution of the agent.
 func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
-	i := &instance{launch: l, group: e.host.Group(l.Group(e.env.Run)), words: filepath.Join(l.Dir, "words")}
+	i := &instance{launch: l, group: e.host.Group(l.Group(e.env.Run)), log: filepath.Join(l.Dir, "words")}
 	if err := e.start(ctx, i); err != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBackWithin)
 		defer cancel()
@@ -48,14 +48,11 @@ func (e *engine) start(ctx context.Context, i *instance) error {
 	if err != nil {
 		return err
 	}
-	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.group.Name(), i.group.End); err != nil {
-		return err
-	}
 	limits := cgroup.LimitsOf(l.Shape, l.CPUSet)
 	if limits.Disk, err = cgroup.DiskOf(l.Shape, l.Dir); err != nil {
 		return err
 	}
-	_, unenforced, err := e.host.Create(i.group.Name(), limits)
+	_, unenforced, err := i.undo.Group(e.env.Ledger, e.host, i.group.Name(), limits)
 	if err != nil {
 		return err
 	}
@@ -64,23 +61,23 @@ func (e *engine) start(ctx context.Context, i *instance) error {
 	if err := os.Mkdir(scratch, 0o755); err != nil {
 		return err
 	}
-	i.command = []string{"chroot", e.root, cage.AgentPath, "serve"}
+	i.command = []string{"chroot", e.root, spawn.AgentPath, "serve"}
 	gone := func(context.Context) error { return nil } // with the group
 	if err := i.undo.Register(e.env.Ledger, bench.KindProcess, l.ID, gone); err != nil {
 		return err
 	}
-	return i.launchIn(ctx, cage.Spec{
+	return i.launchIn(ctx, spawn.Spec{
 		Procs: i.group.ProcsFiles(), NetNS: netns, Root: e.root, Dir: l.Dir,
-		Scratch: cage.Bind{From: scratch, To: bench.ScratchDir}, Agent: e.env.AgentPath, CPUs: l.CPUSet,
+		Scratch: spawn.Bind{From: scratch, To: bench.ScratchDir}, Agent: e.env.AgentPath, CPUs: l.CPUSet,
 	})
 }
 
-// network finds the namespace to run in, the lab's or a peer's, and the
+// network finds the namespace to run in, the test network's or a peer's, and the
 // instance's address there.
 func (e *engine) network(i *instance) (netns string, err error) {
 	if netns = i.launch.NetNS; netns == "" {
-		i.addr, err = launch.BridgeAddr(e.env.Lab)
-		return e.env.Lab.NetNS(), err
+		i.addr, err = launch.BridgeAddr(e.env.Testnet)
+		return e.env.Testnet.NetNS(), err
 	}
 	err = launch.Apart(netns, func() (err error) {
 		i.addr, err = firstAddr()
@@ -104,16 +101,16 @@ func firstAddr() (netip.Addr, error) {
 	return netip.Addr{}, errors.New("the network namespace has no address")
 }
 
-// launchIn starts the cage, waits until it is ready and lets it become the agent.
-func (i *instance) launchIn(ctx context.Context, spec cage.Spec) error {
+// launchIn starts the instance, waits until it is ready and lets it become the agent.
+func (i *instance) launchIn(ctx context.Context, spec spawn.Spec) error {
 	args, err := spec.Args()
 	if err != nil {
 		return err
 	}
 	cmd := exec.Command(spec.Agent, args...)
 	cmd.Env = []string{bench.ProcessMark + "=" + i.launch.ID, "PATH=" + launch.SearchPath("")}
-	if i.process, err = launch.StartHeld(ctx, cmd, i.words); err != nil {
-		return fmt.Errorf("the cage: %w", err)
+	if i.process, err = launch.StartHeld(ctx, cmd, i.log); err != nil {
+		return fmt.Errorf("spawn: %w", err)
 	}
 	i.undo.Add(i.end)
 	return nil

@@ -68,11 +68,9 @@ func TestConformanceKVM(t *testing.T)    { conform(t, qemu.KVM(t.TempDir()), "ne
 func TestConformanceContainerd(t *testing.T) { conform(t, containerd.New(), "network") }
 func TestConformanceUML(t *testing.T)        { conform(t, uml.New(), "network") }
 
-// Its program is the host's: see [nest.Setup].
+// Its program is the host's: see [bench.Nesting].
 func TestConformanceGVisor(t *testing.T) {
-	s := setup(t)
-	s.Carry = []string{"runsc"}
-	conformWith(t, gvisor.New(), s, "network")
+	conformWith(t, gvisor.New(), setup(t), "network")
 }
 
 // Its daemon asks QEMU for all it can do, for a minute, at each launch.

@@ -7,9 +7,9 @@ import (
 	"io"
 	"sync"
 
-	"tare/internal/agent"
 	"tare/internal/bench"
-	"tare/internal/nested/wire"
+	"tare/internal/guest/agent"
+	"tare/internal/guest/nested/wire"
 )
 
 // control asks the half in the outer guest, one question at a time.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/nested/wire"
+	"tare/internal/guest/nested/wire"
 )
 
 // answering is a port at whose other end each request is answered by the next text.

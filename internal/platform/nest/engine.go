@@ -9,10 +9,10 @@ import (
 	"slices"
 	"time"
 
-	"tare/internal/agent"
 	"tare/internal/bench"
-	"tare/internal/clock"
-	"tare/internal/nested/wire"
+	"tare/internal/guest/agent"
+	"tare/internal/guest/nested/wire"
+	"tare/internal/host/clock"
 )
 
 // engine starts nested instances: each in an outer guest of its own.
@@ -180,8 +180,8 @@ func (e *engine) start(ctx context.Context, l bench.Launch, i *instance) error {
 // on the inner one, as with a container in a virtual machine; the outer one has
 // the CPUs, and room beyond the inner one's memory and disk.
 func (e *engine) launches(l bench.Launch) (wire.Start, bench.Launch) {
-	name := e.p.inner.Name()
-	inner := wire.Start{Run: "nested", ID: "inner", Platform: name, Shape: l.Shape, Digest: e.env.Image.Digest(), Slow: e.slow}
+	asked := asks(e.p.inner)
+	inner := wire.Start{Run: "nested", ID: "inner", Platform: e.p.inner.Name(), Shape: l.Shape, Digest: e.env.Image.Digest(), Slow: e.slow}
 	for cpu := range l.Shape.CPUs {
 		inner.CPUs = append(inner.CPUs, cpu)
 	}
@@ -192,10 +192,10 @@ func (e *engine) launches(l bench.Launch) (wire.Start, bench.Launch) {
 		Memory: l.Shape.Memory + beyond.Memory, Disk: l.Shape.Disk + beyond.Disk}
 	outer.Host = &bench.Hosting{
 		Disks: e.disks, Ports: []string{wire.Control, wire.Stream},
-		Virtualization: virtualizes(direct(name)), Hypervisor: e.xen,
+		Virtualization: asked.Virtualization, Hypervisor: e.xen,
 	}
 	if e.xen != "" {
-		outer.Host.Control = controlRoom
+		outer.Host.Control = asked.Control
 	}
 	return inner, outer
 }

@@ -1,6 +1,6 @@
 package nest
 
-import "tare/internal/agent"
+import "tare/internal/guest/agent"
 
 // OuterAgent lets tests look into the outer guest.
 func (i *instance) OuterAgent() *agent.Client { return i.agent }

@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"tare/internal/agent"
 	"tare/internal/bench"
-	"tare/internal/nested/wire"
+	"tare/internal/guest/agent"
+	"tare/internal/guest/nested/wire"
 	"tare/internal/platform/launch"
 )
 

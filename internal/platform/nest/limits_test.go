@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/agent"
 	"tare/internal/bench"
-	"tare/internal/lab"
-	"tare/internal/ledger"
+	"tare/internal/guest/agent"
+	"tare/internal/host/testnet"
 	"tare/internal/platform/nest"
 	"tare/internal/platform/platformtest"
 	"tare/internal/platform/qemu"
 	"tare/internal/platform/runc"
+	"tare/internal/state/ledger"
 )
 
 // outerAgent lets the test look into the outer guest.
@@ -120,7 +120,7 @@ func startOne(t *testing.T, p bench.Platform, shape bench.Shape) bench.Instance 
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := lab.New(t.Context(), name, led)
+	l, err := testnet.New(t.Context(), name, led)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func startOne(t *testing.T, p bench.Platform, shape bench.Shape) bench.Instance 
 	if err := os.MkdirAll(filepath.Join(dir, "one"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	engine, err := p.Open(t.Context(), bench.Env{Run: name, Image: platformtest.Image(t), Lab: l, Ledger: led, Dir: dir, AgentPath: platformtest.Agent(t)})
+	engine, err := p.Open(t.Context(), bench.Env{Run: name, Image: platformtest.Image(t), Testnet: l, Ledger: led, Dir: dir, AgentPath: platformtest.Agent(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,9 @@ import (
 	"math"
 	"time"
 
-	"tare/internal/agent"
 	"tare/internal/bench"
-	"tare/internal/nested/wire"
+	"tare/internal/guest/agent"
+	"tare/internal/guest/nested/wire"
 )
 
 // sampleWithin bounds a reading in the outer guest: a tick of the sampler.

@@ -10,7 +10,7 @@
 // platform's programs and none of what is measured, with the golden image's
 // kernel. The golden image and Tare itself are two further read-only disks.
 // tare, started there by the outer agent, runs the driver that a host would
-// run, in a lab of its own into which it takes the machine's network device.
+// run, in a test network of its own into which it takes the machine's network device.
 //
 // The inner platform may be a nesting itself, which is then started by that
 // driver in the outer guest: runc@xen-pv@qemu-tcg is runc@xen-pv in a guest of qemu-tcg.
@@ -21,10 +21,12 @@
 package nest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"strings"
+	"time"
 
 	"tare/internal/bench"
 )
@@ -46,8 +48,6 @@ type Setup struct {
 	Hypervisor string
 	// Program is the path of tare on the host.
 	Program func() (string, error)
-	// Carry names programs of the inner platform's that come from the host, not the image.
-	Carry []string
 	// Tools, in a guest that has the disk with Tare, is that disk, and no other is made.
 	Tools func() (string, error)
 }
@@ -93,16 +93,34 @@ func (p *Platform) Options() []bench.Option {
 	return list
 }
 
+// Traits are, of what it asks of a guest that is its host, those of the outer
+// platform, which that guest runs itself.
+func (p *Platform) Traits() bench.Traits {
+	return bench.Traits{Launch: time.Duration(p.depth()) * launchTime, Nesting: p.outer.Traits().Nesting}
+}
+
+// launchTime is what each outer guest adds to a launch.
+const launchTime = 40 * time.Second
+
 // depth is how many platforms are inside of the outer one.
-func (p *Platform) depth() int { return len(levels(p.inner.Name())) }
+func (p *Platform) depth() int { return len(levels(p.inner)) }
 
-// levels are the names of a nesting's platforms, the innermost first.
-func levels(name string) []string { return strings.Split(name, "@") }
+// levels are the platforms of a nesting, the innermost first, or the one that is none.
+func levels(p bench.Platform) []bench.Platform {
+	if n, ok := p.(*Platform); ok {
+		return append(levels(n.inner), n.outer)
+	}
+	return []bench.Platform{p}
+}
 
-// direct is the platform of a nesting, or of none, that the next outer guest runs itself.
-func direct(inner string) string {
-	all := levels(inner)
-	return all[len(all)-1]
+// asks is what the platform asks of an outer guest.
+func asks(p bench.Platform) bench.Nesting {
+	n := bench.Nesting{}
+	if asked := p.Traits().Nesting; asked != nil {
+		n = *asked
+	}
+	n.Program, n.Memory = cmp.Or(n.Program, p.Name()), cmp.Or(n.Memory, bench.NestingMemory)
+	return n
 }
 
 // divide tells the options of the inner platform from those of the outer one.
@@ -139,24 +157,25 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 		return fail(err)
 	}
 	a := bench.Availability{Label: label(outer.Label), Programs: map[string]string{}, Beyond: p.beyond()}
-	if len(p.setup.Carry) > 0 {
-		carried, err := p.inner.Check(ctx)
+	if inner := p.innermost(); len(asks(inner).Carry) > 0 {
+		carried, err := inner.Check(ctx)
 		if err != nil {
 			return fail(err)
 		}
 		programs = maps.Clone(programs)
-		programs[program(p.inner.Name())] = carried.Version
+		programs[asks(inner).Program] = carried.Version
 	}
 	for name, v := range outer.Programs {
 		a.Programs["outer "+name] = v
 	}
 	var versions []string
-	for _, name := range levels(p.inner.Name()) {
-		version := programs[program(name)]
+	for _, level := range levels(p.inner) {
+		program := asks(level).Program
+		version := programs[program]
 		if version == "" {
-			return fail(fmt.Errorf("%s is not in the image of the outer guest: %w", name, bench.ErrUnavailable))
+			return fail(fmt.Errorf("%s is not in the image of the outer guest: %w", level.Name(), bench.ErrUnavailable))
 		}
-		a.Programs[program(name)] = version
+		a.Programs[program] = version
 		versions = append(versions, version)
 	}
 	a.Version = strings.Join(append(versions, outer.Version), "@")
@@ -188,12 +207,7 @@ func (p *Platform) among(options map[string]string) map[string]string {
 }
 
 // innermost is the platform of the instance itself.
-func (p *Platform) innermost() bench.Platform {
-	if deeper, ok := p.inner.(*Platform); ok {
-		return deeper.innermost()
-	}
-	return p.inner
-}
+func (p *Platform) innermost() bench.Platform { return levels(p.inner)[0] }
 
 // Probe lets an outer platform make its trial that needs one. In an outer guest
 // nobody else does; on a host this is the outer platform's own affair.
@@ -211,32 +225,16 @@ func (p *Platform) Probe(ctx context.Context, e bench.Env) error {
 	return nil
 }
 
-// inside are programs that options of the inner platform need in the images.
-var inside = map[string]map[string]string{ // by option=value
-	"docker": {"runtime=crun": "crun", "runtime=runsc": "runsc", "runtime=kata": "containerd-shim-kata-v2"},
-	"podman": {"runtime=crun": "crun", "runtime=runc": "runc"},
-	"lxc":    {"init=systemd": "systemd-sysv"},
-	"nspawn": {"init=systemd": "systemd-sysv"},
-}
-
 // lackInside notes the variants of the inner platform that cannot run in the outer
-// guest: those that can nowhere, those whose programs are not in the images, and
-// stores of Docker's that would have to copy the golden image.
+// guest: those that can in none, and those whose programs are not in the images.
 func (p *Platform) lackInside(a *bench.Availability, programs map[string]string) {
-	if inner, ok := p.innermost().(interface{ Excludes() []bench.Lack }); ok {
-		a.Lacks = append(a.Lacks, inner.Excludes()...)
-	}
-	for choice, needs := range inside[p.innermost().Name()] {
+	inner := asks(p.innermost())
+	a.Lacks = append(a.Lacks, inner.Lacks...)
+	for choice, needs := range inner.Options {
 		if programs[needs] == "" {
 			option, value, _ := strings.Cut(choice, "=")
 			a.Lack(option, value, fmt.Errorf("%s is not in the images of a nesting: %w%w", needs, bench.ErrUnavailable,
 				bench.Hint("use another value, or run it on a host that has it")))
-		}
-	}
-	if p.innermost().Name() == "docker" {
-		for _, driver := range []string{"vfs", "btrfs"} {
-			a.Lack("driver", driver, fmt.Errorf("docker's storage driver %s in an outer guest: %w%w", driver, bench.ErrUnavailable,
-				bench.Hint("it would copy the image there first: nested, only overlay2 is known")))
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/bench"
-	"tare/internal/nested/wire"
+	"tare/internal/guest/nested/wire"
 	"tare/internal/platform/docker"
 	"tare/internal/platform/native"
 	"tare/internal/platform/qemu"
@@ -95,11 +95,27 @@ func TestDeepNesting(t *testing.T) {
 	if inner.Platform != "docker@xen-pvh" || inner.Shape.Memory != bench.GiB || inner.Slow != 10 {
 		t.Errorf("inside: %+v", inner)
 	}
-	if want := bench.GiB + roomFor("docker") + roomFor("xen-pvh"); outer.Shape.Memory != want || outer.Shape.Disk != bench.GiB+2*diskRoom {
+	if want := bench.GiB + asks(docker.New("")).Memory + asks(xen.PVH()).Memory; outer.Shape.Memory != want || outer.Shape.Disk != bench.GiB+2*diskRoom {
 		t.Errorf("the outer guest has %v and %v, want %v", outer.Shape.Memory, outer.Shape.Disk, want)
 	}
-	if !outer.Host.Virtualization || outer.Host.Control != controlRoom {
+	if !outer.Host.Virtualization || outer.Host.Control != asks(xen.PVH()).Control || outer.Host.Control == 0 {
 		t.Errorf("hosting %+v", outer.Host)
+	}
+}
+
+// TestTraits: a guest is prepared for the platform that it runs itself, and each
+// guest on the way costs its time.
+func TestTraits(t *testing.T) {
+	domain := New(docker.New(""), xen.PVH(), Setup{})
+	for _, c := range []struct {
+		p      *Platform
+		guest  bench.OuterGuest
+		launch time.Duration
+	}{{domain, bench.ControlGuest, launchTime}, {New(domain, qemu.TCG(), Setup{}), -1, 2 * launchTime}} {
+		got := c.p.Traits()
+		if got.Launch != c.launch || (got.Nesting == nil) != (c.guest < 0) || got.Nesting != nil && got.Nesting.Guest != c.guest {
+			t.Errorf("%s: %+v", c.p.Name(), got)
+		}
 	}
 }
 

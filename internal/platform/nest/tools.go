@@ -14,10 +14,10 @@ import (
 	"strings"
 
 	"tare/internal/bench"
-	"tare/internal/nested/wire"
+	"tare/internal/guest/nested/wire"
+	"tare/internal/host/tool"
+	trees "tare/internal/host/tree"
 	"tare/internal/platform/launch"
-	"tare/internal/tool"
-	trees "tare/internal/tree"
 )
 
 // tools are the files that an outer guest is given.
@@ -48,7 +48,7 @@ func (e *engine) tools(ctx context.Context, own string) (string, error) {
 	if t.versions, err = e.p.setup.Versions(); err != nil {
 		return "", err
 	}
-	for _, name := range e.p.setup.Carry {
+	for _, name := range asks(e.p.innermost()).Carry {
 		path, err := launch.Program(name)
 		if err != nil {
 			return "", fmt.Errorf("%w: %w", err, bench.ErrUnavailable)

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/agent"
 	"tare/internal/bench"
+	"tare/internal/guest/agent"
 	"tare/internal/platform/nest"
 	"tare/internal/platform/qemu"
 	"tare/internal/platform/xen"

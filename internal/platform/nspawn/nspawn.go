@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
@@ -30,6 +31,16 @@ func (Platform) Name() string { return "nspawn" }
 // Summary is one line for people.
 func (Platform) Summary() string {
 	return "containers of systemd-nspawn, without systemd around or inside"
+}
+
+// Traits tell that whether it can map users only a start shows.
+func (Platform) Traits() bench.Traits {
+	return bench.Traits{
+		Launch:   300 * time.Millisecond,
+		Programs: []bench.Program{{Name: program, Package: "systemd-container"}},
+		Trial:    &bench.TrialStart{Option: "userns"},
+		Nesting:  &bench.Nesting{Program: program, Options: map[string]string{"init=systemd": "systemd-sysv"}},
+	}
 }
 
 // Options are the switches of this platform.

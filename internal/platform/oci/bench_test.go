@@ -33,7 +33,7 @@ func BenchmarkLaunch(b *testing.B) {
 		}
 		must(i.prepare(context.Background()))
 		must(i.bundle().mount())
-		return i.engine.command(l.ID, i.engine.run(i.site)), func() {
+		return i.engine.command(l, i.engine.run(i.site)), func() {
 			must(unix.Unmount(i.bundle().rootfs(), unix.MNT_DETACH))
 			must(i.undo.Run(context.Background()))
 		}

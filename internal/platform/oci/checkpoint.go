@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/clock"
+	"tare/internal/host/clock"
 	"tare/internal/platform/criu"
 	"tare/internal/platform/launch"
 )
@@ -126,7 +126,7 @@ func (i *instance) dump(ctx context.Context, tracks bool) (rounds int, err error
 
 // checkpoint asks the runtime, where it sees the container's root.
 func (i *instance) checkpoint(ctx context.Context, verb []string) error {
-	cmd := i.engine.command(i.launch.ID, i.engine.args(i.site, verb...))
+	cmd := i.engine.command(i.launch, i.engine.args(i.site, verb...))
 	start := func() error { return launch.Within(i.process.PID(), cmd.Start) }
 	if said, err := i.ask(ctx, cmd, start); err != nil {
 		return i.refused("checkpoint", i.file(filepath.Join(dumpDir, "dump.log")), said, err)
@@ -139,7 +139,7 @@ func (i *instance) restore(ctx context.Context) (*launch.Process, error) {
 	i.site.Launch.ID = i.launch.ID + restored
 	pid := i.file(restoredPID)
 	verb := append([]string{"restore", "--bundle", i.site.Bundle, "--image-path", i.file(checkpointDir), "--work-path", i.file(restoreDir), "--pid-file", pid}, carried...)
-	cmd := i.engine.command(i.launch.ID, i.engine.args(i.site, append(verb, i.site.Launch.ID)...))
+	cmd := i.engine.command(i.launch, i.engine.args(i.site, append(verb, i.site.Launch.ID)...))
 	cmd.Dir = i.launch.Dir
 	p, err := i.foreground(cmd)
 	if err != nil {
@@ -151,7 +151,7 @@ func (i *instance) restore(ctx context.Context) (*launch.Process, error) {
 		}
 		select {
 		case <-p.Done():
-			return p, i.refused("restore", i.file(filepath.Join(restoreDir, "restore.log")), launch.Tail(i.words()), errors.New(p.State()))
+			return p, i.refused("restore", i.file(filepath.Join(restoreDir, "restore.log")), launch.Tail(i.log()), errors.New(p.State()))
 		case <-ctx.Done():
 			return p, fmt.Errorf("%s restore: it does not run: %w", i.engine.Program, context.Cause(ctx))
 		case <-time.After(time.Millisecond):

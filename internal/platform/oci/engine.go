@@ -1,6 +1,7 @@
 package oci
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -9,7 +10,7 @@ import (
 	"path/filepath"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 	"tare/internal/platform/launch"
 )
 
@@ -22,7 +23,7 @@ type engine struct {
 	image   string // the golden root, the lower layer
 	service Service
 	cgroups *cgroup.FS
-	labAddr netip.Addr
+	addr    netip.Addr
 }
 
 // Open looks for the runtime and the image; nothing runs between launches.
@@ -41,7 +42,7 @@ func (e *engine) open(ctx context.Context) (err error) {
 	if e.cgroups, err = cgroup.Detect(); err != nil {
 		return err
 	}
-	if e.labAddr, err = launch.BridgeAddr(e.env.Lab); err != nil {
+	if e.addr, err = launch.BridgeAddr(e.env.Testnet); err != nil {
 		return err
 	}
 	if e.image, err = e.env.Image.Root(ctx); err != nil {
@@ -74,15 +75,23 @@ func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, err
 
 func (e *engine) instance(l bench.Launch) *instance {
 	return &instance{
-		engine: e, launch: l, addr: e.labAddr,
+		engine: e, launch: l, addr: e.addr,
 		outer: e.cgroups.Group(l.Group(e.env.Run)),
 	}
 }
 
+// program is what runs a launch: the runtime, or the build of it that the launch chooses.
+func (e *engine) program(l bench.Launch) string {
+	if e.Chooses {
+		return cmp.Or(l.Options[bench.ProgramOption], e.path)
+	}
+	return e.path
+}
+
 // command is the runtime with its verb, by the mark known as the launch's.
-func (e *engine) command(mark string, args []string) *exec.Cmd {
-	cmd := exec.Command(e.path, args...)
-	cmd.Env = append([]string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), bench.ProcessMark + "=" + mark}, e.service.Vars...)
+func (e *engine) command(l bench.Launch, args []string) *exec.Cmd {
+	cmd := exec.Command(e.program(l), args...)
+	cmd.Env = append([]string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), bench.ProcessMark + "=" + l.ID}, e.service.Vars...)
 	return cmd
 }
 
@@ -110,7 +119,7 @@ func (e *engine) args(s Site, verb ...string) []string {
 	return append(args, verb...)
 }
 
-// Close ends the service, if there is one; the state directory goes with the lab's.
+// Close ends the service, if there is one; the state directory goes with the test network's.
 func (e *engine) Close(ctx context.Context) error {
 	if e.service.Close == nil {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 	"tare/internal/platform/launch"
 )
 
@@ -39,7 +39,7 @@ type instance struct {
 	undo       launch.Undo
 }
 
-func (i *instance) words() string  { return filepath.Join(i.launch.Dir, "words") }
+func (i *instance) log() string    { return filepath.Join(i.launch.Dir, "words") }
 func (i *instance) bundle() bundle { return bundle{dir: i.launch.Dir, image: i.engine.image} }
 
 // prepare makes all that the runtime needs.
@@ -58,15 +58,11 @@ func (i *instance) prepare(ctx context.Context) error {
 			return fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, bench.Hint("an unprivileged user's container needs it: apt-get install uidmap"))
 		}
 	}
-	remove := func(ctx context.Context) error { return cgroup.Remove(ctx, i.outer.Name()) }
-	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.outer.Name(), remove); err != nil {
-		return err
-	}
 	disk, err := cgroup.DiskOf(l.Shape, l.Dir)
 	if err != nil {
 		return err
 	}
-	_, missing, err := e.cgroups.Create(i.outer.Name(), cgroup.LimitsAbove(l.Shape, l.CPUSet, disk))
+	_, missing, err := i.undo.Group(e.env.Ledger, e.cgroups, i.outer.Name(), cgroup.LimitsAbove(l.Shape, l.CPUSet, disk))
 	if err != nil {
 		return err
 	}
@@ -110,11 +106,11 @@ const inner = "container"
 func (i *instance) connect(ctx context.Context) (err error) {
 	switch i.launch.Options["net"] {
 	case "veth":
-		if i.port, err = i.engine.env.Lab.Plug(ctx); err != nil {
+		if i.port, err = i.engine.env.Testnet.Plug(ctx); err != nil {
 			return err
 		}
 		i.addr = i.port.Lease.Addr.Addr()
-		i.undo.Add(func(context.Context) error { return i.engine.env.Lab.Unplug(i.port) })
+		i.undo.Add(func(context.Context) error { return i.engine.env.Testnet.Unplug(i.port) })
 	case "none":
 		i.addr = netip.Addr{}
 	}
@@ -130,6 +126,9 @@ func (i *instance) start() error {
 	}
 	args := e.run(i.site)
 	i.argv = append([]string{e.Program}, args...)
+	if chosen := e.program(l); chosen != e.path {
+		i.argv[0] = chosen
+	}
 	if i.byUser() {
 		p, err := i.startByUser()
 		if err != nil {
@@ -138,7 +137,7 @@ func (i *instance) start() error {
 		i.launched(p)
 		return nil
 	}
-	cmd := e.command(l.ID, args)
+	cmd := e.command(l, args)
 	cmd.Dir = l.Dir // where conmon notes that memory ran out
 	if e.service.Daemon != 0 {
 		if err := i.mountWithin(e.service.Daemon); err != nil {
@@ -155,7 +154,7 @@ func (i *instance) start() error {
 
 // foreground starts the runtime where it sees the container's root, unless a daemon does instead.
 func (i *instance) foreground(cmd *exec.Cmd) (p *launch.Process, err error) {
-	err = launch.Apart(i.engine.env.Lab.NetNS(), func() (err error) {
+	err = launch.Apart(i.engine.env.Testnet.NetNS(), func() (err error) {
 		if i.engine.service.Daemon == 0 {
 			if err = i.bundle().mount(); err != nil {
 				return err
@@ -164,7 +163,7 @@ func (i *instance) foreground(cmd *exec.Cmd) (p *launch.Process, err error) {
 		if err = launch.CoverControllers(i.engine.cgroups.Mode()); err != nil {
 			return err
 		}
-		p, err = launch.Start(cmd, i.words())
+		p, err = launch.Start(cmd, i.log())
 		return err
 	})
 	return p, err
@@ -247,6 +246,9 @@ func (i *instance) parts() (dirs map[string]string, helpers []bench.Process, err
 	group, dirs := i.container()
 	helpers = []bench.Process{{PID: i.process.PID(), Part: cmp.Or(i.engine.Part, "runtime")}}
 	parts, err := launch.Parts(i.outer, group, i.engine.Parts)
+	for n := range parts {
+		parts[n].Threads = i.engine.Threads
+	}
 	if err == nil && i.engine.Watcher != "" {
 		var watcher int
 		_, watcher, err = firstOf(group)
@@ -289,7 +291,7 @@ func (i *instance) Log() string {
 	if !i.process.Running() {
 		fmt.Fprintf(&b, "%s ended: %s\n", i.engine.Program, i.process.State())
 	}
-	b.WriteString(launch.Tail(i.words()))
+	b.WriteString(launch.Tail(i.log()))
 	return b.String()
 }
 
@@ -327,7 +329,7 @@ const deleteWithin = 5 * time.Second
 func (i *instance) delete() error {
 	ctx, cancel := context.WithTimeout(context.Background(), deleteWithin)
 	defer cancel()
-	cmd := i.engine.command(i.launch.ID, i.engine.delete(i.site))
+	cmd := i.engine.command(i.launch, i.engine.delete(i.site))
 	said, err := i.ask(ctx, cmd, cmd.Start)
 	switch {
 	case err == nil:

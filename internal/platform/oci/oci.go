@@ -25,9 +25,12 @@ type Runtime struct {
 	Program string
 	Summary string
 	Install bench.Hint
+	Traits  bench.Traits
 	Needs   []string // further programs that must be installed
 	// Options are its own, besides those of every runtime.
 	Options []bench.Option
+	// Chooses: another build of the program may be chosen, by an option of its own.
+	Chooses bool
 	// Flags are its own global flags for a launch with the options; may be nil.
 	Flags func(options map[string]string) []string
 	// Setup makes what all launches of a run share, with the state directory for
@@ -47,6 +50,8 @@ type Runtime struct {
 	// Parts are the processes it starts beside the container's, in the
 	// instance's cgroup: the part each plays, by the first word of its command line.
 	Parts map[string]string
+	// Threads are those of the one among them that is a monitor; nil if none is.
+	Threads *bench.Threads
 	// User, if not nil, is who runs it for some launches instead of root.
 	User *User
 	// OwnKernel: the container's programs run on a kernel that is not the host's.
@@ -66,6 +71,9 @@ type Runtime struct {
 	// hold; may be nil.
 	Adapt func(*specs.Spec, bench.Launch) (unenforced []string, err error)
 }
+
+// CRIU is what a runtime's checkpoints need.
+var CRIU = bench.Program{Name: "criu", Package: "criu", Optional: true}
 
 // Site is one launch as the program is told of it, all paths absolute.
 type Site struct {
@@ -104,14 +112,17 @@ func (p *Platform) Name() string { return p.runtime.Name }
 // Summary is one line for people.
 func (p *Platform) Summary() string { return p.runtime.Summary }
 
+// Traits are the runtime's.
+func (p *Platform) Traits() bench.Traits { return p.runtime.Traits }
+
 // Options are where the container's network and scratch space lie, and the runtime's own.
 func (p *Platform) Options() []bench.Option {
 	return append([]bench.Option{
 		{Name: "net", Values: []string{"veth", "host", "none"}, Default: "veth",
-			Doc: "veth: an address on the lab's bridge; host: the lab's own network; none: loopback only"},
+			Doc: "veth: an address on the test network's bridge; host: the run's test network; none: loopback only"},
 		{Name: "storage", Values: []string{"bind", "rootfs"}, Default: "bind",
 			Doc: "where /scratch lies: in a directory of the host, or in the container's own writable layer"},
-	}, p.runtime.Options...)
+	}, slices.Concat(p.runtime.Options, p.runtime.chosen())...)
 }
 
 // Check asks the runtime for its version.
@@ -164,6 +175,19 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 		}
 	}
 	return a, nil
+}
+
+// chosen is the option of a runtime of which another build may be chosen.
+func (r Runtime) chosen() []bench.Option {
+	if !r.Chooses {
+		return nil
+	}
+	return []bench.Option{Chosen("the path of another build of " + r.Program + " to run; what the platform's own build can do is supposed of it")}
+}
+
+// Chosen is the option of a platform below which another runtime may be chosen.
+func Chosen(doc string) bench.Option {
+	return bench.Option{Name: bench.ProgramOption, Doc: doc, Path: true, Asked: []string{"--root=/", "--version"}}
 }
 
 // optRuntime is the option of a program that has a choice of runtimes below it.

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 	"tare/internal/platform/launch"
 )
 
@@ -121,13 +121,13 @@ func (i *instance) born() (*cgroup.Group, error) {
 func (i *instance) startByUser() (p *launch.Process, err error) {
 	netns := i.port.NetNS
 	if netns == "" {
-		netns = i.engine.env.Lab.NetNS()
+		netns = i.engine.env.Testnet.NetNS()
 	}
 	group, err := i.born()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(i.engine.path, i.argv[1:]...)
+	cmd := exec.Command(i.engine.program(i.launch), i.argv[1:]...)
 	cmd.Dir = "/"
 	cmd.Env = []string{"PATH=" + launch.SearchPath(""), bench.ProcessMark + "=" + i.launch.ID, "HOME=" + userHome, "XDG_RUNTIME_DIR=" + userRun}
 	err = launch.Apart(netns, func() error {
@@ -137,7 +137,7 @@ func (i *instance) startByUser() (p *launch.Process, err error) {
 		return group.Around(func(born syscall.SysProcAttr) (err error) {
 			cmd.SysProcAttr = &born
 			cmd.SysProcAttr.Credential = &syscall.Credential{Uid: launch.FirstID, Gid: launch.FirstID}
-			p, err = launch.Start(cmd, i.words())
+			p, err = launch.Start(cmd, i.log())
 			return err
 		})
 	})

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/agent"
 	"tare/internal/bench"
-	"tare/internal/clock"
+	"tare/internal/guest/agent"
+	"tare/internal/host/clock"
 )
 
 // box is a started instance with its agent.
@@ -75,6 +75,7 @@ func (s *suite) tryStart(t *testing.T, l bench.Launch) (*box, error) {
 	if b.agent, err = agent.Dial(ctx, in.Stream()); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, in.Log())
 	}
+	b.agent.Mark(l.ID)
 	return b, nil
 }
 

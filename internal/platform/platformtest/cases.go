@@ -10,6 +10,7 @@ var together = []struct {
 }{
 	{"greeting", testGreeting},
 	{"commands", testCommands},
+	{"environment", testEnvironment},
 	{"scope", testScope},
 	{"scratch", testScratch},
 	{"network", testNetwork},

@@ -26,7 +26,7 @@ func testClosed(t *testing.T, s *suite, _ *box) {
 	var inside []string
 	for _, dir := range []string{s.state, s.env.Dir, runtimeDir} {
 		entries, err := os.ReadDir(dir)
-		if err != nil && (s.lab != nil || dir != runtimeDir) {
+		if err != nil && (s.testnet != nil || dir != runtimeDir) {
 			t.Fatal(err)
 		}
 		for _, e := range entries {
@@ -72,7 +72,7 @@ func testClosed(t *testing.T, s *suite, _ *box) {
 	}
 }
 
-// sockets are those in the lab's network namespace, and in the host's those of the run, that are bound to a path.
+// sockets are those in the test network's network namespace, and in the host's those of the run, that are bound to a path.
 func (s *suite) sockets() ([]string, error) {
 	list := func() (paths []string, err error) {
 		table, err := os.ReadFile("/proc/thread-self/net/unix")
@@ -87,7 +87,7 @@ func (s *suite) sockets() ([]string, error) {
 		return paths, nil
 	}
 	host, err := list()
-	if err != nil || s.lab == nil {
+	if err != nil || s.testnet == nil {
 		return nil, err
 	}
 	var ours []string
@@ -96,7 +96,7 @@ func (s *suite) sockets() ([]string, error) {
 			ours = append(ours, path)
 		}
 	}
-	err = s.lab.Do(func() error {
+	err = s.testnet.Do(func() error {
 		there, err := list()
 		ours = append(ours, there...)
 		return err

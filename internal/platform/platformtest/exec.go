@@ -5,13 +5,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"tare/internal/agent"
 	"tare/internal/bench"
+	"tare/internal/guest/agent"
 )
 
 func testCheck(t *testing.T, p bench.Platform) {
@@ -77,6 +78,23 @@ func testExec(t *testing.T, s *suite, b *box) {
 	}
 	if got := s.succeed(t, b, "id", "-u"); got != "0\n" {
 		t.Errorf("runs as user %q, want root", got)
+	}
+}
+
+// testEnvironment asks a program for its environment: the same on every platform, entry by entry,
+// since its size moves the program's stack. The shell is not asked, which adds entries of its own.
+func testEnvironment(t *testing.T, s *suite, b *box) {
+	out := s.command(t, b, bench.Command{Argv: []string{"cat", "/proc/self/environ"}, Env: map[string]string{"B": "2", "A": "1"}})
+	got := strings.Split(strings.TrimSuffix(string(out.Stdout), "\x00"), "\x00")
+	want := []string{"HOME=/root", "LANG=C.UTF-8", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"A=1", "B=2", bench.ProcessMark + "=" + b.id, "TARE_COMMAND="}
+	last := len(want) - 1
+	if len(got) != len(want) || !slices.Equal(got[:last], want[:last]) {
+		t.Fatalf("a program has the environment %q, want %q", got, want)
+	}
+	const digits = 10
+	if n := got[last]; !strings.HasPrefix(n, want[last]) || len(n) != len(want[last])+digits {
+		t.Errorf("a program has the mark %q, want %s and %d digits", n, want[last], digits)
 	}
 }
 

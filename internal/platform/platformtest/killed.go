@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/ledger"
+	"tare/internal/state/ledger"
 )
 
 // abandonEnv tells the test binary, started again by testKilledRun, to make a

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 )
 
 // patience is how long the kernel may take to let go of what is closed.
@@ -65,8 +65,8 @@ func (s *suite) present() map[string]bool {
 		names = append(names, e.Kind+" "+e.Name)
 	}
 	add("ledger", names, err)
-	if s.lab != nil {
-		if _, err := os.Stat(s.lab.NetNS()); err == nil {
+	if s.testnet != nil {
+		if _, err := os.Stat(s.testnet.NetNS()); err == nil {
 			names, err := s.links()
 			add("link", names, err)
 		}
@@ -74,9 +74,9 @@ func (s *suite) present() map[string]bool {
 	return things
 }
 
-// links are the network devices in the lab.
+// links are the network devices in the test network.
 func (s *suite) links() (names []string, err error) {
-	err = s.lab.Do(func() error {
+	err = s.testnet.Do(func() error {
 		list, err := net.Interfaces()
 		for _, l := range list {
 			names = append(names, l.Name)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 )
 
 // testCPUs asks inside how many CPUs there are, and on the host where the

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/agent"
 	"tare/internal/bench"
-	"tare/internal/clock"
-	"tare/internal/trace"
+	"tare/internal/guest/agent"
+	"tare/internal/host/clock"
+	"tare/internal/run/trace"
 )
 
 // testPhases traces a launch: its phases must follow each other from the start
@@ -47,11 +47,11 @@ func testPhases(t *testing.T, s *suite) {
 	}
 	var found trace.Found
 	if events != nil {
-		execs, err := events.Read()
+		seen, err := events.Read()
 		if err != nil {
 			t.Logf("some executions may be missing, so none is used: %v", err)
 		}
-		found = trace.Find(execs, s.env.AgentPath, b.Launched(), b.agent.GreetedAt())
+		found = trace.Find(seen.Execs, s.env.AgentPath, b.Launched(), b.agent.GreetedAt())
 	}
 	u, err := trace.Of(b.Instance, b.agent, scope, facts, bench.ClockProbe{Offset: o.Offset, Uncertainty: o.Uncertainty}, found,
 		trace.Command{Requested: p.Requested(), Ended: p.Ended(), Returned: done})

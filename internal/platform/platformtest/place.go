@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/lab"
+	"tare/internal/host/testnet"
 )
 
 // testScratch writes and reads past the page cache.
@@ -69,7 +69,7 @@ func testScope(t *testing.T, s *suite, b *box) {
 		t.Error("a kernel of its own, and nothing that runs it")
 	}
 	for _, dev := range scope.NetDevs {
-		err := s.lab.Do(func() error { _, err := net.InterfaceByName(dev); return err })
+		err := s.testnet.Do(func() error { _, err := net.InterfaceByName(dev); return err })
 		if err != nil {
 			t.Errorf("network device %s: %v", dev, err)
 		}
@@ -112,13 +112,13 @@ func inside(t *testing.T, dir string) bool {
 // pieces as large as the network takes.
 const hellos = 1 << 20 / len("hello\n")
 
-// testNetwork connects the instance with a peer, both ways, and with the lab.
+// testNetwork connects the instance with a peer, both ways, and with the test network.
 // What is lost on the way and sent again takes more than the time there is.
 func testNetwork(t *testing.T, s *suite, b *box) {
 	if !b.Addr().IsValid() {
 		t.Error("the instance has no address")
 	}
-	for where, netns := range map[string]string{"lab": s.lab.NetNS(), "peer": s.peer} {
+	for where, netns := range map[string]string{"lab": s.testnet.NetNS(), "peer": s.peer} {
 		at := s.peerAddr
 		if where == "lab" {
 			at = netip.MustParseAddr("10.231.0.1")
@@ -130,8 +130,8 @@ func testNetwork(t *testing.T, s *suite, b *box) {
 		}
 	}
 	s.succeed(t, b, "netserver", "-4", "-p", "12866") // goes into the background
-	for where, netns := range map[string]string{"lab": s.lab.NetNS(), "peer": s.peer} {
-		err := lab.Inside(netns, func() error {
+	for where, netns := range map[string]string{"lab": s.testnet.NetNS(), "peer": s.peer} {
+		err := testnet.Inside(netns, func() error {
 			c, err := net.DialTimeout("tcp", netip.AddrPortFrom(b.Addr(), 12866).String(), s.slow(5*time.Second))
 			if err == nil {
 				c.Close()
@@ -148,7 +148,7 @@ func testNetwork(t *testing.T, s *suite, b *box) {
 func sayHello(t *testing.T, netns string, addr netip.Addr) int {
 	t.Helper()
 	var l net.Listener
-	err := lab.Inside(netns, func() (err error) {
+	err := testnet.Inside(netns, func() (err error) {
 		l, err = net.Listen("tcp", netip.AddrPortFrom(addr, 0).String())
 		return err
 	})

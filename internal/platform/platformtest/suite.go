@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/lab"
-	"tare/internal/ledger"
-	"tare/internal/statedir"
+	"tare/internal/host/testnet"
+	"tare/internal/state"
+	"tare/internal/state/ledger"
 )
 
 // Options adapt the suite to a platform.
@@ -39,7 +39,7 @@ type Options struct {
 	// and of what shares the host's kernel.
 	Console string
 	// Lacks are the suite's cases that the platform does not claim to pass, with
-	// the reason. "lab" is for one that is given no network, and one that lacks
+	// the reason. "test network" is for one that is given no network, and one that lacks
 	// "missing image" is given none. Limits it does not enforce are not listed here: they are found
 	// in what its instances call unenforced.
 	Lacks map[string]string
@@ -78,7 +78,7 @@ func Run(t *testing.T, p bench.Platform, o Options) {
 	}
 	for _, name := range slices.Concat(slices.Collect(maps.Keys(o.Lacks)), o.Only) {
 		if !slices.Contains(names(), name) {
-			t.Errorf("Lacks or Only names %q, which is no case of the suite", name)
+			t.Errorf("Lacks or Only names %q, which is not a case of the suite", name)
 		}
 	}
 	ref := bench.PlatformRef{Name: p.Name(), Options: o.Options}
@@ -120,17 +120,17 @@ func decide(t *testing.T, p bench.Platform) (err error) {
 	if !ok {
 		return errors.New("it is yet to be tried, and has no way to be")
 	}
-	state, run := stateDir(t), newRun(p)
-	led, err := ledger.Open(state, run)
+	dir, run := stateDir(t), newRun(p)
+	led, err := ledger.Open(dir, run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	net, err := lab.New(t.Context(), run, led)
+	net, err := testnet.New(t.Context(), run, led)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { err = errors.Join(err, net.Close(context.WithoutCancel(t.Context()))) }()
-	return try.Probe(t.Context(), bench.Env{Run: run, Image: Image(t), Ledger: led, Lab: net, Dir: state, AgentPath: Agent(t)})
+	return try.Probe(t.Context(), bench.Env{Run: run, Image: Image(t), Ledger: led, Testnet: net, Dir: dir, AgentPath: Agent(t)})
 }
 
 // suite is one run of a platform.
@@ -139,12 +139,12 @@ type suite struct {
 	o        Options
 	env      bench.Env
 	engine   bench.Engine
-	lab      *lab.Lab // nil for a platform that lacks "lab"
+	testnet  *testnet.Network // nil for a platform that lacks "lab"
 	ledger   *ledger.Ledger
 	state    string
 	peer     string // the network namespace of a further machine, and its address
 	peerAddr netip.Addr
-	baseline map[string]bool // what belongs to the engine and the lab
+	baseline map[string]bool // what belongs to the engine and the test network
 	count    atomic.Int64
 	// unenforced is what an instance of the suite's shape said, if one was started.
 	unenforced []string
@@ -158,7 +158,7 @@ func newRun(p bench.Platform) string {
 
 // open makes the run and opens the platform; all is closed when the test ends,
 // and nothing must be left then.
-func open(t *testing.T, p bench.Platform, o Options, run, state string) *suite {
+func open(t *testing.T, p bench.Platform, o Options, run, dir string) *suite {
 	t.Helper()
 	if o.Shape == (bench.Shape{}) {
 		o.Shape = bench.Shape{CPUs: 1, Memory: 256 * bench.MiB, Disk: 256 * bench.MiB}
@@ -168,13 +168,13 @@ func open(t *testing.T, p bench.Platform, o Options, run, state string) *suite {
 	} else if o.Image == nil {
 		o.Image = Image(t)
 	}
-	s := &suite{p: p, o: o, state: state}
+	s := &suite{p: p, o: o, state: dir}
 	var err error
 	if s.ledger, err = ledger.Open(s.state, run); err != nil {
 		t.Fatal(err)
 	}
 	s.env = bench.Env{Run: run, Image: o.Image, Ledger: s.ledger, Dir: filepath.Join(s.state, "run"), AgentPath: Agent(t)}
-	if err := os.Mkdir(s.env.Dir, statedir.Mode); err != nil {
+	if err := os.Mkdir(s.env.Dir, state.Mode); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -183,18 +183,18 @@ func open(t *testing.T, p bench.Platform, o Options, run, state string) *suite {
 		}
 	})
 	if _, lacks := o.Lacks["lab"]; !lacks {
-		if s.lab, err = lab.New(t.Context(), run, s.ledger); err != nil {
+		if s.testnet, err = testnet.New(t.Context(), run, s.ledger); err != nil {
 			t.Fatal(err)
 		}
-		s.env.Lab = s.lab
+		s.env.Testnet = s.testnet
 		t.Cleanup(func() {
-			if err := s.lab.Close(context.Background()); err != nil {
+			if err := s.testnet.Close(context.Background()); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	if s.lab != nil {
-		if s.peer, s.peerAddr, err = s.lab.Peer(t.Context(), "peer"); err != nil {
+	if s.testnet != nil {
+		if s.peer, s.peerAddr, err = s.testnet.Peer(t.Context(), "peer"); err != nil {
 			t.Fatal(err)
 		}
 	}

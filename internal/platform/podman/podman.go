@@ -4,12 +4,14 @@
 package podman
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
@@ -23,10 +25,16 @@ func New() bench.Platform {
 		Program: "podman",
 		Summary: "Podman containers, without a daemon",
 		Install: "install Podman, such as: apt-get install podman",
+		Traits: bench.Traits{
+			Launch:   400 * time.Millisecond,
+			Programs: []bench.Program{{Name: "podman", Package: "podman"}, {Name: "newuidmap", Package: "uidmap", Mute: true}, oci.CRIU},
+			Nesting:  &bench.Nesting{Options: map[string]string{"runtime=crun": "crun", "runtime=runc": "runc"}},
+		},
 		Options: []bench.Option{
 			{Name: "root", Values: []string{"yes", "no"}, Default: "yes",
 				Doc: "who runs it: root, or an unprivileged user, who cannot limit anything where control groups are of version 1"},
 			{Name: "runtime", Values: []string{"crun", "runc"}, Default: "crun", Doc: "what runs the container below conmon"},
+			oci.Chosen("the path of the program that runs the container below conmon, in the place of the option runtime; it is asked as crun is"),
 			{Name: "seccomp", Values: []string{"unconfined", "default"}, Default: "unconfined",
 				Doc: "the filter of system calls; default: Podman's own, with which libaio may fail"},
 		},
@@ -96,7 +104,7 @@ func global(s oci.Site) []string {
 		"--root", filepath.Join(s.State, "store"), "--runroot", filepath.Join(s.State, "run"), "--tmpdir", filepath.Join(s.State, "tmp"),
 		"--storage-driver", "vfs", "--cgroup-manager", "cgroupfs",
 		// What the runtime notes of a container must go with a killed run, too.
-		"--runtime", s.Launch.Options["runtime"], "--runtime-flag", "root=" + filepath.Join(s.State, "runtime"),
+		"--runtime", cmp.Or(s.Launch.Options[bench.ProgramOption], s.Launch.Options["runtime"]), "--runtime-flag", "root=" + filepath.Join(s.State, "runtime"),
 	}
 }
 

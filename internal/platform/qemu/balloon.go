@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/clock"
+	"tare/internal/host/clock"
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 )
 
 // Balloon implements [bench.Ballooned] by virtio-balloon. A guest that cannot
-// spare as much keeps what it needs, which is no error.
+// spare as much keeps what it needs, which is not an error.
 func (i *instance) Balloon(ctx context.Context, to bench.Bytes) (b bench.Balloon, ok bool, err error) {
 	if i.asked.Options[optBalloon] != "yes" || i.moved != nil {
 		return b, false, nil

@@ -15,16 +15,16 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/agent"
 	"tare/internal/bench"
-	"tare/internal/clock"
-	"tare/internal/lab"
-	"tare/internal/ledger"
+	"tare/internal/guest/agent"
+	"tare/internal/host/clock"
+	"tare/internal/host/testnet"
 	"tare/internal/platform/platformtest"
 	"tare/internal/platform/vm"
+	"tare/internal/state/ledger"
 )
 
-// lend is the environment of a run without a lab.
+// lend is the environment of a run without a test network.
 func lend(t testing.TB, id string) bench.Env {
 	t.Helper()
 	state, err := os.MkdirTemp("/var/tmp", "tare-qemu-") // a disk that has O_DIRECT
@@ -44,11 +44,11 @@ func lend(t testing.TB, id string) bench.Env {
 	return bench.Env{Run: id, Image: platformtest.Image(t), Ledger: book, Dir: state, AgentPath: platformtest.Agent(t)}
 }
 
-// run opens the emulated platform in a lab of its own.
+// run opens the emulated platform in a test network of its own.
 func run(t testing.TB, id string) *engine {
 	t.Helper()
 	env := lend(t, id)
-	net, err := lab.New(t.Context(), id, env.Ledger)
+	net, err := testnet.New(t.Context(), id, env.Ledger)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func run(t testing.TB, id string) *engine {
 			t.Error(err)
 		}
 	})
-	env.Lab = net
+	env.Testnet = net
 	g, err := TCG().Open(t.Context(), env)
 	if err != nil {
 		t.Fatal(err)
@@ -139,12 +139,12 @@ func TestThreadPartAgreesWithTheMonitor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := bench.ThreadPart(strings.TrimSpace(string(name))); got != part {
+		if got := vm.QEMUThreads.Part(strings.TrimSpace(string(name))); got != part {
 			t.Errorf("thread %q is %q, QEMU says %q", name, got, part)
 		}
 	}
 	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", pid, pid))
-	if err != nil || bench.ThreadPart(strings.TrimSpace(string(name))) != "vmm" {
+	if err != nil || vm.QEMUThreads.Part(strings.TrimSpace(string(name))) != "vmm" {
 		t.Errorf("main thread %q, %v", name, err)
 	}
 }

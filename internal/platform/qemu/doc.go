@@ -17,7 +17,7 @@
 //     host's page cache out of it.
 //
 // Both disks are served by one iothread, so that the CPU time of I/O can be
-// told from that of the vCPUs. The network is virtio over a tap on the lab's
+// told from that of the vCPUs. The network is virtio over a tap on the test network's
 // bridge, with vhost where the host has it.
 //
 // # Limits

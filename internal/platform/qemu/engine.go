@@ -1,6 +1,7 @@
 package qemu
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -9,8 +10,8 @@ import (
 	"syscall"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
-	"tare/internal/clock"
+	"tare/internal/host/cgroup"
+	"tare/internal/host/clock"
 	"tare/internal/platform/launch"
 	"tare/internal/platform/vm"
 )
@@ -90,7 +91,7 @@ func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (mach
 	if l.Host != nil {
 		m.host = *l.Host
 	}
-	lease, err := g.env.Lab.Allocate()
+	lease, err := g.env.Testnet.Allocate()
 	if err != nil {
 		return m, fmt.Errorf("address: %w", err)
 	}
@@ -113,10 +114,10 @@ func (g *engine) plug(l bench.Launch, i *instance, m *machine) error {
 	i.addr = m.addr.Addr()
 	i.tap = vm.TapName(l.ID)
 	m.tap = i.tap
-	if err := g.env.Lab.Tap(i.tap); err != nil { // the ledger knows the lab it is in
+	if err := g.env.Testnet.Tap(i.tap); err != nil { // the ledger knows the test network it is in
 		return err
 	}
-	i.undo.Add(func(context.Context) error { return g.env.Lab.RemoveTap(i.tap) })
+	i.undo.Add(func(context.Context) error { return g.env.Testnet.RemoveTap(i.tap) })
 	var err error
 	m.vhost, err = useVhost(l.Options[optVhost])
 	return err
@@ -124,18 +125,12 @@ func (g *engine) plug(l bench.Launch, i *instance, m *machine) error {
 
 // confine makes the control group of the launch.
 func (g *engine) confine(l bench.Launch, i *instance) error {
-	i.group = g.cgroups.Group(l.Group(g.env.Run))
-	err := i.undo.Register(g.env.Ledger, bench.KindCgroup, i.group.Name(),
-		func(context.Context) error { return i.group.Remove() })
+	limits, err := vm.Limits(l)
 	if err != nil {
 		return err
 	}
-	lim := vm.Limits(l)
-	if lim.Disk, err = cgroup.DiskOf(l.Shape, l.Dir); err != nil {
-		return err
-	}
-	_, unenforced, err := g.cgroups.Create(i.group.Name(), lim)
-	i.unenforced = append(unenforced, vm.GuestKeeps(l.Shape)...)
+	i.group, i.unenforced, err = i.undo.Group(g.env.Ledger, g.cgroups, l.Group(g.env.Run), limits)
+	i.unenforced = append(i.unenforced, vm.GuestKeeps(l.Shape)...)
 	return err
 }
 
@@ -155,21 +150,24 @@ func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *insta
 	if err := i.ports.make(l.Dir, m.host.Ports); err != nil {
 		return err
 	}
-	messages, err := launch.OpenWords(filepath.Join(l.Dir, m.file(fileMessages)))
+	messages, err := launch.OpenLog(filepath.Join(l.Dir, m.file(fileMessages)))
 	if err != nil {
 		return err
 	}
 	defer messages.Given()
-	console, err := launch.OpenNamedWords(filepath.Join(l.Dir, m.file(pipeConsole)), filepath.Join(l.Dir, m.file(fileConsole)))
+	console, err := launch.OpenNamedLog(filepath.Join(l.Dir, m.file(pipeConsole)), filepath.Join(l.Dir, m.file(fileConsole)))
 	if err != nil {
 		return err
 	}
 	i.undo.Add(func(context.Context) error { return console.Close() })
 
 	i.argv = m.argv()
-	path, err := launch.Program(program)
+	path, err := launch.Program(cmp.Or(l.Options[bench.ProgramOption], program))
 	if err != nil {
 		return err
+	}
+	if path == l.Options[bench.ProgramOption] {
+		i.argv[0] = path
 	}
 	cmd := exec.Command(path, i.argv[1:]...)
 	cmd.Dir = l.Dir
@@ -189,7 +187,7 @@ func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *insta
 		return err
 	}
 	defer held.Close()
-	if err := g.env.Lab.Do(cmd.Start); err != nil {
+	if err := g.env.Testnet.Do(cmd.Start); err != nil {
 		return err
 	}
 	i.watch(cmd, messages, console)

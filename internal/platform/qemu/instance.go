@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 	"tare/internal/platform/launch"
 	"tare/internal/platform/vm"
 )
@@ -57,13 +57,13 @@ type instance struct {
 	undo launch.Undo
 	last string // the log, once its files are gone
 
-	words []*launch.Words // of all QEMUs there were
+	log []*launch.Log // of all QEMUs there were
 }
 
 // watch reaps QEMU when it ends, and sees to it that its last words are there by then.
-func (i *instance) watch(cmd *exec.Cmd, words ...*launch.Words) {
+func (i *instance) watch(cmd *exec.Cmd, words ...*launch.Log) {
 	i.cmd, i.exited = cmd, make(chan struct{})
-	i.words = append(i.words, words...)
+	i.log = append(i.log, words...)
 	go func() {
 		_ = cmd.Wait() // the state says all
 		i.status = cmd.ProcessState.String()
@@ -134,12 +134,12 @@ func (i *instance) Unenforced() []string { return slices.Clone(i.unenforced) }
 
 // HeldUp implements [bench.Printing].
 func (i *instance) HeldUp() bool {
-	return slices.ContainsFunc(i.words, (*launch.Words).HeldUp)
+	return slices.ContainsFunc(i.log, (*launch.Log).HeldUp)
 }
 
 // Scope implements [bench.Instance]. The monitor is in the instance's own
 // cgroup and listed as a helper besides, so that its threads can be told apart
-// by [bench.ThreadPart].
+// by their names.
 func (i *instance) Scope() (bench.Scope, error) {
 	if i.moved != nil {
 		return i.moved.Scope()
@@ -148,7 +148,7 @@ func (i *instance) Scope() (bench.Scope, error) {
 		return bench.Scope{}, fmt.Errorf("scope: %s ended: %s", program, i.status)
 	}
 	pid := i.cmd.Process.Pid
-	helpers := []bench.Process{{PID: pid, Part: "vmm"}}
+	helpers := []bench.Process{{PID: pid, Part: "vmm", Threads: vm.QEMUThreads}}
 	vhost, err := vhostThreads("/proc", pid)
 	if err != nil {
 		return bench.Scope{}, fmt.Errorf("scope: %w", err)
@@ -173,7 +173,7 @@ func (i *instance) Log() string {
 	if i.gone() {
 		parts = append(parts, program+": "+i.status)
 	}
-	for _, w := range i.words {
+	for _, w := range i.log {
 		w.Sync()
 	}
 	for _, name := range []string{fileMessages, fileConsole, incoming + fileMessages, incoming + fileConsole} {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/clock"
+	"tare/internal/host/clock"
 )
 
 // fileState is the socket that the machine's state goes over.

@@ -50,6 +50,7 @@ func options() []bench.Option {
 		option(optInit, "what boots: agent is a minimal guest, in which nothing but the agent runs; systemd a full one, whose last service is the agent",
 			"agent", initSystemd),
 		option(optBalloon, "a balloon, by which the guest gives memory back: pages it has freed, and in a pool of memory that is too small what exceeds its share", "no", "yes"),
+		{Name: bench.ProgramOption, Path: true, Doc: "the path of another build of QEMU to run; what the platform's own build can do is supposed of it"},
 	}
 }
 
@@ -74,7 +75,7 @@ func aroundCache(mode string) bool { return mode == "none" || mode == "directsyn
 // checkLaunch refuses what QEMU could not run, or could only run as something else.
 func checkLaunch(known []bench.Option, l bench.Launch) error {
 	for _, o := range known {
-		if v := l.Options[o.Name]; !slices.Contains(o.Values, v) {
+		if v := l.Options[o.Name]; !o.Path && !slices.Contains(o.Values, v) {
 			return fmt.Errorf("option %s=%q: %w%w", o.Name, v, bench.ErrInvalid,
 				bench.Hint("one of: "+strings.Join(o.Values, ", ")))
 		}
@@ -94,9 +95,6 @@ func checkLaunch(known []bench.Option, l bench.Launch) error {
 func checkTogether(o map[string]string) error {
 	return bench.Availability{Lacks: exclusive}.Lacking(o)
 }
-
-// Excludes are the options that exclude each other on every host.
-func (p *Platform) Excludes() []bench.Lack { return exclusive }
 
 // exclusive are options that exclude each other, whatever the host.
 var exclusive = func() []bench.Lack {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/agent"
+	"tare/internal/guest/agent"
 	"tare/internal/platform/launch"
 )
 

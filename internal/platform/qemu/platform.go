@@ -6,9 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 	"tare/internal/platform/launch"
 	"tare/internal/platform/vm"
 )
@@ -44,6 +45,17 @@ func (p *Platform) Name() string { return p.name }
 
 // Summary implements [bench.Platform].
 func (p *Platform) Summary() string { return p.summary }
+
+// Traits implements [bench.Platform]. How long a launch takes with KVM was not measured.
+func (p *Platform) Traits() bench.Traits {
+	t := bench.Traits{Launch: 10 * time.Second, Programs: append(vm.QEMUPrograms(), bench.Program{Name: "cp", Package: "coreutils"})}
+	if p.trial != nil {
+		t.Launch, t.Kept = 4*time.Second, vm.Kept()
+		t.Nesting = &bench.Nesting{Guest: bench.MachineGuest, Program: program, Memory: vm.NestingMemory, Modules: vm.NestingModules(),
+			Virtualization: true, Lacks: exclusive}
+	}
+	return t
+}
 
 // Options implements [bench.Platform].
 func (p *Platform) Options() []bench.Option { return p.options }

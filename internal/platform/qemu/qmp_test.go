@@ -93,7 +93,7 @@ func FuzzParseQMP(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line []byte) {
 		m, err := parseQMP(line)
 		if err == nil && m.Greeting == nil && m.Event == "" && m.Error == nil && m.Return == nil {
-			t.Errorf("%q is no message, but no error", line)
+			t.Errorf("%q is not a message, but no error", line)
 		}
 	})
 }

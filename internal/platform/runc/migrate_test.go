@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/agent"
 	"tare/internal/bench"
+	"tare/internal/guest/agent"
 	"tare/internal/platform/launch/launchtest"
 	"tare/internal/platform/platformtest"
 )

@@ -3,6 +3,8 @@
 package runc
 
 import (
+	"time"
+
 	"tare/internal/bench"
 	"tare/internal/platform/oci"
 )
@@ -14,6 +16,12 @@ func New() bench.Platform {
 		Program: "runc",
 		Summary: "OCI bundles by runc: the containers of Docker without its daemons",
 		Install: "install runc, such as: apt-get install runc",
+		Chooses: true,
+		Traits: bench.Traits{
+			Launch:   200 * time.Millisecond,
+			Programs: []bench.Program{{Name: "runc", Package: "runc"}, oci.CRIU},
+			Nesting:  &bench.Nesting{},
+		},
 
 		Restores: true,
 	})

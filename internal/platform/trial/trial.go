@@ -6,16 +6,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/agent"
 	"tare/internal/bench"
+	"tare/internal/guest/agent"
+	"tare/internal/host/tree"
 	"tare/internal/platform/launch"
-	"tare/internal/tree"
 )
 
 // Limit is how long the instance of a trial may take until its agent greets, on an
@@ -42,6 +43,13 @@ func Of(p bench.Platform, state, option string) *Platform {
 func (p *Platform) Within(limit time.Duration) *Platform {
 	p.limit = limit
 	return p
+}
+
+// Traits are the platform's, which keeps verdicts besides.
+func (p *Platform) Traits() bench.Traits {
+	t := p.Platform.Traits()
+	t.Kept = append(slices.Clone(t.Kept), bench.Kept{Pattern: "tried-*.json", What: "whether a platform starts here"})
+	return t
 }
 
 // variants are the options of each trial.

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/ledger"
 	"tare/internal/platform/fake"
 	"tare/internal/platform/launch"
 	"tare/internal/platform/platformtest"
+	"tare/internal/state/ledger"
 )
 
 // moded is a platform with an option that is tried by its values.

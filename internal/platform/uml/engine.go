@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/guest/serial"
+	"tare/internal/host/cgroup"
 	"tare/internal/platform/launch"
 	"tare/internal/platform/vm"
-	"tare/internal/serial"
 )
 
 // Allowance is what the kernel may need beside the guest's memory: its own code
@@ -66,7 +66,7 @@ func (e *engine) Reads() []string { return []string{e.root, e.initrd} }
 
 // Start boots one guest.
 func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
-	i := &instance{id: l.ID, words: filepath.Join(l.Dir, "console.log")}
+	i := &instance{id: l.ID, log: filepath.Join(l.Dir, "console.log")}
 	err := ctx.Err()
 	if err == nil {
 		err = checkLaunch(l)
@@ -104,18 +104,13 @@ func (e *engine) start(ctx context.Context, i *instance, l bench.Launch) error {
 
 // confine makes the guest's control group.
 func (e *engine) confine(i *instance, l bench.Launch) error {
-	i.group = e.cgroups.Group(l.Group(e.env.Run))
-	if err := i.undo.Register(e.env.Ledger, bench.KindCgroup, i.group.Name(), i.group.End); err != nil {
+	limits, err := vm.Limits(l)
+	if err != nil {
 		return err
 	}
-	limits := vm.Limits(l)
 	limits.Memory = l.Shape.Memory + Allowance
-	var err error
-	if limits.Disk, err = cgroup.DiskOf(l.Shape, l.Dir); err != nil {
-		return err
-	}
-	_, unenforced, err := e.cgroups.Create(i.group.Name(), limits)
-	i.unenforced = append(unenforced, vm.GuestKeeps(l.Shape)...)
+	i.group, i.unenforced, err = i.undo.Group(e.env.Ledger, e.cgroups, l.Group(e.env.Run), limits)
+	i.unenforced = append(i.unenforced, vm.GuestKeeps(l.Shape)...)
 	if l.Options[optCache] == "writeback" && e.cgroups.Mode() != "v2" {
 		// Version 1 knows not whose data the kernel writes back from the page cache.
 		i.unenforced = append(i.unenforced, cgroup.DiskLimits(l.Shape)...)
@@ -123,16 +118,16 @@ func (e *engine) confine(i *instance, l bench.Launch) error {
 	return err
 }
 
-// connect makes the tap device. The ledger knows the lab it is in.
+// connect makes the tap device. The ledger knows the test network it is in.
 func (e *engine) connect(i *instance, m *machine) (err error) {
-	if m.lease, err = e.env.Lab.Allocate(); err != nil {
+	if m.lease, err = e.env.Testnet.Allocate(); err != nil {
 		return err
 	}
 	m.tap = vm.TapName(i.id)
-	if err := e.env.Lab.Tap(m.tap); err != nil {
+	if err := e.env.Testnet.Tap(m.tap); err != nil {
 		return err
 	}
-	i.undo.Add(func(context.Context) error { return e.env.Lab.RemoveTap(m.tap) })
+	i.undo.Add(func(context.Context) error { return e.env.Testnet.RemoveTap(m.tap) })
 	i.addr, i.tap = m.lease.Addr.Addr(), m.tap
 	return nil
 }
@@ -145,13 +140,13 @@ func (e *engine) boot(ctx context.Context, i *instance, m machine) error {
 	cmd.Dir = m.launch.Dir
 	// In TMPDIR is the file that is the guest's memory.
 	cmd.Env = []string{"PATH=" + launch.SearchPath(""), "TMPDIR=" + m.memory(), bench.ProcessMark + "=" + i.id}
-	err := launch.Apart(e.env.Lab.NetNS(), func() (err error) {
+	err := launch.Apart(e.env.Testnet.NetNS(), func() (err error) {
 		size := fmt.Sprintf("mode=700,size=%d", m.launch.Shape.Memory+bench.MiB)
 		if err := unix.Mount("tare", m.memory(), "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, size); err != nil {
 			return fmt.Errorf("file system for the guest's memory: %w", err)
 		}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID}
-		i.process, err = launch.StartIn(ctx, i.group, e.env.AgentPath, cmd, i.words)
+		i.process, err = launch.StartIn(ctx, i.group, e.env.AgentPath, cmd, i.log)
 		return err
 	})
 	if err == nil {

@@ -9,15 +9,15 @@ import (
 	"slices"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/guest/serial"
+	"tare/internal/host/cgroup"
 	"tare/internal/platform/launch"
-	"tare/internal/serial"
 )
 
 // instance is one kernel and the processes that run its programs.
 type instance struct {
 	id         string
-	words      string // the file with the console and UML's own messages
+	log        string // the file with the console and UML's own messages
 	argv       []string
 	addr       netip.Addr
 	tap        string
@@ -51,9 +51,9 @@ func (i *instance) Scope() (bench.Scope, error) {
 // Log is the end of the guest's console.
 func (i *instance) Log() string {
 	if i.process.Running() {
-		return launch.Tail(i.words)
+		return launch.Tail(i.log)
 	}
-	return program + " ended: " + i.process.State() + "\n" + launch.Tail(i.words)
+	return program + " ended: " + i.process.State() + "\n" + launch.Tail(i.log)
 }
 
 // Close ends the kernel; its memory goes with it, the caller removes its disks.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/agent"
+	"tare/internal/guest/agent"
 	"tare/internal/platform/launch"
 	"tare/internal/platform/launch/launchtest"
 )

@@ -26,6 +26,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
@@ -50,6 +51,16 @@ func (Platform) Name() string { return "uml" }
 // Summary is one line for people.
 func (Platform) Summary() string {
 	return "User-mode Linux: a kernel of its own as a process of the host"
+}
+
+// Traits tell that whether it runs on the host's CPU only a start shows.
+func (Platform) Traits() bench.Traits {
+	return bench.Traits{
+		Launch:   2 * time.Second,
+		Programs: append(vm.Programs(), bench.Program{Name: program, Package: "user-mode-linux"}),
+		Trial:    &bench.TrialStart{},
+		Nesting:  &bench.Nesting{Guest: bench.MachineGuest, Program: program, Memory: 512 * bench.MiB, Modules: []string{"tun"}},
+	}
 }
 
 // Options are the switches of this platform.

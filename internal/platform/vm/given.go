@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 )
 
 // CheckShape refuses what no virtual machine could be given.
@@ -21,7 +21,7 @@ func CheckShape(l bench.Launch) error {
 	case len(l.CPUSet) == 0:
 		return fmt.Errorf("no host CPU to run on: %w", bench.ErrInvalid)
 	case l.NetNS != "":
-		return fmt.Errorf("network namespace %s: a virtual machine can only be in the lab's: %w", l.NetNS, bench.ErrInvalid)
+		return fmt.Errorf("network namespace %s: a virtual machine can only be in the test network: %w", l.NetNS, bench.ErrInvalid)
 	}
 	return nil
 }
@@ -39,11 +39,12 @@ const Allowance = 512 * bench.MiB
 
 // Limits are those of the monitor as a whole. The number of tasks inside is the guest
 // kernel's affair; the monitor's own threads must not be counted against it.
-func Limits(l bench.Launch) cgroup.Limits {
-	lim := cgroup.LimitsOf(l.Shape, l.CPUSet)
+func Limits(l bench.Launch) (lim cgroup.Limits, err error) {
+	lim = cgroup.LimitsOf(l.Shape, l.CPUSet)
 	lim.Memory += Allowance
 	lim.MemorySoft, lim.Pids = 0, 0
-	return lim
+	lim.Disk, err = cgroup.DiskOf(l.Shape, l.Dir)
+	return lim, err
 }
 
 // GuestKeeps lists what of the shape no limit on the monitor can enforce.

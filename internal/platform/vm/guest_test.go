@@ -16,12 +16,12 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/agent"
 	"tare/internal/bench"
+	"tare/internal/guest/agent"
+	"tare/internal/guest/serial"
 	"tare/internal/platform/launch"
 	"tare/internal/platform/platformtest"
 	"tare/internal/platform/vm"
-	"tare/internal/serial"
 )
 
 // The guest of monitors that start an ELF kernel, share a read-only root and have

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"runtime"
 
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
@@ -11,6 +12,19 @@ import (
 
 // QEMU is the system emulator for the machines these drivers know.
 const QEMU = "qemu-system-x86_64"
+
+// QEMUPrograms are those of QEMU's that its drivers run, and [Programs].
+func QEMUPrograms() []bench.Program {
+	emulator := "qemu-system-" + map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
+	pkg := map[string]string{"amd64": "qemu-system-x86", "arm64": "qemu-system-arm"}[runtime.GOARCH]
+	return append([]bench.Program{{Name: emulator, Package: pkg}, {Name: "qemu-img", Package: "qemu-utils"}}, Programs()...)
+}
+
+// QEMUThreads are its threads, as it calls them under "-name debug-threads=on".
+var QEMUThreads = &bench.Threads{
+	VCPU: []string{"CPU */*", "ALL CPUs/*"},       // "CPU 0/KVM"; one thread for all: tcg,thread=single
+	IO:   []string{"IO *", "iothread*", "worker"}, // "IO io0"
+}
 
 // QEMUVersion asks QEMU for its version.
 func QEMUVersion(ctx context.Context) (string, error) {

@@ -11,6 +11,14 @@ import (
 	"tare/internal/platform/launch"
 )
 
+// Programs are what every driver runs that makes a guest's disks and initial file system.
+func Programs() []bench.Program {
+	return []bench.Program{
+		{Name: "mkfs.ext4", Package: "e2fsprogs", Args: []string{"-V"}},
+		{Name: "xz", Package: "xz-utils"}, {Name: "zstd", Package: "zstd"},
+	}
+}
+
 // Formats of a scratch disk's file.
 const (
 	Raw   = "raw"

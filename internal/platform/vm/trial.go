@@ -30,6 +30,11 @@ type Trial struct {
 	host string // where the host's files lie, "/" if empty
 }
 
+// Kept are the verdicts.
+func Kept() []bench.Kept {
+	return []bench.Kept{{Pattern: "kvm*.json", What: "whether KVM boots a guest here"}}
+}
+
 func (t *Trial) root() string { return cmp.Or(t.host, "/") }
 
 func (t *Trial) book() trial.Book { return trial.Book{State: t.State, Host: t.host} }
@@ -94,3 +99,9 @@ func (t *Trial) Probe(ctx context.Context, e bench.Env, version string) error {
 	}
 	return t.Check(version)
 }
+
+// NestingMemory is what an outer guest has beyond a machine's that runs in it.
+const NestingMemory = 768 * bench.MiB
+
+// NestingModules are those that an outer guest's kernel needs to run machines.
+func NestingModules() []string { return []string{"tun", "vhost_net", "kvm_amd", "kvm_intel"} }

@@ -17,8 +17,8 @@ import (
 	"path/filepath"
 
 	"tare/internal/bench"
+	"tare/internal/host/tool"
 	"tare/internal/platform/launch"
-	"tare/internal/tool"
 )
 
 // Vmlinux returns the absolute path of the kernel as an uncompressed ELF file

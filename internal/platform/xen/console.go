@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/agent"
+	"tare/internal/guest/agent"
 	"tare/internal/platform/launch"
 )
 

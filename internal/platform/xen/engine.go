@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
-	"tare/internal/clock"
+	"tare/internal/host/cgroup"
+	"tare/internal/host/clock"
 	"tare/internal/platform/launch"
 	"tare/internal/platform/vm"
-	"tare/internal/xenpipe"
+	"tare/internal/platform/xen/xenpipe"
 )
 
 // engine starts the domains of one run.
@@ -105,7 +105,7 @@ func (g *engine) start(ctx context.Context, l bench.Launch, i *instance) error {
 	}
 	m := machine{
 		id: l.ID, kind: g.platform.kind, shape: l.Shape, cpus: l.CPUSet, pin: l.Options[optPin] == "on",
-		kernel: g.kernel, initrd: g.initrd, bridge: g.env.Lab.Bridge(), vifScript: g.vifScript,
+		kernel: g.kernel, initrd: g.initrd, bridge: g.env.Testnet.Bridge(), vifScript: g.vifScript,
 	}
 	if err := g.disks(ctx, l, i, &m); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (g *engine) start(ctx context.Context, l bench.Launch, i *instance) error {
 			return err
 		}
 	}
-	if m.lease, err = g.env.Lab.Allocate(); err != nil {
+	if m.lease, err = g.env.Testnet.Allocate(); err != nil {
 		return fmt.Errorf("address: %w", err)
 	}
 	i.addr = m.lease.Addr.Addr()
@@ -163,16 +163,10 @@ func (g *engine) hosting(ctx context.Context, h bench.Hosting, i *instance, m *m
 // confine makes the control group of what xl leaves running beside the domain,
 // to be found again; it limits nothing.
 func (g *engine) confine(l bench.Launch, i *instance) error {
-	i.group = g.cgroups.Group(l.Group(g.env.Run))
-	err := i.undo.Register(g.env.Ledger, bench.KindCgroup, i.group.Name(), func(context.Context) error { return i.group.Remove() })
-	if err != nil {
-		return err
-	}
-	if _, _, err = g.cgroups.Create(i.group.Name(), cgroup.Limits{}); err != nil {
-		return err
-	}
+	var err error
+	i.group, _, err = i.undo.Group(g.env.Ledger, g.cgroups, l.Group(g.env.Run), cgroup.Limits{})
 	i.unenforced = append(vm.GuestKeeps(l.Shape), cgroup.DiskLimits(l.Shape)...)
-	return nil
+	return err
 }
 
 // create creates the domain and opens its console and its pipes.
@@ -258,7 +252,7 @@ func (g *engine) connect(ctx context.Context, i *instance) error {
 }
 
 // vifScript is what xl runs when a domain's network device has appeared in the
-// control domain and when it goes: it takes it into the lab, on the bridge. xl waits
+// control domain and when it goes: it takes it into the test network, on the bridge. xl waits
 // for the script; the backend for the word in the store
 // (Documentation of xen-network-scripts).
 const vifScript = `#!/bin/sh
@@ -275,7 +269,7 @@ func writeVIFScript(e bench.Env) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return path, os.WriteFile(path, fmt.Appendf(nil, vifScript, e.Lab.NetNS(), e.Lab.Bridge()), 0o755)
+	return path, os.WriteFile(path, fmt.Appendf(nil, vifScript, e.Testnet.NetNS(), e.Testnet.Bridge()), 0o755)
 }
 
 // diskScript is what xl runs for each further disk of a domain that is a host, in place

@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"tare/internal/bench"
-	"tare/internal/cgroup"
+	"tare/internal/host/cgroup"
 	"tare/internal/platform/launch"
-	"tare/internal/xenpipe"
+	"tare/internal/platform/xen/xenpipe"
 )
 
 // instance is one domain.

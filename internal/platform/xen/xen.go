@@ -4,7 +4,7 @@
 // Its root is a snapshot of the golden image, made by the device mapper of the
 // control domain, which writes what the guest changes to a file beside the scratch disk's;
 // both disks are block devices there, served by the kernel's own backend. Its
-// network device is moved into the lab. The agent is spoken to over the domain's
+// network device is moved into the test network. The agent is spoken to over the domain's
 // console, which the guest's kernel leaves alone once the agent is up.
 //
 // # Limits
@@ -21,10 +21,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
+	"tare/internal/platform/vm"
 )
 
 // The kinds of domains, as xl calls them.
@@ -58,6 +60,37 @@ func (p Platform) Summary() string {
 		typePVH: "Xen, domain by the CPU's virtualization, without emulated devices",
 		typeHVM: "Xen, domain by the CPU's virtualization, as a whole machine with QEMU in Dom0",
 	}[p.kind]
+}
+
+// controlMemory is that of a control domain.
+const controlMemory = 640 * bench.MiB
+
+// Traits are what the control domain has to have.
+func (p Platform) Traits() bench.Traits {
+	return bench.Traits{
+		Programs: append(vm.Programs(),
+			bench.Program{Name: "losetup", Package: "mount"},
+			bench.Program{Name: "xl", Package: "xen-system-" + runtime.GOARCH, Optional: true, Mute: true},
+			bench.Program{Name: "xenstore-read", Package: "xen-utils-common", Optional: true, Mute: true},
+			bench.Program{Name: "dmsetup", Package: "dmsetup", Optional: true, Mute: true},
+			bench.Program{Name: "blockdev", Package: "util-linux"},
+		),
+		Trial: &bench.TrialStart{},
+		Nesting: &bench.Nesting{
+			Guest: bench.ControlGuest, Program: "xl", Virtualization: p.kind != typePV,
+			// Beside the control domain and the domain there is what the hypervisor needs
+			// itself: for page tables, its heap, and each domain's own structures.
+			Memory: controlMemory + 192*bench.MiB, Control: controlMemory,
+			Modules: []string{ // the way to the hypervisor, the backends of disks and network, and what disks are made of
+				"xenfs", "xen_privcmd", "xen_evtchn", "xen_gntdev", "xen_gntalloc", "xen_blkback", "xen_netback", "loop", "dm_snapshot", "tun",
+			},
+			Prepare: serve,
+			// The device mapper wants the disk for itself, and nothing else reads it.
+			Seat: func(ctx context.Context, run bench.Runner, _ bench.Env, golden string) error {
+				return run(ctx, "umount", golden)
+			},
+		},
+	}
 }
 
 // The names of the options.

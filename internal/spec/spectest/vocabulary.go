@@ -1,5 +1,5 @@
-// Package spectest has a small vocabulary for the tests of spec and plan: words
-// only, nothing that could run.
+// Package spectest has a small vocabulary for the tests of spec and plan. It has only names and no
+// programs.
 package spectest
 
 import (
@@ -48,7 +48,7 @@ func Vocabulary() spec.Vocabulary {
 	}
 }
 
-// Work is a workload that is only a word with parameters.
+// Work is a workload that is only a name with parameters.
 type Work struct {
 	Word   string
 	Known  []bench.Param
@@ -83,7 +83,7 @@ func (w Work) Parse(bench.Params, bench.Setting, bench.Output) ([]bench.Value, e
 	return nil, fmt.Errorf("%s never ran", w.Word)
 }
 
-// Filler is such a workload that knows what memory its array needs.
+// Filler is a Work that knows how much memory its array needs.
 type Filler struct{ Work }
 
 // Memory implements [bench.Sized].
@@ -98,7 +98,7 @@ func (e *ParamError) Error() string     { return e.Param + ": " + e.Text }
 func (e *ParamError) ParamName() string { return e.Param }
 func (e *ParamError) Unwrap() error     { return bench.ErrInvalid }
 
-// Fill checks kinds and bounds as far as the tests need it.
+// Fill checks kinds and bounds as far as the tests need them.
 func Fill(w bench.Workload, given bench.Params) (bench.Params, error) {
 	out := maps.Clone(given)
 	var faults []error

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/clock"
+	"tare/internal/host/clock"
 	"tare/internal/platform/launch"
 )
 
@@ -72,7 +72,7 @@ func outside(b *testing.B, env Env, cmd *exec.Cmd) float64 {
 		b.Fatal(err)
 	}
 	var from time.Time
-	err = launch.Apart(env.Lab.NetNS(), func() error {
+	err = launch.Apart(env.Testnet.NetNS(), func() error {
 		if err := launch.FreshSysfs(); err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
-	"tare/internal/ledger"
+	"tare/internal/state/ledger"
 )
 
 // stateVar tells a test binary that it is the one to be killed.

@@ -1,5 +1,5 @@
 // Package launchtest sets up what the container platforms' own tests share: a
-// lab, a ledger, a root file system of a few empty directories and an echo in
+// test network, a ledger, a root file system of a few empty directories and an echo in
 // the agent's place. What holds for every platform is tested by platformtest.
 package launchtest
 
@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/lab"
-	"tare/internal/ledger"
+	"tare/internal/host/testnet"
+	"tare/internal/state/ledger"
 )
 
 // Env is the surroundings of one test.
@@ -53,7 +53,7 @@ func in(t testing.TB, state, name string) Env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	net, err := lab.New(t.Context(), run, led)
+	net, err := testnet.New(t.Context(), run, led)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func in(t testing.TB, state, name string) Env {
 		}
 	})
 	e := Env{State: state, Ledger: led}
-	e.Env = bench.Env{Run: run, Image: root(t), Lab: net, Ledger: led, Dir: state, AgentPath: echo(t)}
+	e.Env = bench.Env{Run: run, Image: root(t), Testnet: net, Ledger: led, Dir: state, AgentPath: echo(t)}
 	return e
 }
 
@@ -122,7 +122,7 @@ func Echo(t testing.TB, i bench.Instance, r io.Reader, n int) {
 	}
 }
 
-// Held returns what is registered for the test besides the lab's own things.
+// Held returns what is registered for the test besides the test network's own things.
 func (e Env) Held(t testing.TB) []string {
 	t.Helper()
 	entries, err := e.Ledger.Held()
@@ -131,7 +131,7 @@ func (e Env) Held(t testing.TB) []string {
 	}
 	var list []string
 	for _, h := range entries {
-		if h.Name != e.Lab.NetNS() && h.Name != filepath.Dir(e.Lab.NetNS()) {
+		if h.Name != e.Testnet.NetNS() && h.Name != filepath.Dir(e.Testnet.NetNS()) {
 			list = append(list, h.Kind+" "+h.Name)
 		}
 	}

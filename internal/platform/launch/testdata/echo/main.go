@@ -6,12 +6,12 @@ import (
 	"io"
 	"os"
 
-	"tare/internal/cage"
+	"tare/internal/guest/spawn"
 )
 
 func main() {
 	if len(os.Args) == 3 && os.Args[1] == "hold" {
-		cage.Hold(os.Args[2]) // it has told the driver what is wrong
+		spawn.Hold(os.Args[2]) // it has told the driver what is wrong
 		os.Exit(1)
 	}
 	os.Stdout.WriteString("echo\n")

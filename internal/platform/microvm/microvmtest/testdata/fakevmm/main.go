@@ -21,7 +21,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/serial"
+	"tare/internal/guest/serial"
 )
 
 // machine is what both are told in their own words.

@@ -1,0 +1,63 @@
+package analysis
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"tare/internal/analysis/stats"
+	"tare/internal/result"
+)
+
+// The baseline measured twice is a row of its own, apart from the platforms'.
+func TestControlsStandApart(t *testing.T) {
+	run := crafted{metric: throughput, platform: []string{"native", "lxc", "twin"}, control: "twin", blocks: 5,
+		values: map[string][]float64{"native": {100, 101, 99, 100, 102}, "lxc": {90, 91, 89, 90, 92}, "twin": {101, 100, 100, 99, 102}}}
+	r := analyze(t, run.write(t))
+	if len(r.Cases) != 1 || len(r.Cases[0].Rows) != 2 || strings.Contains(r.Cases[0].Answer, "twin") || len(r.Cases[0].Usage) != 2 {
+		t.Errorf("%+v", r.Cases)
+	}
+	for _, p := range r.Platforms {
+		if p.Name == "twin" {
+			t.Errorf("the control is listed among the platforms: %+v", r.Platforms)
+		}
+	}
+	if r.Trials.Done != 15 || !r.Complete {
+		t.Errorf("%+v", r.Trials)
+	}
+	c := r.Controls
+	if c == nil || c.Baseline != "native" || c.Of != 1 || c.Hold != 1 || len(c.Rows) != 1 {
+		t.Fatalf("%+v", c)
+	}
+	row := c.Rows[0]
+	want, err := stats.Detectable([]float64{101. / 100, 100. / 101, 100. / 99, 99. / 100, 1}, 0.95, 0.9)
+	if err != nil || row.Detectable != want || row.Case != "cpu" || row.Effect.N != 5 {
+		t.Errorf("%+v, want %g, %v", row, want, err)
+	}
+	if got := strings.Join(c.Words, " "); got != "native against itself: 1 of 1 interval holds 1. What this run would have found nine times in ten: 2.5 % in cpu." {
+		t.Error(got)
+	}
+	// The corrections of the tests are over the platforms' rows alone.
+	if e := r.Cases[0].Rows[1].Effect; e.Holm == nil || *e.Holm != *e.P || row.Effect.Holm != nil {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestControlsThatFail(t *testing.T) {
+	run := crafted{metric: throughput, platform: []string{"native", "lxc", "twin"}, control: "twin", blocks: 5,
+		values: map[string][]float64{"native": {100, 101, 99, 100, 102}, "lxc": {90, 91, 89, 90, 92}, "twin": {90, 91, 89.5, 90, 92}}}
+	c := analyze(t, run.write(t)).Controls
+	if c.Hold != 0 || c.Of != 1 || !strings.HasPrefix(c.Words[0], "native against itself: 0 of 1 interval holds 1. Without it, by chance or by what the audit cannot see: cpu: 9.9 % slower (") {
+		t.Errorf("%+v", c)
+	}
+	run.values["twin"] = []float64{100, math.NaN(), math.NaN(), math.NaN(), math.NaN()}
+	c = analyze(t, run.write(t)).Controls
+	if c.Of != 0 || c.Rows[0].Effect.Verdict != result.Refused || c.Rows[0].Detectable != 0 || len(c.Words) != 1 ||
+		c.Words[0] != "native against itself, no statement: cpu: only 1 block in which both finished; an interval needs at least 2." {
+		t.Errorf("%+v", c)
+	}
+	run.control = ""
+	if r := analyze(t, run.write(t)); r.Controls != nil || len(r.Cases[0].Rows) != 3 {
+		t.Errorf("without a control: %+v", r.Controls)
+	}
+}

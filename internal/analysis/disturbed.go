@@ -1,0 +1,86 @@
+package analysis
+
+import (
+	"tare/internal/bench"
+	"tare/internal/bench/figure"
+)
+
+// disturbed is what other work on the host had the run do again, or wait for.
+type disturbed struct {
+	worst *bench.Outcome            // of the launches that were repeated
+	due   map[string]*bench.Outcome // by trial, of those that are yet to be
+	n     int                       // launches repeated
+	waits float64                   // seconds
+}
+
+// take takes notice of an outcome, in the order of the run.
+func (d *disturbed) take(o *bench.Outcome, p *bench.Plan) {
+	if d.due == nil {
+		d.due = map[string]*bench.Outcome{}
+	}
+	d.waits += o.Waited
+	if !o.Status.Final() {
+		return
+	}
+	if before := d.due[o.Trial]; before != nil {
+		d.n++
+		if d.worst == nil || heaviest(before) > heaviest(d.worst) {
+			d.worst = before
+		}
+		delete(d.due, o.Trial)
+	}
+	if p.Repeats(o) {
+		d.due[o.Trial] = o
+	}
+}
+
+// heaviest is the other work that held the host before a launch or since, in CPUs.
+func heaviest(o *bench.Outcome) float64 {
+	if o.Outside == nil {
+		return 0
+	}
+	most := o.Outside.Before.Sum()
+	if during := o.Outside.During; during != nil {
+		most = max(most, during.Sum())
+	}
+	return most
+}
+
+// disturbed counts the launches that were repeated, and those that count though other work held the host.
+func (l *launches) disturbed() (repeated, still int) {
+	for _, t := range l.needed {
+		if t.outcome == nil {
+			continue
+		}
+		if t.outcome.Repeat > 0 {
+			repeated++
+		}
+		if t.outcome.Disturbed != "" && t.outcome.Status.Final() {
+			still++
+		}
+	}
+	return repeated, still
+}
+
+// ofDisturbed says what other work on the host had the run do.
+func (w *warnings) ofDisturbed(d *disturbed, trials []launch) {
+	if d.n > 0 {
+		were := "were"
+		if d.n == 1 {
+			were = "was"
+		}
+		w.add("%s %s repeated, the last of each trial counts: %s", figure.Count(d.n, "launch"), were, d.worst.Disturbed)
+	}
+	still := 0
+	for _, t := range trials {
+		if t.outcome != nil && t.outcome.Disturbed != "" && t.outcome.Status.Final() {
+			still++
+		}
+	}
+	if still > 0 {
+		w.add("%d of %s count although other work held the host", still, figure.Count(len(trials), "launch"))
+	}
+	if d.waits >= 1 {
+		w.add("the run waited %.0f s in all for other work on the host to end", d.waits)
+	}
+}

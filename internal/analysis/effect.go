@@ -1,0 +1,80 @@
+package analysis
+
+import (
+	"fmt"
+	"strings"
+
+	"tare/internal/analysis/audit"
+	"tare/internal/analysis/effect"
+	"tare/internal/analysis/stop"
+	"tare/internal/bench"
+	"tare/internal/result"
+)
+
+// bothFinished is what is so of a block with a ratio.
+const bothFinished = "in which both finished"
+
+// judge says what a comparison of launches shows, by the terms of a run.
+type judge struct {
+	baseline    string
+	margin      float64
+	rare        float64
+	ends        *stop.Ends
+	labels      map[string]string // by platform
+	allowUnfair bool
+}
+
+// effect compares a row with the baseline's points, paired by block. Without compared the
+// baseline has no such points, and the effect says so.
+func (j *judge) effect(row *result.Row, caseName string, compared bool, base []result.Point, fair *audit.Audit) *result.Effect {
+	level, planned := j.ends.Level(caseName, row.Platform)
+	e := effect.Of(row.Points, base, effect.Terms{Better: row.Metric.Better, Level: level, Margin: j.margin, Rare: j.rare, Pair: bothFinished})
+	if compared {
+		effect.Doubt(e, planned)
+		effect.Test(e, j.margin)
+	} else {
+		effect.Refuse(e, j.noPart())
+	}
+	e.Caution = j.caution(row.Platform)
+	effect.Judge(e, fair, j.allowUnfair)
+	return e
+}
+
+// say says an effect of a metric in words, and what may decide it.
+func (j *judge) say(e *result.Effect, m bench.Metric) {
+	effect.Undecided(e, j.margin)
+	e.Words = e.Say(m, j.margin)
+}
+
+// alike compares two sets of launches of one platform, paired by block.
+// Its ratios are of two trials and name neither.
+func (j *judge) alike(own, base []result.Point, better bench.Direction, level float64) *result.Effect {
+	e := effect.Of(own, base, effect.Terms{Better: better, Level: level, Margin: j.margin, Rare: j.rare, Pair: bothFinished})
+	for i := range e.Ratios {
+		e.Ratios[i].Trial = ""
+	}
+	return e
+}
+
+// noPart says why nothing is compared in a case without the baseline.
+func (j *judge) noPart() string {
+	return fmt.Sprintf("the baseline, %s, has no part in this case", j.baseline)
+}
+
+// caution is not empty if the platform or the baseline wears a label.
+func (j *judge) caution(platform string) string {
+	for _, label := range []string{j.labels[platform], j.labels[j.baseline]} {
+		switch {
+		case strings.HasPrefix(label, "emulated"), strings.HasPrefix(label, "nested in tcg"):
+			return label + ": not a finding about virtual machines"
+		case label != "":
+			return label + ": not measured like the others"
+		}
+	}
+	return ""
+}
+
+// refused is an effect of which nothing can be said.
+func refused(why string) *result.Effect {
+	return &result.Effect{Verdict: result.Refused, Ratios: []result.Point{}, Why: why}
+}

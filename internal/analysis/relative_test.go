@@ -1,0 +1,248 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"tare/internal/analysis/stats"
+	"tare/internal/bench"
+	"tare/internal/host"
+	"tare/internal/result"
+	"tare/internal/result/store"
+)
+
+// besides is a run of an experiment that sets "beside" and "bomb" against
+// "alone" on two platforms. A value of NaN did not finish beside its neighbour,
+// one of -1 failed for another reason, 0 has no outcome, and one that starved measured 0.
+func besides(t *testing.T, m bench.Metric, values map[string][3]float64, edit func(*bench.Outcome)) *result.Result {
+	t.Helper()
+	p := &bench.Plan{Experiment: "e", Seed: 1, Blocks: 3, Baseline: "native", Margin: 0.03,
+		Metrics: map[string][]bench.Metric{"alone": {m}, "beside": {m}, "bomb": {m}}}
+	for _, c := range []string{"alone", "beside", "bomb"} {
+		for _, on := range []string{"native", "lxc"} {
+			s := bench.Scene{ID: c + "/" + on, Case: c, Title: c, Kind: bench.Beside, Platform: bench.PlatformRef{Name: on},
+				Actors: []bench.Actor{{Name: "subject", Role: bench.Subject, Workload: "sysbench-cpu"}}}
+			if c != "alone" {
+				s.Relative = &bench.Relative{To: "alone", Row: "CPU", Column: c}
+				s.Actors = append(s.Actors, bench.Actor{Name: map[string]string{"beside": "subject-2", "bomb": "neighbour"}[c], Role: bench.Neighbour})
+			}
+			p.Scenes = append(p.Scenes, s)
+		}
+	}
+	for b := range 3 {
+		for _, s := range p.Scenes {
+			p.Trials = append(p.Trials, bench.Trial{ID: fmt.Sprintf("b%02d-%s-%s", b+1, s.Case, s.Platform), Block: b + 1, Scene: s.ID})
+		}
+	}
+	dir := t.TempDir()
+	w, err := store.Create(dir, store.Header{Run: "r1"}, nil, p, &host.Facts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for _, trial := range p.Trials {
+		v := values[trial.Scene][trial.Block-1]
+		if v == 0 {
+			continue
+		}
+		o := &bench.Outcome{Trial: trial.ID, Block: trial.Block, Scene: trial.Scene, Status: bench.Done, Unmetered: true,
+			Phases: []bench.Phase{{Name: "measure", End: 1e9}}, Values: []bench.Value{{Metric: m.Name, Value: v}},
+			Actors: []bench.ActorOutcome{{Actor: "subject", Role: bench.Subject, Scope: &bench.Scope{}, Values: []bench.Value{{Metric: m.Name, Value: v}}}}}
+		switch {
+		case math.IsNaN(v):
+			o.Status, o.Phase, o.Error = bench.DidNotFinish, "measure", "not through"
+		case v < 0:
+			o.Status, o.Phase, o.Error = bench.Failed, "launch", "no room"
+		}
+		if o.Status != bench.Done {
+			o.Values, o.Actors[0].Values = nil, nil
+		}
+		if edit != nil {
+			edit(o)
+		}
+		if math.IsInf(v, 1) {
+			o.Values[0].Value, o.Actors[0].Values[0].Value = 0, 0
+		}
+		if err := w.Append(t.Context(), o, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := store.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := Analyze(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+var (
+	dnf     = math.NaN()
+	starved = math.Inf(1)
+)
+
+func TestRelativeToAlone(t *testing.T) {
+	r := besides(t, throughput, map[string][3]float64{
+		"alone/native": {100, 1000, 10}, "beside/native": {50, 510, 4.9}, "bomb/native": {90, 880, 9.1},
+		"alone/lxc": {80, 800, 8}, "beside/lxc": {20, 196, 2.02}, "bomb/lxc": {dnf, dnf, 4},
+	}, nil)
+	m := r.Relative
+	if m == nil || !slices.Equal(m.Columns, []string{"beside", "bomb"}) || len(m.Rows) != 2 {
+		t.Fatalf("%+v", m)
+	}
+	native, lxc := m.Rows[0], m.Rows[1]
+	if !native.Baseline || lxc.Baseline || native.Row != "CPU" || native.Case != "alone" || native.Alone != 100 || native.N != 3 {
+		t.Errorf("%+v", native)
+	}
+	// Within a platform, paired by block, whatever the drift between blocks.
+	want, _ := stats.RatioInterval([]float64{0.5, 0.51, 0.49}, 0.95)
+	c := native.Cells[0]
+	approx(t, "kept", c.Kept, math.Pow(0.5*0.51*0.49, 1.0/3))
+	approx(t, "low", c.Low, want.Low)
+	approx(t, "high", c.High, want.High)
+	if c.Words != "50 %" || c.Against != nil || c.N != 3 || c.Launches != 3 {
+		t.Errorf("%+v", c)
+	}
+	// Platforms are compared by what they keep: 0.25, 0.245, 0.2525 by 0.5, 0.51, 0.49.
+	ratio := math.Pow(0.25*0.245*0.2525/(0.5*0.51*0.49), 1.0/3)
+	if a := lxc.Cells[0].Against; a.Verdict != result.Differs {
+		t.Errorf("%+v", a)
+	} else {
+		approx(t, "against native", a.Ratio, ratio)
+		if a.Words[:28] != "keeps 50.2 % less than nativ" {
+			t.Error(a.Words)
+		}
+	}
+	// Some did not finish: that is said, with how many, and no failure of the run.
+	c = lxc.Cells[1]
+	if c.DNF != 2 || c.N != 1 || c.Failed != 0 || c.Words != "50 %, DNF 2 of 3" || c.High != 0 || c.Effect.Verdict != result.Refused {
+		t.Errorf("%+v", c)
+	}
+	if r.Trials.DNF != 2 || r.Trials.Failed != 0 || r.Trials.Missing != 0 || !r.Complete || len(r.Failures) != 0 || len(r.Unfinished) != 2 {
+		t.Errorf("%+v, failures %v, unfinished %v", r.Trials, r.Failures, r.Unfinished)
+	}
+	for _, row := range r.Cases[2].Rows {
+		if row.Platform == "lxc" && (row.DNF != 2 || row.Failed != 0 || !slices.Contains(row.Warnings, "2 of 3 launches did not finish beside the neighbour")) {
+			t.Errorf("%+v", row)
+		}
+	}
+}
+
+func TestRelativeOfLatency(t *testing.T) {
+	r := besides(t, latency, map[string][3]float64{
+		"alone/native": {2, 2, 2}, "beside/native": {4, 4.1, 3.9}, "bomb/native": {dnf, dnf, dnf},
+		"alone/lxc": {2, 2, 2}, "beside/lxc": {-1, 0, 2}, "bomb/lxc": {2.01, 1.99, 2},
+	}, nil)
+	native, lxc := r.Relative.Rows[0], r.Relative.Rows[1]
+	// Twice the latency is half of the performance.
+	c := native.Cells[0]
+	approx(t, "kept", c.Kept, 1/c.Effect.Ratio)
+	approx(t, "low", c.Low, 1/c.Effect.High)
+	approx(t, "high", c.High, 1/c.Effect.Low)
+	if c.Words != "50 %" || !(c.Low < c.Kept && c.Kept < c.High) {
+		t.Errorf("%+v", c)
+	}
+	if c := native.Cells[1]; c.Words != "DNF 3 of 3" || c.Kept != 0 || c.N != 0 {
+		t.Errorf("%+v", c)
+	}
+	if c := lxc.Cells[0]; c.Words != "100 %, failed 1 of 3, missing 1 of 3" || c.DNF != 0 {
+		t.Errorf("%+v", c)
+	}
+	if a := lxc.Cells[1].Against; a.Words != "finishes where native does not" {
+		t.Errorf("%+v", a)
+	}
+}
+
+// Alike subjects are compared by Jain's index, and what became of the host and
+// of the neighbour is gathered.
+func TestFairnessAndWatch(t *testing.T) {
+	trial := 0
+	r := besides(t, throughput, map[string][3]float64{
+		"alone/native": {100, 100, 100}, "beside/native": {60, 60, 60}, "bomb/native": {50, 50, dnf},
+	}, func(o *bench.Outcome) {
+		if o.Scene == "beside/native" {
+			second := o.Actors[0]
+			second.Actor, second.Values = "subject-2", []bench.Value{{Metric: "throughput", Value: 20}}
+			o.Actors = append(o.Actors, second)
+		}
+		if o.Scene == "bomb/native" {
+			trial++
+			w := &bench.Watch{Available: bench.Bytes(trial) * bench.GiB, OOMInside: trial, Peak: 100 * trial}
+			for i := range 100 {
+				w.Starts = append(w.Starts, float64(trial*100+i))
+			}
+			w.Overdue = trial == 2 // which ends the neighbour, too
+			if trial == 3 {
+				w.Ended, w.Died = "too slow", []string{"sshd (7)"}
+			}
+			o.Watch = w
+			o.Actors = append(o.Actors, bench.ActorOutcome{Actor: "neighbour", Role: bench.Neighbour, Ended: "1.0 s after it began: killed"})
+		}
+	})
+	row := r.Relative.Rows[0]
+	f := row.Cells[0].Fairness
+	approx(t, "Jain", f.Jain.Mean, 80*80/(2*(60*60+20*20.0)))
+	approx(t, "apart", f.Apart.Mean, 2.0/3)
+	approx(t, "three like launches", f.Jain.Low, f.Jain.Mean)
+	approx(t, "apart in three like launches", f.Apart.High, f.Apart.Mean)
+	if f.N != 3 || f.Why != "" || *r.Cases[1].Rows[0].Fairness != *f {
+		t.Errorf("%+v, of the row %+v", f, r.Cases[1].Rows[0].Fairness)
+	}
+	if c := row.Cells[1]; c.Fairness != nil || c.Gone != 1 || c.Ended != 1 || c.DNF != 1 {
+		t.Errorf("%+v", c)
+	}
+	if len(r.Watches) != 1 {
+		t.Fatalf("%+v", r.Watches)
+	}
+	w := r.Watches[0]
+	if w.Starts != 300 || w.P50 != 249 || w.P99 != 396 || w.Max != 399 || w.Available != bench.GiB || w.OOMInside != 6 || w.Peak != 300 ||
+		len(w.Died) != 1 || len(w.Ended) != 1 || w.Launches != 3 {
+		t.Errorf("%+v", w)
+	}
+}
+
+// A subject starved to zero finished: the zero is quoted, and no launch is said to lack.
+func TestRelativeOfZero(t *testing.T) {
+	r := besides(t, throughput, map[string][3]float64{
+		"alone/native": {100, 100, 100}, "beside/native": {50, 51, 49}, "bomb/native": {starved, 40, 41},
+		"alone/lxc": {100, 100, 100}, "beside/lxc": {starved, 0, starved}, "bomb/lxc": {starved, starved, starved},
+	}, nil)
+	native, lxc := r.Relative.Rows[0], r.Relative.Rows[1]
+	for _, c := range []struct {
+		cell           *result.MatrixCell
+		n              int
+		words, against string
+	}{
+		{native.Cells[1], 3, "no ratio", ""},
+		{lxc.Cells[0], 2, "missing 1 of 3, no ratio",
+			"no statement: lxc: launch b01-beside-lxc gave 0, which has no ratio (so in 2 of 2 blocks)"},
+		{lxc.Cells[1], 3, "no ratio",
+			"no statement: lxc: launch b01-bomb-lxc gave 0, which has no ratio (so in 3 of 3 blocks); " +
+				"native: launch b01-bomb-native gave 0, which has no ratio (so in 1 of 3 blocks)"},
+	} {
+		if c.cell.Words != c.words || c.cell.N != c.n || c.cell.Effect.N != c.n || c.cell.Kept != 0 {
+			t.Errorf("%+v, want %q of %d", c.cell, c.words, c.n)
+		}
+		if got := c.cell.Against; (got == nil) != (c.against == "") || got != nil && got.Words != c.against {
+			t.Errorf("%+v, want %q", got, c.against)
+		}
+	}
+	// The table of the case says the same.
+	for _, row := range r.Cases[2].Rows {
+		if row.Platform == "lxc" && row.Effect.Words != "no statement: launch b01-bomb-lxc gave 0, which has no ratio (so in 3 of 3 blocks)" {
+			t.Error(row.Effect.Words)
+		}
+	}
+}
+
+// A scene set against one that has no part says so.
+func TestRelativeToNothing(t *testing.T) {
+	r := besides(t, throughput, map[string][3]float64{"beside/native": {1, 2, 3}}, nil)
+	if c := r.Relative.Rows[0].Cells[0]; c.Words != "no pair of launches" || c.Kept != 0 {
+		t.Errorf("%+v", c)
+	}
+}

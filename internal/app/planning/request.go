@@ -1,0 +1,135 @@
+package planning
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"tare/internal/app/site"
+	"tare/internal/bench"
+	"tare/internal/bench/figure"
+	"tare/internal/result/store"
+	"tare/internal/spec"
+	"tare/internal/spec/builtin"
+)
+
+// Request is what a user asks to be planned.
+type Request struct {
+	Name      string   // a path or a built-in's name
+	Text      []byte   // the specification itself, if it is not to be looked up by name
+	Set       []string // values of the specification to replace: path=value
+	Platforms []string // those to measure instead, one reference each; nil for the specification's
+	Seed      *uint64  // of the order of trials; nil for the specification's, or one that is chosen
+	Meters    []string // power meters, by name
+	From      string   // the folder of a run whose experiment it is
+	Trust     bool     // to run another's programs and copy what they name
+	ours      bool     // the run in From began on this host
+}
+
+// Take takes over the specification and overrides of the run in From, and nothing else of it.
+func (r *Request) Take(s *site.Site) error {
+	run, err := store.Open(r.From)
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	if r.Text, err = run.Spec(); err != nil {
+		return err
+	}
+	h := run.Header()
+	r.Name = filepath.Join(r.From, "spec.yaml")
+	r.Set = append(slices.Clone(h.Set), r.Set...)
+	err = s.CheckBegun(run)
+	if r.ours = err == nil; err != nil && !errors.Is(err, bench.ErrInvalid) {
+		return err
+	}
+	if len(h.Power) > 0 && len(r.Meters) == 0 {
+		fmt.Fprintf(s.Notes, "! the run in %s read %s; this one reads none but what --power names\n", r.From, figure.Count(len(h.Power), "power meter"))
+	}
+	return nil
+}
+
+// Overrides are the values to replace, the platforms as one of them.
+func (r *Request) Overrides() []string {
+	if len(r.Platforms) == 0 {
+		return r.Set
+	}
+	return append(r.Set[:len(r.Set):len(r.Set)], SetPlatforms(r.Platforms))
+}
+
+// SetPlatforms is the override that has these platforms measured.
+func SetPlatforms(platforms []string) string {
+	quoted := make([]string, len(platforms))
+	for i, p := range platforms {
+		quoted[i] = strconv.Quote(p)
+	}
+	return "platforms=[" + strings.Join(quoted, ", ") + "]"
+}
+
+// JoinOptions mends references whose options a flag has cut at their commas:
+// docker[net=host and storage=volume] belong together.
+func JoinOptions(parts []string) []string {
+	var refs []string
+	for _, p := range parts {
+		if n := len(refs); n > 0 && strings.Count(refs[n-1], "[") > strings.Count(refs[n-1], "]") {
+			refs[n-1] += "," + p
+			continue
+		}
+		refs = append(refs, strings.TrimSpace(p))
+	}
+	return refs
+}
+
+// read finds the specification: a file, or a built-in experiment.
+func (r *Request) read() (file string, text []byte, err error) {
+	if r.Text != nil {
+		return strings.TrimSuffix(r.Name, ".yaml") + ".yaml", r.Text, nil
+	}
+	text, err = readSpec(r.Name)
+	switch {
+	case err == nil:
+		return r.Name, text, nil
+	case !errors.Is(err, os.ErrNotExist) || filepath.Ext(r.Name) != "" || strings.ContainsRune(r.Name, '/'):
+		return "", nil, fmt.Errorf("read specification: %w: %w%w", err, bench.ErrInvalid,
+			bench.Hint("name a YAML file, or a built-in experiment: tare list experiments"))
+	}
+	text, err = builtin.Find(r.Name)
+	if err != nil {
+		var names []string
+		for _, info := range builtin.List() {
+			names = append(names, info.Name)
+		}
+		if n := spec.Nearest(r.Name, names); n != "" {
+			err = fmt.Errorf("there is no file %s and no built-in experiment of that name; did you mean %q?%w: %w", r.Name, n, bench.Hint(bench.HintOf(err)), bench.ErrInvalid)
+		}
+	}
+	return r.Name + ".yaml", text, err
+}
+
+// readSpec reads a file, and no more of it than tells that it is too long. A pipe into which
+// nobody writes is empty.
+func readSpec(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, spec.MaxText+1))
+}
+
+// Experiment reads what is asked for; beside an error of the specification, as much
+// as could be read.
+func (r *Request) Experiment(words spec.Vocabulary) (e *spec.Experiment, text []byte, err error) {
+	file, text, err := r.read()
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err = spec.Parse(file, text, r.Overrides(), words)
+	return e, text, err
+}

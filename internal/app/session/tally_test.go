@@ -1,0 +1,68 @@
+package session
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/run"
+)
+
+// What a stopping rule has ended is not waited for any more, and a ratio is said as soon
+// as a block has both.
+func TestTally(t *testing.T) {
+	p := &bench.Plan{Baseline: "native", Blocks: 2, Until: &bench.Until{Min: 1, Max: 2},
+		Metrics: map[string][]bench.Metric{"up": {{Name: "time_to_ready", Unit: "ms", Better: bench.LowerIsBetter, Headline: true}}}}
+	for _, name := range []string{"native", "lxc"} {
+		p.Scenes = append(p.Scenes, bench.Scene{ID: "up/" + name, Case: "up", Platform: bench.PlatformRef{Name: name}, Estimate: 10})
+	}
+	for block := 1; block <= 2; block++ {
+		for _, s := range p.Scenes {
+			p.Trials = append(p.Trials, bench.Trial{ID: s.ID + string(rune('0'+block)), Block: block, Scene: s.ID})
+		}
+	}
+	g := NewTally(p, 0)
+	if g.Bound() != "≤" || g.Trials() != 4 || g.Left().Seconds() != 40 {
+		t.Errorf("at first %s%d trials, %v left", g.Bound(), g.Trials(), g.Left())
+	}
+	p.Until.Budget = 25 * time.Second
+	if g.Left().Seconds() != 25 {
+		t.Errorf("with a budget %v left", g.Left())
+	}
+	if p.Until.Budget = 5 * time.Second; g.Left().Seconds() != 20 { // for the first block
+		t.Errorf("with a short budget %v left", g.Left())
+	}
+	p.Until.Budget = 0
+	for i, v := range []float64{10, 20} {
+		e := run.Event{Index: i, Trial: p.Trials[i], Scene: &p.Scenes[i]}
+		if said := g.Take(e); said != "" {
+			t.Errorf("at its begin trial %d says %q", i, said)
+		}
+		e.Outcome = &bench.Outcome{Status: bench.Done, Values: []bench.Value{{Metric: "time_to_ready", Value: v}}}
+		if said := g.Take(e); !strings.HasPrefix(said, "time_to_ready ") || !strings.HasSuffix(said, " ms") {
+			t.Errorf("at its end trial %d says %q", i, said)
+		}
+	}
+	if got := g.Effects(); len(got) != 1 || !strings.HasSuffix(got[0], "time_to_ready, lower is better: lxc 2.000x") {
+		t.Errorf("%q", got)
+	}
+	for i, s := range p.Scenes {
+		if g.Bound() != "≤" {
+			t.Errorf("with %d scenes ended the bound is %q", i, g.Bound())
+		}
+		g.Take(run.Event{Ended: s.ID, Trial: p.Trials[i]})
+	}
+	if g.Bound() != "" || g.Trials() != 2 || g.Left() != 0 || g.Done != 2 || g.Failed != 0 {
+		t.Errorf("in the end %s%d trials, %d done, %d failed, %v left", g.Bound(), g.Trials(), g.Done, g.Failed, g.Left())
+	}
+	held := run.Event{Index: 2, Trial: p.Trials[2], Scene: &p.Scenes[0], Again: true,
+		Outcome: &bench.Outcome{Status: bench.Failed, Phase: "launch", Error: "no", Disturbed: "other work held 0.8 CPUs"}}
+	if said := g.Take(held); said != "failed in launch: no, to be repeated: other work held 0.8 CPUs" || g.Failed != 0 || g.Done != 2 {
+		t.Errorf("%q, %d failed, %d done", said, g.Failed, g.Done)
+	}
+	e := run.Event{Index: 2, Trial: p.Trials[2], Scene: &p.Scenes[0], Outcome: &bench.Outcome{Status: bench.Failed, Phase: "launch", Error: "no\nmore"}}
+	if said := g.Take(e); said != "failed in launch: no" || g.Failed != 1 {
+		t.Errorf("%q, %d failed", said, g.Failed)
+	}
+}

@@ -1,0 +1,52 @@
+package store
+
+import "tare/internal/bench"
+
+// Format is the version of the folder's layout. [Open] also reads the one before
+// and refuses any other.
+const Format = "tare-run/2"
+
+// Header is run.json: what the run was made with.
+type Header struct {
+	Format string `json:"format"` // set by Create
+	Run    string `json:"run"`    // the run's id
+	// Tare and Agent are the versions of the two programs.
+	Tare  string `json:"tare"`
+	Agent string `json:"agent"`
+	// Image is the golden image's digest, "sha256:...", and Programs the
+	// versions of the benchmark programs in it.
+	Image    string            `json:"image"`
+	Programs map[string]string `json:"programs,omitempty"`
+	// Platforms are the versions found on the host, by platform name.
+	Platforms map[string]Platform `json:"platforms,omitempty"`
+	Started   string              `json:"started"` // RFC 3339
+	// Command is the command line as it was given.
+	Command []string `json:"command"`
+	// Spec is the specification as the user named it, a path or a built-in's
+	// name, and Set the overrides (path=value) applied to it.
+	Spec string   `json:"spec"`
+	Set  []string `json:"set,omitempty"`
+	// ObserverCPUs are the CPUs the sampler was bound to; empty if it was not.
+	ObserverCPUs []int `json:"observer_cpus,omitempty"`
+	// Chosen are the programs that platforms run by their option program.
+	Chosen []Chosen `json:"chosen,omitempty"`
+	// Power are the meters of what the machine draws, without their secrets.
+	Power []bench.PowerSource `json:"power,omitempty"`
+}
+
+// Chosen is a program of the host that a platform runs in the place of its own.
+type Chosen struct {
+	Platform string `json:"platform"` // with its options
+	Path     string `json:"path"`
+	Digest   string `json:"digest"` // "sha256:..."
+	Version  string `json:"version"`
+}
+
+// Platform is a platform as the host offered it.
+type Platform struct {
+	Version  string            `json:"version"`
+	Label    string            `json:"label,omitempty"`
+	Programs map[string]string `json:"programs,omitempty"`
+	// Files are those of its programs, for a platform of the plan.
+	Files []bench.ProgramFile `json:"files,omitempty"`
+}

@@ -1,0 +1,90 @@
+package run
+
+import (
+	"cmp"
+	"errors"
+	"net/netip"
+	"slices"
+	"sync"
+
+	"tare/internal/bench"
+)
+
+// cast are actors of a trial.
+type cast []*actor
+
+// with are those of a role.
+func (c cast) with(role bench.Role) cast {
+	var as cast
+	for _, a := range c {
+		if a.Role == role {
+			as = append(as, a)
+		}
+	}
+	return as
+}
+
+// each runs f for every actor at once and joins the errors.
+func (c cast) each(f func(*actor) error) error {
+	errs := make([]error, len(c))
+	var wg sync.WaitGroup
+	for i, a := range c {
+		wg.Go(func() { errs[i] = f(a) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// disturbs reports whether an actor is a neighbour or a part of one's workload.
+func (c cast) disturbs(a *actor) bool {
+	if a.Serves != "" {
+		i := slices.IndexFunc(c, func(b *actor) bool { return b.Name == a.Serves })
+		return i >= 0 && c[i].Role == bench.Neighbour
+	}
+	return a.Role == bench.Neighbour
+}
+
+// inOrder are the actors as they are made ready: first all that the subjects
+// need, then what serves the neighbours, then the neighbours, and the parts
+// that do harm last.
+func (c cast) inOrder(workloads map[string]bench.Workload) cast {
+	rank := func(a *actor) int {
+		switch w, adversary := workloads[a.Workload].(bench.Adversary); {
+		case !c.disturbs(a):
+			return 0
+		case adversary && w.Attacks(a.Part):
+			return 3
+		case a.Role == bench.Neighbour:
+			return 2
+		}
+		return 1
+	}
+	order := slices.Clone(c)
+	slices.SortStableFunc(order, func(a, b *actor) int { return cmp.Compare(rank(a), rank(b)) })
+	return order
+}
+
+// addresses are those of the parts of a's workload, such as "server": of the
+// actors that serve the one a serves, or a itself.
+func (c cast) addresses(a *actor) map[string]netip.Addr {
+	served := cmp.Or(a.Serves, a.Name)
+	m := map[string]netip.Addr{}
+	for _, b := range c {
+		switch {
+		case b.Serves == served:
+			m[b.Part] = b.addr
+		case b.Name == served:
+			m[bench.SubjectPart] = b.addr
+		}
+	}
+	return m
+}
+
+// rememberLogs keeps the platforms' last words for the record of a failure.
+func (c cast) rememberLogs() {
+	for _, a := range c {
+		if a.instance != nil {
+			a.outcome.Log = a.log()
+		}
+	}
+}

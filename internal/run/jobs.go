@@ -1,0 +1,219 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"slices"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/guest/agent"
+)
+
+// jobs are what the actors of a trial are to do.
+type jobs struct {
+	workloads map[string]bench.Workload
+	network   Testnet // nil for none
+	timing    bench.Timing
+	llc       bench.Bytes
+	account   *account
+	actors    cast
+	beside    *beside
+}
+
+// prepare makes every actor ready: files placed, services running, the
+// subjects' own preparation done, and then the neighbours at work.
+func (j *jobs) prepare(ctx context.Context) error {
+	for _, a := range j.actors.inOrder(j.workloads) {
+		if j.actors.disturbs(a) {
+			if err := j.beside.unleash(ctx); err != nil {
+				return err
+			}
+		}
+		if a.Role == bench.Subject {
+			j.takeFacts(ctx, a)
+		}
+		if a.Workload == "" {
+			continue
+		}
+		if err := j.prepareActor(ctx, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepareActor makes one actor with a workload ready.
+func (j *jobs) prepareActor(ctx context.Context, a *actor) error {
+	if j.writesRoot(a) {
+		j.takeStored(a, bench.StoredMetrics[0].Name)
+	}
+	w, ok := j.workloads[a.Workload]
+	if !ok {
+		return fmt.Errorf("workload %q of %s is not known: %w", a.Workload, a.Name, bench.ErrInvalid)
+	}
+	var err error
+	if a.part, err = w.Steps(a.Part, a.Params, j.setting(a)); err != nil {
+		return fmt.Errorf("workload %s in %s: %w", a.Workload, a.Name, err)
+	}
+	if err := a.place(ctx); err != nil {
+		return err
+	}
+	for _, c := range a.part.Prepare {
+		if err := a.must(ctx, c, "prepare"); err != nil {
+			return err
+		}
+	}
+	switch {
+	case a.part.Service:
+		if err := j.serve(ctx, a); err != nil {
+			return err
+		}
+		if j.actors.disturbs(a) {
+			j.beside.follow(a)
+		}
+	case a.Role == bench.Neighbour:
+		j.beside.repeat(a)
+	}
+	return nil
+}
+
+// setting is what an actor's workload is told of the trial.
+func (j *jobs) setting(a *actor) bench.Setting {
+	return bench.Setting{Timing: j.timing, Shape: a.Shape, LLC: j.llc, Addr: j.actors.addresses(a)}
+}
+
+// serve starts a service and waits until it accepts connections.
+func (j *jobs) serve(ctx context.Context, a *actor) error {
+	var err error
+	if a.main, err = a.client.Start(ctx, a.part.Main, nil); err != nil {
+		return fmt.Errorf("start %s in %s: %w", a.Workload, a.Name, err)
+	}
+	a.outcome.Command = a.part.Main.Argv
+	if a.part.Listen == 0 || !a.addr.IsValid() || j.network == nil {
+		return nil
+	}
+	target := netip.AddrPortFrom(a.addr, uint16(a.part.Listen)).String()
+	deadline := time.Now().Add(listenDeadline)
+	for {
+		var conn net.Conn
+		err := j.network.Do(func() (err error) {
+			conn, err = net.DialTimeout("tcp", target, time.Second)
+			return err
+		})
+		if err == nil {
+			return conn.Close()
+		}
+		if ctx.Err() != nil || time.Now().After(deadline) {
+			return fmt.Errorf("wait for %s in %s to accept on %s: %w", a.Workload, a.Name, target,
+				errors.Join(err, context.Cause(ctx)))
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// readyEvent is what ends a launch, alike for every platform.
+const readyEvent = "first byte of the agent's greeting"
+
+// takeFacts asks a subject's agent what the instance looks like from inside. A
+// fact that cannot be had is absent, and the audit says unknown: it is no
+// reason to fail a trial.
+func (j *jobs) takeFacts(ctx context.Context, a *actor) {
+	q := agent.FactsRequest{Scratch: bench.ScratchDir}
+	if w := j.workloads[a.Workload]; w != nil {
+		q.Programs = w.Programs()
+	}
+	facts, err := a.client.Facts(ctx, q)
+	if err != nil {
+		j.account.warn("the facts of %s are not known: %v", a.Name, err)
+		facts = map[string]string{}
+	}
+	facts[bench.FactReady] = readyEvent
+	if d, ok := a.instance.(bench.Described); ok {
+		maps.Copy(facts, d.Facts())
+	}
+	a.outcome.Facts = facts
+	note(facts, bench.FactHostSwap, swapSpaces("/proc/swaps"))
+	note(facts, bench.FactHostGovernor, cpuFiles(a.CPUSet, "scaling_governor"))
+	note(facts, bench.FactHostClockAllowed, cpuFiles(a.CPUSet, "scaling_max_freq"))
+}
+
+// writesRoot says whether the actor's workload is one whose instance is looked
+// at for what it takes of the disk.
+func (j *jobs) writesRoot(a *actor) bool {
+	_, ok := j.workloads[a.Workload].(bench.RootWriter)
+	return ok && a.Role == bench.Subject
+}
+
+// takeStored keeps what the actor's instance takes of the host's disk now, in
+// KiB, under the metric. Where that is not known the trial has no such value.
+func (j *jobs) takeStored(a *actor, metric string) {
+	n, err := takenBy(a)
+	if err != nil {
+		j.account.warn("what %s takes of the disk is not known: %v", a.Name, err)
+		return
+	}
+	a.stored = append(a.stored, bench.Value{Metric: metric, Value: float64(n) / 1024})
+}
+
+// collect reads what the subjects' programs printed into values.
+func (j *jobs) collect() error {
+	var metrics []bench.Metric
+	subjects := j.actors.with(bench.Subject)
+	for _, a := range subjects {
+		if a.Workload == "" {
+			continue
+		}
+		var err error
+		if metrics, err = j.collectOf(a); err != nil {
+			return err
+		}
+	}
+	values, err := combine(metrics, subjects)
+	j.account.outcome.Values = values
+	if err != nil {
+		return fmt.Errorf("results of the subjects together: %w", err)
+	}
+	for _, v := range values {
+		if err := bench.CheckQuantity(v.Value); err != nil {
+			return fmt.Errorf("result: %s: %w", v.Metric, err)
+		}
+	}
+	for _, a := range subjects {
+		takeHostFacts(a)
+	}
+	return nil
+}
+
+// collectOf reads what one subject's program printed, and returns its metrics.
+func (j *jobs) collectOf(a *actor) ([]bench.Metric, error) {
+	w := j.workloads[a.Workload]
+	metrics, err := w.Metrics(a.Params)
+	if err != nil {
+		return nil, fmt.Errorf("metrics of %s: %w", a.Workload, err)
+	}
+	if a.outcome.Values, err = w.Parse(a.Params, j.setting(a), *a.outcome.Output); err != nil {
+		return nil, fmt.Errorf("result of %s in %s: %w", a.Workload, a.Name, err)
+	}
+	for _, v := range a.outcome.Values {
+		if err := bench.CheckQuantity(v.Value); err != nil {
+			a.outcome.Values = nil
+			return nil, fmt.Errorf("result of %s in %s: %s: %w", a.Workload, a.Name, v.Metric, err)
+		}
+	}
+	if j.writesRoot(a) {
+		j.takeStored(a, bench.StoredMetrics[1].Name)
+		metrics = slices.Concat(metrics, bench.StoredMetrics)
+		a.outcome.Values = append(a.outcome.Values, a.stored...)
+	}
+	if h, ok := w.(bench.Histogrammer); ok {
+		if a.outcome.Histograms, err = h.Histograms(a.Params, j.setting(a), *a.outcome.Output); err != nil {
+			return nil, fmt.Errorf("histograms of %s in %s: %w", a.Workload, a.Name, err)
+		}
+	}
+	return metrics, nil
+}
