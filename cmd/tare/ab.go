@@ -81,5 +81,8 @@ func (r *asking) two(a *app, args []string) error {
 	// With the programs' paths as they are from here.
 	r.Platforms = []string{x.String(), y.String()}
 	r.Set = append(r.Set, "baseline="+fmt.Sprintf("%q", x.String()))
+	if x.Options[bench.AliasOption] != "" { // it has its second name
+		r.Set = append(r.Set, "controls=false")
+	}
 	return nil
 }

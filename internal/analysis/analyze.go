@@ -43,6 +43,7 @@ func AnalyzeWith(r *store.Run, options Options) (*result.Result, error) {
 	fair := &auditor{header: h, host: r.Host(), plan: p}
 	judge := &judge{baseline: p.Baseline, margin: p.Margin, rare: p.Rare, ends: s.ends, labels: s.labels, allowUnfair: options.AllowUnfair}
 
+	scenes, controls := withoutControls(s.scenes)
 	out := &result.Result{
 		Format: result.Format, Run: h.Run, Experiment: p.Experiment, Repeat: repeat.all(), Title: p.Title, Question: p.Question,
 		Started: h.Started, Seconds: seconds(s.trials), Seed: p.Seed, Baseline: p.Baseline, Margin: p.Margin,
@@ -59,12 +60,14 @@ func AnalyzeWith(r *store.Run, options Options) (*result.Result, error) {
 		out.Method += fmt.Sprintf("; since a platform may end after any of %d looks, intervals are made at the higher levels that leave 95 %% over all of them: %.4g %%, and %.4g %% where deciding ended it",
 			len(p.Until.Looks), 100*levels.Usual, 100*levels.Strict)
 	}
+	if len(controls) > 0 {
+		out.Method += "; where a case has a control, to the geometric mean of both launches of " + p.Baseline + " in the block"
+	}
 	out.Trials.Repeated = s.disturbed.n
 	out.Complete = out.Trials.Missing == 0
 	out.Failures, out.Unfinished, out.Overdue = failures(s.trials)
-	scenes, controls := withoutControls(s.scenes)
-	cases := casesOf(scenes, p, fair)
-	out.Controls = controlsOf(cases, controls, judge)
+	cases := casesOf(scenes, controls, p, fair)
+	out.Controls = controlsOf(cases, judge)
 	for _, c := range cases {
 		out.Cases = append(out.Cases, c.table(judge, repeat, h.Power, s.observed.powers))
 	}

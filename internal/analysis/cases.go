@@ -20,19 +20,20 @@ type caseData struct {
 	metrics []bench.Metric
 	scenes  []*launches // in the plan's order
 	base    *launches   // the baseline's; nil if it has no part
+	control *launches   // the baseline's once more; nil if it was not measured twice
 	audits  map[*launches]*audit.Audit
 	fair    *auditor
 }
 
 // casesOf puts the scenes of each case together, in the plan's order, and audits them.
-func casesOf(scenes []*launches, p *bench.Plan, fair *auditor) []*caseData {
+func casesOf(scenes []*launches, controls map[string]*launches, p *bench.Plan, fair *auditor) []*caseData {
 	by := map[string]*caseData{}
 	var all []*caseData
 	for _, l := range scenes {
 		sc := l.scene
 		c := by[sc.Case]
 		if c == nil {
-			c = &caseData{metrics: p.Metrics[sc.Case], audits: map[*launches]*audit.Audit{}, fair: fair, result: result.Case{
+			c = &caseData{metrics: p.Metrics[sc.Case], control: controls[sc.Case], audits: map[*launches]*audit.Audit{}, fair: fair, result: result.Case{
 				Name: sc.Case, Title: sc.Title, Kind: sc.Kind, Workload: workloadOf(sc), Factors: sc.Factors, Conditions: sc.Conditions, MemoryPool: sc.MemoryPool, Resource: resourceOf(p, sc),
 			}}
 			all, by[sc.Case] = append(all, c), c
@@ -50,6 +51,16 @@ func casesOf(scenes []*launches, p *bench.Plan, fair *auditor) []*caseData {
 		}
 	}
 	return all
+}
+
+// against are the points of a metric that platforms are compared with: the baseline's, and
+// those of its control.
+func (c *caseData) against(metric string) []result.Point {
+	points := c.base.points(metric)
+	if c.control != nil {
+		points = append(points, c.control.points(metric)...)
+	}
+	return points
 }
 
 // table works a case out.
@@ -134,7 +145,7 @@ func rows(c *caseData, j *judge, repeat *again) []result.Row {
 	for _, m := range c.metrics {
 		var native []result.Point
 		if c.base != nil {
-			native = c.base.points(m.Name)
+			native = c.against(m.Name)
 		}
 		for _, l := range c.scenes {
 			if m.Of != "" && m.Of != l.scene.Kind {

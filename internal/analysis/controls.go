@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"math"
+
 	"tare/internal/analysis/stats"
 	"tare/internal/result"
 )
@@ -22,10 +24,10 @@ func withoutControls(scenes []*launches) (platforms []*launches, controls map[st
 }
 
 // controlsOf compares the baseline with itself in each case; nil if no case has a control.
-func controlsOf(cases []*caseData, controls map[string]*launches, j *judge) *result.Controls {
+func controlsOf(cases []*caseData, j *judge) *result.Controls {
 	out := &result.Controls{Baseline: j.baseline}
 	for _, c := range cases {
-		l := controls[c.result.Name]
+		l := c.control
 		if l == nil || c.base == nil {
 			continue
 		}
@@ -42,7 +44,7 @@ func controlsOf(cases []*caseData, controls map[string]*launches, j *judge) *res
 				if row.Holds() {
 					out.Hold++
 				}
-				if d, err := stats.Detectable(result.Values(row.Effect.Ratios), row.Effect.Confidence, power); err == nil {
+				if d, err := stats.Detectable(againstBoth(row.Effect.Ratios), row.Effect.Confidence, power); err == nil {
 					row.Detectable = d
 				}
 			}
@@ -53,5 +55,16 @@ func controlsOf(cases []*caseData, controls map[string]*launches, j *judge) *res
 		return nil
 	}
 	out.Words = out.Say()
+	return out
+}
+
+// againstBoth are ratios that scatter as those of a platform do where the baseline was launched
+// twice: of one launch against the mean of two, a logarithm has three quarters of the variance that
+// it has of one against one.
+func againstBoth(ratios []result.Point) []float64 {
+	out := make([]float64, len(ratios))
+	for i, r := range ratios {
+		out[i] = math.Pow(r.Value, math.Sqrt(0.75))
+	}
 	return out
 }

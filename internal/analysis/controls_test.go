@@ -30,12 +30,26 @@ func TestControlsStandApart(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 	row := c.Rows[0]
-	want, err := stats.Detectable([]float64{101. / 100, 100. / 101, 100. / 99, 99. / 100, 1}, 0.95, 0.9)
+	var scaled []float64 // to what scatters as a ratio to the mean of two launches
+	for _, r := range []float64{101. / 100, 100. / 101, 100. / 99, 99. / 100, 1} {
+		scaled = append(scaled, math.Pow(r, math.Sqrt(0.75)))
+	}
+	want, err := stats.Detectable(scaled, 0.95, 0.9)
 	if err != nil || row.Detectable != want || row.Case != "cpu" || row.Effect.N != 5 {
 		t.Errorf("%+v, want %g, %v", row, want, err)
 	}
-	if got := strings.Join(c.Words, " "); got != "native against itself: 1 of 1 interval holds 1. What this run would have found nine times in ten: 2.5 % in cpu." {
+	if got := strings.Join(c.Words, " "); got != "native against itself: 1 of 1 interval holds 1. What this run would have found nine times in ten: 2.2 % in cpu." {
 		t.Error(got)
+	}
+	if !strings.Contains(r.Method, "the geometric mean of both launches of native in the block") {
+		t.Error(r.Method)
+	}
+	// A platform is compared with both launches, the control with one.
+	for i, p := range r.Cases[0].Rows[1].Effect.Ratios {
+		own, both := run.values["lxc"][i], math.Sqrt(run.values["native"][i]*run.values["twin"][i])
+		if math.Abs(p.Value-own/both) > 1e-12 || math.Abs(row.Effect.Ratios[i].Value-run.values["twin"][i]/run.values["native"][i]) > 1e-12 {
+			t.Errorf("block %d: %g against both, %g against itself", i+1, p.Value, row.Effect.Ratios[i].Value)
+		}
 	}
 	// The corrections of the tests are over the platforms' rows alone.
 	if e := r.Cases[0].Rows[1].Effect; e.Holm == nil || *e.Holm != *e.P || row.Effect.Holm != nil {
@@ -59,5 +73,25 @@ func TestControlsThatFail(t *testing.T) {
 	run.control = ""
 	if r := analyze(t, run.write(t)); r.Controls != nil || len(r.Cases[0].Rows) != 3 {
 		t.Errorf("without a control: %+v", r.Controls)
+	}
+}
+
+// The rule compares with what the report compares with, and waits for the control's launches.
+func TestARuleCountsControls(t *testing.T) {
+	run := ruled(t, 0.900, 0.901, 0.899)
+	run.platform, run.control = append(run.platform, "twin"), "twin"
+	run.values["twin"] = []float64{100, 101, 102}
+	if s := analyze(t, run.write(t)).Stops[0]; !s.Ended || s.Blocks != 3 {
+		t.Errorf("%+v", s)
+	}
+	run.values["twin"] = []float64{100, 110, 90}
+	r := analyze(t, run.write(t))
+	e, s := r.Cases[0].Rows[1].Effect, r.Stops[0]
+	if width := (e.High - e.Low) / 2 / e.Ratio; s.Ended || math.Abs(width-s.Looks[0].Widths["lxc"]) > 1e-9 || width < 0.03 {
+		t.Errorf("width %g shown, %+v", width, s)
+	}
+	run.values["twin"] = []float64{100, 101}
+	if s := analyze(t, run.write(t)).Stops[0]; s.Ended || s.Blocks != 2 || len(s.Looks) != 0 {
+		t.Errorf("a look without the control's outcome: %+v", s)
 	}
 }

@@ -37,6 +37,10 @@ func latencies(c *caseData, j *judge, rows []result.Row) []result.Latency {
 		tail := tails{judge: j, caseName: c.result.Name, compared: c.base != nil}
 		if c.base != nil {
 			tail.native, _ = launchHistograms(c.base.done, name)
+			if c.control != nil {
+				more, _ := launchHistograms(c.control.done, name)
+				tail.native = append(tail.native, more...)
+			}
 		}
 		for _, x := range c.scenes {
 			own, why := launchHistograms(x.done, name)

@@ -17,7 +17,7 @@ func (d *decoder) controls(n *node, e *Experiment) {
 	}
 	control := controlOf(e.Baseline)
 	if _, named := e.Baseline.Options[bench.AliasOption]; named {
-		d.fail(n.place, "controls measure the baseline under a second name, and %s has one%w", e.Baseline, bench.Hint("name another baseline"))
+		d.fail(n.place, "controls measure the baseline under a second name, and %s has one%w", e.Baseline, bench.Hint("name another baseline, or --set controls=false"))
 		return
 	}
 	for _, p := range e.Platforms.Named {

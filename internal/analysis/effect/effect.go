@@ -36,13 +36,17 @@ type Terms struct {
 	Pair string
 }
 
-// Of compares points with those of a base. Fewer pairs than an interval needs
-// leave the ratio without one; a pair whose ratio cannot be made leaves none.
+// Of compares points with those of a base, of which a block may have several: they count
+// [stats.Together]. Fewer pairs than an interval needs leave the ratio without one; a pair
+// whose ratio cannot be made leaves none.
 func Of(points, base []result.Point, t Terms) *result.Effect {
 	e := &result.Effect{Verdict: result.Refused, Ratios: []result.Point{}}
 	value, trials := byBlock(points)
-	against, _ := byBlock(base)
-	ratios, found, err := compare(value, against)
+	against := map[int][]float64{}
+	for _, b := range base {
+		against[b.Block] = append(against[b.Block], b.Value)
+	}
+	ratios, found, err := compare(value, stats.Together(against))
 	for _, r := range ratios {
 		e.Ratios = append(e.Ratios, result.Point{Block: r.Block, Trial: trials[r.Block], Value: r.Value})
 	}
@@ -52,7 +56,7 @@ func Of(points, base []result.Point, t Terms) *result.Effect {
 		e.Why = TooFew(e.N, t.Pair)
 		if mid, err := stats.GeoMean(result.Values(e.Ratios)); err == nil {
 			estimate(e, mid, t.Better)
-			e.OfTotals = ofTotals(e.Ratios, against)
+			e.OfTotals = ofTotals(e.Ratios, value, against)
 		}
 	case err != nil:
 		if e.N, e.Why = withoutRatio(points, base); e.Why == "" {
@@ -62,7 +66,7 @@ func Of(points, base []result.Point, t Terms) *result.Effect {
 		if err := state(e, found, t); err != nil {
 			e.Why = err.Error()
 		}
-		e.OfTotals = ofTotals(e.Ratios, against)
+		e.OfTotals = ofTotals(e.Ratios, value, against)
 	}
 	return e
 }
@@ -140,19 +144,19 @@ func compare(value, base map[int]float64) ([]stats.Ratio, *stats.Ratios, error) 
 // withoutRatio counts the blocks that both sides have, and says which value of them
 // has no ratio, such as a zero, and of which launch; "" if each has one.
 func withoutRatio(points, base []result.Point) (blocks int, why string) {
-	against := map[int]result.Point{}
+	against := map[int][]result.Point{}
 	for _, b := range base {
-		against[b.Block] = b
+		against[b.Block] = append(against[b.Block], b)
 	}
 	var first *result.Point
 	without := 0
 	for _, p := range points {
-		b, ok := against[p.Block]
-		if !ok {
+		of := against[p.Block]
+		if len(of) == 0 {
 			continue
 		}
 		blocks++
-		for _, x := range []result.Point{p, b} {
+		for _, x := range append([]result.Point{p}, of...) {
 			if x.Value > 0 && !math.IsInf(x.Value, 1) {
 				continue
 			}
@@ -193,11 +197,12 @@ func estimate(e *result.Effect, ratio float64, better bench.Direction) {
 }
 
 // ofTotals is the sum of the values over that of the base's, in the blocks with a ratio.
-func ofTotals(ratios []result.Point, base map[int]float64) float64 {
+// Of several launches of the base in a block it takes the arithmetic mean.
+func ofTotals(ratios []result.Point, value map[int]float64, base map[int][]float64) float64 {
 	var own, all float64
 	for _, r := range ratios {
-		own += r.Value * base[r.Block]
-		all += base[r.Block]
+		own += value[r.Block]
+		all += stats.Mean(base[r.Block])
 	}
 	return own / all
 }

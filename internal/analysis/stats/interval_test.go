@@ -77,6 +77,14 @@ func TestPairedRatios(t *testing.T) {
 	}
 }
 
+func TestTogether(t *testing.T) {
+	got := Together(map[int][]float64{1: {8, 2}, 2: {0.1}, 3: {5, 0}, 4: {-1, 5}, 5: {}, 6: {3, math.Inf(1)}})
+	if want := map[int]float64{1: 4, 2: 0.1, 3: 0, 4: -1, 6: math.Inf(1)}; len(got) != len(want) || math.Abs(got[1]-4) > 1e-12 ||
+		got[2] != want[2] || got[3] != want[3] || got[4] != want[4] || got[6] != want[6] {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 func TestOutliers(t *testing.T) {
 	for _, c := range []struct {
 		x    []float64

@@ -68,7 +68,7 @@ func TestLevelsOf(t *testing.T) {
 func TestLevelsSuffice(t *testing.T) {
 	n := float64(*experiments)
 	bound := func(p float64) float64 { return 3 * math.Sqrt(p*(1-p)/n) }
-	for _, looks := range [][]int{Looks(4, 60), Looks(5, 30), Looks(3, 30), Looks(3, 10), Looks(10, 30), Looks(5, 200), {5, 8, 12, 19, 30}} {
+	for _, looks := range [][]int{Looks(4, 60), Looks(3, 60), Looks(5, 30), Looks(3, 30), Looks(3, 10), Looks(10, 30), Looks(5, 200), {5, 8, 12, 19, 30}} {
 		levels := LevelsOf(len(looks), 0.95)
 		usual, strict := reaches(looks, levels.Usual), reaches(looks, levels.Strict)
 		worst := [3]float64{1, 0, 0}

@@ -13,6 +13,28 @@ type Ratio struct {
 	Value float64
 }
 
+// Together is what each block's launches of one side count as: their geometric mean, the
+// value itself of one. Launches with a value that is not positive and finite have none: they
+// count as that value, for [PairedRatios] to name.
+func Together(launches map[int][]float64) map[int]float64 {
+	out := make(map[int]float64, len(launches))
+	for block, values := range launches {
+		if len(values) == 0 {
+			continue
+		}
+		out[block] = values[0]
+		if len(values) == 1 {
+			continue
+		}
+		mean, err := GeoMean(values)
+		if err != nil {
+			mean = values[slices.IndexFunc(values, func(v float64) bool { return !(v > 0) || math.IsInf(v, 1) })]
+		}
+		out[block] = mean
+	}
+	return out
+}
+
 // PairedRatios divides value by base in every block that has both, in block
 // order. A value that is not positive and finite has no ratio: it is an error
 // that wraps ErrDomain and names the block.

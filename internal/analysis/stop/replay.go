@@ -151,21 +151,21 @@ type history struct {
 	// whole is how many blocks, from the first, have a final outcome, and
 	// reached the last that has any, by platform.
 	whole, reached map[string]int
-	baseline       string              // "" if it has no part in the case
-	platforms      []string            // the others, in the plan's order
-	names          map[string][]string // what is compared of each
-	// values by block, by what is compared; the baseline's by metric.
-	values, base map[string]map[int]float64
-	metric       map[string]string // by what is compared
+	baseline       string                       // "" if it has no part in the case
+	platforms      []string                     // the others, in the plan's order
+	names          map[string][]string          // what is compared of each
+	values         map[string]map[int]float64   // by block, by what is compared
+	base           map[string]map[int][]float64 // by block, the baseline's and its control's by metric
+	metric         map[string]string            // by what is compared
 }
 
 func newHistory(p *bench.Plan, name string, last map[string]*bench.Outcome) *history {
 	h := &history{name: name, blocks: p.Blocks, whole: map[string]int{}, reached: map[string]int{}, names: map[string][]string{},
-		values: map[string]map[int]float64{}, base: map[string]map[int]float64{}, metric: map[string]string{}}
+		values: map[string]map[int]float64{}, base: map[string]map[int][]float64{}, metric: map[string]string{}}
 	metrics := deciding(p.Metrics[name])
 	for i := range p.Scenes {
 		sc := &p.Scenes[i]
-		if sc.Case != name || sc.Control { // a control ends with the baseline
+		if sc.Case != name || sc.Control { // a control counts with the baseline
 			continue
 		}
 		platform := sc.Platform.String()
@@ -182,10 +182,10 @@ func newHistory(p *bench.Plan, name string, last map[string]*bench.Outcome) *his
 		}
 	}
 	for _, m := range metrics {
-		h.base[m] = map[int]float64{}
+		h.base[m] = map[int][]float64{}
 	}
 	for _, t := range p.Trials {
-		if sc := p.Scene(t.Scene); sc.Case == name && !sc.Control {
+		if sc := p.Scene(t.Scene); sc.Case == name {
 			h.add(sc, t, last[t.ID], metrics, p.Settled)
 		}
 	}
@@ -195,6 +195,9 @@ func newHistory(p *bench.Plan, name string, last map[string]*bench.Outcome) *his
 // add takes note of a trial's outcome, or that it has none. One that is not settled is to be run (again).
 func (h *history) add(sc *bench.Scene, t bench.Trial, o *bench.Outcome, metrics []string, settled func(*bench.Outcome) bool) {
 	platform := sc.Platform.String()
+	if sc.Control {
+		platform = h.baseline
+	}
 	if o != nil {
 		h.reached[platform] = max(h.reached[platform], t.Block)
 	}
@@ -203,13 +206,13 @@ func (h *history) add(sc *bench.Scene, t bench.Trial, o *bench.Outcome, metrics 
 		return
 	}
 	for _, m := range metrics {
-		into := h.values[widthName(sc, m, metrics)]
-		if platform == h.baseline {
-			into = h.base[m]
-		}
 		for _, v := range o.Values {
-			if v.Metric == m && o.Status == bench.Done {
-				into[t.Block] = v.Value
+			switch {
+			case v.Metric != m || o.Status != bench.Done:
+			case platform == h.baseline:
+				h.base[m][t.Block] = append(h.base[m][t.Block], v.Value)
+			default:
+				h.values[widthName(sc, m, metrics)][t.Block] = v.Value
 			}
 		}
 	}
@@ -240,20 +243,11 @@ func widthName(sc *bench.Scene, metric string, metrics []string) string {
 // ratios are the paired ratios of the platforms' first blocks. Where one cannot
 // be made, such as of a zero, there are none: the platform goes on to the max.
 func (h *history) ratios(platforms []string, blocks int) map[string][]float64 {
-	first := func(values map[int]float64) map[int]float64 {
-		out := map[int]float64{}
-		for b, v := range values {
-			if b <= blocks {
-				out[b] = v
-			}
-		}
-		return out
-	}
 	all := map[string][]float64{}
 	for _, platform := range platforms {
 		for _, name := range h.names[platform] {
 			all[name] = nil
-			pairs, err := stats.PairedRatios(first(h.values[name]), first(h.base[h.metric[name]]))
+			pairs, err := stats.PairedRatios(first(h.values[name], blocks), stats.Together(first(h.base[h.metric[name]], blocks)))
 			if err != nil {
 				continue
 			}
@@ -263,6 +257,17 @@ func (h *history) ratios(platforms []string, blocks int) map[string][]float64 {
 		}
 	}
 	return all
+}
+
+// first is what there is of so many blocks.
+func first[V any](values map[int]V, blocks int) map[int]V {
+	out := map[int]V{}
+	for b, v := range values {
+		if b <= blocks {
+			out[b] = v
+		}
+	}
+	return out
 }
 
 // ready is how many blocks, from the first, have a final outcome of each of the
