@@ -81,8 +81,12 @@ func TestARuleCountsControls(t *testing.T) {
 	run := ruled(t, 0.900, 0.901, 0.899)
 	run.platform, run.control = append(run.platform, "twin"), "twin"
 	run.values["twin"] = []float64{100, 101, 102}
-	if s := analyze(t, run.write(t)).Stops[0]; !s.Ended || s.Blocks != 3 {
+	found := analyze(t, run.write(t))
+	if s := found.Stops[0]; !s.Ended || s.Blocks != 3 {
 		t.Errorf("%+v", s)
+	}
+	if why := found.Controls.Rows[0].Effect.Why; strings.Contains(why, "blocks have both") {
+		t.Errorf("of a control that ended with its case: %s", why)
 	}
 	run.values["twin"] = []float64{100, 110, 90}
 	r := analyze(t, run.write(t))

@@ -18,7 +18,13 @@ import (
 // one of -1 failed for another reason, 0 has no outcome, and one that starved measured 0.
 func besides(t *testing.T, m bench.Metric, values map[string][3]float64, edit func(*bench.Outcome)) *result.Result {
 	t.Helper()
-	p := &bench.Plan{Experiment: "e", Seed: 1, Blocks: 3, Baseline: "native", Margin: 0.03,
+	return besidesUntil(t, nil, m, values, edit)
+}
+
+// besidesUntil is such a run under a stopping rule, of which the values are the first three blocks.
+func besidesUntil(t *testing.T, until *bench.Until, m bench.Metric, values map[string][3]float64, edit func(*bench.Outcome)) *result.Result {
+	t.Helper()
+	p := &bench.Plan{Experiment: "e", Seed: 1, Blocks: 3, Baseline: "native", Margin: 0.03, Until: until,
 		Metrics: map[string][]bench.Metric{"alone": {m}, "beside": {m}, "bomb": {m}}}
 	for _, c := range []string{"alone", "beside", "bomb"} {
 		for _, on := range []string{"native", "lxc"} {
@@ -31,7 +37,10 @@ func besides(t *testing.T, m bench.Metric, values map[string][3]float64, edit fu
 			p.Scenes = append(p.Scenes, s)
 		}
 	}
-	for b := range 3 {
+	if until != nil {
+		p.Blocks = until.Max
+	}
+	for b := range p.Blocks {
 		for _, s := range p.Scenes {
 			p.Trials = append(p.Trials, bench.Trial{ID: fmt.Sprintf("b%02d-%s-%s", b+1, s.Case, s.Platform), Block: b + 1, Scene: s.ID})
 		}
@@ -43,6 +52,9 @@ func besides(t *testing.T, m bench.Metric, values map[string][3]float64, edit fu
 	}
 	defer w.Close()
 	for _, trial := range p.Trials {
+		if trial.Block > 3 {
+			continue
+		}
 		v := values[trial.Scene][trial.Block-1]
 		if v == 0 {
 			continue
@@ -244,5 +256,35 @@ func TestRelativeToNothing(t *testing.T) {
 	r := besides(t, throughput, map[string][3]float64{"beside/native": {1, 2, 3}}, nil)
 	if c := r.Relative.Rows[0].Cells[0]; c.Words != "no pair of launches" || c.Kept != 0 {
 		t.Errorf("%+v", c)
+	}
+}
+
+// Cells are reported at the level at which their platform ended, and so is what it keeps against
+// the baseline. What ended needs no more blocks.
+func TestCellsUnderAStoppingRule(t *testing.T) {
+	until := &bench.Until{Interval: 0.02, Min: 3, Max: 5, Looks: []int{3, 4, 5}}
+	values := map[string][3]float64{
+		"alone/native": {100, 101, 100}, "beside/native": {60, 60.5, 60}, "bomb/native": {math.NaN(), math.NaN(), math.NaN()},
+		"alone/lxc": {100, 100.5, 100}, "beside/lxc": {5, 5.4, 5.8}, "bomb/lxc": {90, 90, 90.5},
+	}
+	r := besidesUntil(t, until, throughput, values, nil)
+	if !r.Complete || r.Trials.NotNeeded != 12 || !r.Stops[0].Settled {
+		t.Errorf("complete %v, %+v, %+v", r.Complete, r.Trials, r.Stops)
+	}
+	levels := stats.LevelsOf(len(until.Looks), 0.95)
+	for _, row := range r.Relative.Rows {
+		want := map[bool]float64{true: levels.Usual, false: levels.Strict}[row.Baseline]
+		for _, c := range row.Cells {
+			if c.Effect.HasRatio() && (c.Effect.Confidence != want || c.N != 3) {
+				t.Errorf("%s %s: %+v, want the level %g", row.Platform, c.Case, c.Effect, want)
+			}
+			if c.Against != nil && c.Against.HasRatio() && c.Against.Confidence != want {
+				t.Errorf("%s %s against native: %+v", row.Platform, c.Case, c.Against)
+			}
+		}
+	}
+	values["beside/native"] = [3]float64{60, 80, 60}
+	if r := besidesUntil(t, until, throughput, values, nil); r.Complete || r.Stops[0].Ended || r.Stops[0].Platforms["lxc"] != 3 {
+		t.Errorf("the baseline's cell is wide: complete %v, %+v", r.Complete, r.Stops[0])
 	}
 }
