@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -81,6 +82,13 @@ func TestBuiltIn(t *testing.T) {
 				if headlines != 1 && !idle {
 					t.Errorf("case %s has %d headlines", s.Case, headlines)
 				}
+			}
+			if p.Until == nil || p.Until.Min < 3 || p.Until.Max <= p.Until.Min {
+				t.Errorf("it is not measured until it is decided, but %d blocks: %+v", p.Blocks, p.Until)
+			}
+			controlled := slices.ContainsFunc(p.Scenes, func(s bench.Scene) bool { return s.Control })
+			if want := slices.Contains([]string{"quick", "platforms", "overhead", "startup", "network", "storage"}, info.Name); controlled != want {
+				t.Errorf("a control: %v, want %v", controlled, want)
 			}
 			if p.Blocks < 3 || len(p.Skipped) == 0 {
 				t.Errorf("%d blocks, skipped %v", p.Blocks, p.Skipped)
