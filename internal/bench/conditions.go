@@ -27,10 +27,13 @@ const (
 	CondSwap = "swap"
 	// CondIOScheduler is the I/O scheduler of the disk that holds the scratch space.
 	CondIOScheduler = "io_scheduler"
+	// CondIdle says what CPUs do while they are idle: poll keeps them out of idle states, so that
+	// none has to wake up.
+	CondIdle = "idle"
 )
 
 // ConditionNames lists all conditions in the order they are set.
-var ConditionNames = []string{CondGovernor, CondFrequency, CondTHP, CondKSM, CondSwap, CondIOScheduler}
+var ConditionNames = []string{CondGovernor, CondFrequency, CondTHP, CondKSM, CondSwap, CondIOScheduler, CondIdle}
 
 // ConditionsText writes conditions for people, such as "governor performance, thp never".
 func ConditionsText(conditions map[string]string) string {
@@ -46,6 +49,7 @@ func ConditionsText(conditions map[string]string) string {
 var (
 	thpValues       = []string{"always", "madvise", "never"}
 	ksmValues       = []string{"on", "off"}
+	idleValues      = []string{"poll"}
 	schedulers      = []string{"none", "mq-deadline", "kyber", "bfq"}
 	governorPattern = regexp.MustCompile(`^[a-z][a-z_]{0,14}$`)
 )
@@ -74,6 +78,10 @@ func CheckCondition(name, value string) error {
 	case CondIOScheduler:
 		if !slices.Contains(schedulers, value) {
 			return fmt.Errorf("io_scheduler %q: none of %s", value, strings.Join(schedulers, ", "))
+		}
+	case CondIdle:
+		if !slices.Contains(idleValues, value) {
+			return fmt.Errorf("idle %q: not poll%w", value, Hint("leave the condition out for CPUs that sleep while they are idle"))
 		}
 	default:
 		return fmt.Errorf("condition %q cannot be set%w", name, Hint("those that can: "+strings.Join(ConditionNames, ", ")))

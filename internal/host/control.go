@@ -30,6 +30,7 @@ func Controls(root, dir string) map[string]bench.Control {
 
 		bench.CondSwap:        swapping(root, dir),
 		bench.CondIOScheduler: schedulers(root, dir),
+		bench.CondIdle:        idling(root),
 	}
 }
 
@@ -189,6 +190,8 @@ func Set(root, dir string, led bench.Ledger, wanted map[string]string) (restore 
 			if file, err = schedulerFile(root, dir); err == nil {
 				err = s.set(file, value)
 			}
+		case bench.CondIdle:
+			err = s.poll(filepath.Join(root, wakeFile))
 		}
 		if err != nil {
 			return nil, err
