@@ -11,6 +11,10 @@ type disturbed struct {
 	due   map[string]*bench.Outcome // by trial, of those that are yet to be
 	n     int                       // launches repeated
 	waits float64                   // seconds
+	// spared are the launches that only steal would have had repeated which is usual in the run, and
+	// stolen is the most that was taken beside one, in CPUs.
+	spared int
+	stolen float64
 }
 
 // take takes notice of an outcome, in the order of the run.
@@ -31,6 +35,10 @@ func (d *disturbed) take(o *bench.Outcome, p *bench.Plan) {
 	}
 	if p.Repeats(o) {
 		d.due[o.Trial] = o
+	}
+	if p.Disturbed != nil && o.Repeat < p.Disturbed.Repeats && p.Disturbed.Spares(o) {
+		d.spared++
+		d.stolen = max(d.stolen, o.Outside.Stolen())
 	}
 }
 
@@ -70,6 +78,13 @@ func (w *warnings) ofDisturbed(d *disturbed, trials []launch) {
 			were = "was"
 		}
 		w.add("%s %s repeated, the last of each trial counts: %s", figure.Count(d.n, "launch"), were, d.worst.Disturbed)
+	}
+	if d.spared > 0 {
+		were := "were"
+		if d.spared == 1 {
+			were = "was"
+		}
+		w.add("%s %s not repeated although the outer host took up to %.2f CPUs: it usually does in this run", figure.Count(d.spared, "launch"), were, d.stolen)
 	}
 	still := 0
 	for _, t := range trials {

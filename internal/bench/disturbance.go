@@ -11,7 +11,7 @@ import (
 // is declared before the run. Whether a launch was disturbed never depends on its result.
 type Disturbance struct {
 	// Above is how much other work disturbs, in CPUs: what processes outside the run used, and what
-	// the hypervisor below took.
+	// the hypervisor below took beyond what is usual in the run ([UsualSteal]).
 	Above float64 `json:"above_cpus"`
 	// Repeats is how often a trial is launched again, at the end of its block, at most.
 	Repeats int `json:"repeats"`
@@ -37,14 +37,23 @@ type OtherWork struct {
 // Sum is all of it, in CPUs.
 func (w *OtherWork) Sum() float64 { return w.CPUs + w.Stolen }
 
+// Beyond is what of it is not usual, where that much steal is. It is in CPUs.
+func (w *OtherWork) Beyond(usual float64) float64 { return w.CPUs + max(0, w.Stolen-usual) }
+
 // String says it: "0.80 of a CPU (cc1plus), 0.10 stolen".
-func (w *OtherWork) String() string {
+func (w *OtherWork) String() string { return w.beside(0) }
+
+// beside says it with what is usual of the steal.
+func (w *OtherWork) beside(usual float64) string {
 	text := fmt.Sprintf("%.2f CPUs (%s)", w.CPUs, cmp.Or(w.Most, "no process"))
 	if w.Most == "" {
 		text = fmt.Sprintf("%.2f CPUs", w.CPUs)
 	}
 	if w.Stolen >= 0.005 {
 		text += fmt.Sprintf(", %.2f stolen by the outer host", w.Stolen)
+	}
+	if usual >= 0.005 && w.Stolen >= 0.005 {
+		text += fmt.Sprintf(" (usually %.2f)", usual)
 	}
 	return text
 }
@@ -58,22 +67,36 @@ type Outside struct {
 	During *OtherWork `json:"during,omitempty"`
 }
 
-// Of says what of the other work disturbed a launch, "" if none was above the bound.
-func (d Disturbance) Of(o *Outside) string {
+// Stolen is the most that the hypervisor below took, before the launch or since, in CPUs.
+func (o *Outside) Stolen() float64 {
+	if o.During == nil {
+		return o.Before.Stolen
+	}
+	return max(o.Before.Stolen, o.During.Stolen)
+}
+
+// Of says what of the other work disturbed a launch, "" if none was above the bound. Steal counts as
+// far as it is above what is usual: what is there all the time is there when the launch is repeated.
+func (d Disturbance) Of(o *Outside, usual Steal) string {
 	if o == nil {
 		return ""
 	}
 	var parts []string
-	if o.Before.Sum() > d.Above {
-		parts = append(parts, o.Before.String()+" before the launch")
+	if o.Before.Beyond(usual.Before) > d.Above {
+		parts = append(parts, o.Before.beside(usual.Before)+" before the launch")
 	}
-	if o.During != nil && o.During.Sum() > d.Above {
-		parts = append(parts, o.During.String()+" since the launch")
+	if o.During != nil && o.During.Beyond(usual.During) > d.Above {
+		parts = append(parts, o.During.beside(usual.During)+" since the launch")
 	}
 	if parts == nil {
 		return ""
 	}
 	return fmt.Sprintf("other work held %s; bound %g", strings.Join(parts, ", and "), d.Above)
+}
+
+// Spares reports whether the launch would have been disturbed but for steal that is usual in the run.
+func (d Disturbance) Spares(o *Outcome) bool {
+	return o.Disturbed == "" && d.Of(o.Outside, Steal{}) != ""
 }
 
 // Repeats reports whether the trial is to be launched again after this outcome, which is its last.

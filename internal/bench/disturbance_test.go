@@ -10,18 +10,24 @@ import (
 func TestDisturbanceOf(t *testing.T) {
 	for _, c := range []struct {
 		around *Outside
+		usual  Steal
 		want   string
 	}{
-		{nil, ""},
-		{&Outside{}, ""},
-		{&Outside{Before: OtherWork{CPUs: 0.2, Stolen: 0.05}}, ""},
-		{&Outside{Before: OtherWork{CPUs: 0.4, Most: "cc1"}}, "other work held 0.40 CPUs (cc1) before the launch; bound 0.3"},
-		{&Outside{Before: OtherWork{CPUs: 0.25, Stolen: 0.25, Most: "cc1"}}, "other work held 0.25 CPUs (cc1), 0.25 stolen by the outer host before the launch; bound 0.3"},
-		{&Outside{During: &OtherWork{Stolen: 0.5}}, "other work held 0.00 CPUs, 0.50 stolen by the outer host since the launch; bound 0.3"},
+		{nil, Steal{}, ""},
+		{&Outside{}, Steal{}, ""},
+		{&Outside{Before: OtherWork{CPUs: 0.2, Stolen: 0.05}}, Steal{}, ""},
+		{&Outside{Before: OtherWork{CPUs: 0.4, Most: "cc1"}}, Steal{}, "other work held 0.40 CPUs (cc1) before the launch; bound 0.3"},
+		{&Outside{Before: OtherWork{CPUs: 0.25, Stolen: 0.25, Most: "cc1"}}, Steal{}, "other work held 0.25 CPUs (cc1), 0.25 stolen by the outer host before the launch; bound 0.3"},
+		{&Outside{During: &OtherWork{Stolen: 0.5}}, Steal{}, "other work held 0.00 CPUs, 0.50 stolen by the outer host since the launch; bound 0.3"},
 		{&Outside{Before: OtherWork{CPUs: 1, Most: "go"}, During: &OtherWork{CPUs: 2, Most: "ld"}},
-			"other work held 1.00 CPUs (go) before the launch, and 2.00 CPUs (ld) since the launch; bound 0.3"},
+			Steal{}, "other work held 1.00 CPUs (go) before the launch, and 2.00 CPUs (ld) since the launch; bound 0.3"},
+		// What is usual in one stretch says nothing of the other, nor of processes.
+		{&Outside{During: &OtherWork{Stolen: 0.75}}, Steal{During: 0.5}, ""},
+		{&Outside{During: &OtherWork{Stolen: 0.75}}, Steal{Before: 0.5}, "other work held 0.00 CPUs, 0.75 stolen by the outer host since the launch; bound 0.3"},
+		{&Outside{During: &OtherWork{Stolen: 0.9}}, Steal{During: 0.5}, "other work held 0.00 CPUs, 0.90 stolen by the outer host (usually 0.50) since the launch; bound 0.3"},
+		{&Outside{Before: OtherWork{CPUs: 0.4, Most: "cc1"}}, Steal{Before: 0.5}, "other work held 0.40 CPUs (cc1) before the launch; bound 0.3"},
 	} {
-		if got := DefaultDisturbance.Of(c.around); got != c.want {
+		if got := DefaultDisturbance.Of(c.around, c.usual); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.around, got, c.want)
 		}
 	}

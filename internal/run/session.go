@@ -39,6 +39,7 @@ func (s *session) recall() error {
 // learn takes notice of an outcome, in the order of the run.
 func (s *session) learn(o *bench.Outcome) {
 	s.launches.learn(o)
+	s.around.usual.Learn(o)
 	if s.Rule != nil {
 		s.Rule.Learn(o)
 	}

@@ -19,6 +19,7 @@ type surroundings struct {
 	bound *bench.Disturbance
 	since func() (bench.OtherWork, error) // see [Runner.OtherWork]
 	asked int64                           // when it was, last
+	usual bench.UsualSteal                // by the outcomes so far
 }
 
 // ask returns the other work since it was last asked for.
@@ -46,7 +47,7 @@ func (s *surroundings) wait(ctx context.Context, limit time.Duration, say func(s
 			return time.Since(began), err
 		}
 		w, err := s.ask()
-		if err != nil || w.Sum() <= bound.Above {
+		if err != nil || w.Beyond(s.usual.Run().Before) <= bound.Above {
 			return time.Since(began), err
 		}
 		say(fmt.Sprintf("other work on the host holds %s; waiting up to %v more until it is at most %g",
@@ -92,5 +93,5 @@ func (s *surroundings) after(k *account, kind bench.SceneKind) {
 	if w, err := s.ask(); err == nil && kind.Sampled() && kind != bench.Ramped {
 		o.Outside.During = &w
 	}
-	o.Disturbed = s.bound.Of(o.Outside)
+	o.Disturbed = s.bound.Of(o.Outside, s.usual.Of(o.Scene))
 }

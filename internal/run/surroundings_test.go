@@ -218,3 +218,50 @@ func TestQuietWaitIsInterrupted(t *testing.T) {
 		t.Errorf("%v, %d outcomes", err, len(s.outcomes))
 	}
 }
+
+// Where the hypervisor below takes as much all the time, launches are repeated until that is known. A
+// run that is stopped and resumed knows the same.
+func TestUsualStealIsNotRepeated(t *testing.T) {
+	robbed := func(trials []bench.Trial) (*Runner, *sink) {
+		r, s := disturbedRunner(t, 2, nil)
+		if trials != nil {
+			r.Plan.Trials = trials
+		}
+		r.OtherWork = func() (bench.OtherWork, error) { return bench.OtherWork{Stolen: 0.5}, nil }
+		return r, s
+	}
+	r, whole := robbed(nil)
+	if err := r.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"1-a disturbed", "1-b disturbed", "1-a again 1 disturbed", "1-b again 1 disturbed", "1-a again 2 disturbed", "1-b again 2 disturbed", "2-a", "2-b"}
+	if got := attempts(whole); !slices.Equal(got, want) {
+		t.Fatalf("%q, want %q", got, want)
+	}
+	for _, stopped := range []int{2, 5, 6} {
+		finished := map[string]bool{}
+		for i := range stopped {
+			o := &whole.outcomes[i]
+			finished[o.Trial] = r.Plan.Settled(o)
+		}
+		resumed, s := robbed(r.Plan.Trials)
+		resumed.Before = outcomesOf(whole.outcomes[:stopped], nil)
+		if err := resumed.Run(t.Context(), finished); err != nil {
+			t.Fatal(err)
+		}
+		if got := attempts(s); !slices.Equal(got, want[stopped:]) {
+			t.Errorf("stopped after %d: %q, want %q", stopped, got, want[stopped:])
+		}
+	}
+}
+
+// A host from which as much is taken all the time is as quiet as it gets.
+func TestQuietWaitSparesUsualSteal(t *testing.T) {
+	s := &surroundings{since: func() (bench.OtherWork, error) { return bench.OtherWork{Stolen: 0.5}, nil }}
+	for range 6 {
+		s.usual.Learn(&bench.Outcome{Outside: &bench.Outside{Before: bench.OtherWork{Stolen: 0.5}}})
+	}
+	if took, err := s.wait(t.Context(), time.Hour, func(what string) { t.Error(what) }); err != nil || took > time.Minute {
+		t.Errorf("waited %v, %v", took, err)
+	}
+}

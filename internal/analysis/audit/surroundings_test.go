@@ -128,7 +128,7 @@ func busySide(r *rand.Rand, platform string, blocks int) Side {
 			l.Load, l.Steal = &load, &steal
 			l.Outside = &bench.Outside{Before: bench.OtherWork{CPUs: 0.05 * r.ExpFloat64()},
 				During: &bench.OtherWork{CPUs: burst + 0.05*r.ExpFloat64(), Stolen: steal}}
-			if bench.DefaultDisturbance.Of(l.Outside) == "" {
+			if bench.DefaultDisturbance.Of(l.Outside, bench.Steal{}) == "" {
 				break
 			}
 		}
