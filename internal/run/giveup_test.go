@@ -155,3 +155,35 @@ func outcomesOf(list []bench.Outcome, last error) iter.Seq2[*bench.Outcome, erro
 		}
 	}
 }
+
+// An outcome names the actors that were launched: one without a name could not be stored, and the run
+// would end there.
+func TestATrialThatEndsBeforeAnActorsLaunch(t *testing.T) {
+	first := func(l bench.Launch) fake.Fault {
+		if strings.HasSuffix(l.ID, "-0") {
+			return fake.Fault{Start: errors.New("no room")}
+		}
+		return fake.Fault{}
+	}
+	alone := subjects(1, nil)
+	alone[0].Workload = ""
+	cold := scene("cold", alone)
+	cold.Kind, cold.Cache = bench.Startup, bench.Cold // which the fake cannot be, and so is not launched
+	r, s := newRunner(t, counter{}, fake.Options{Fault: first}, scene("two", subjects(2, nil)), cold)
+	if err := r.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.outcomes) != 2 {
+		t.Fatalf("%d outcomes", len(s.outcomes))
+	}
+	for n, o := range s.outcomes {
+		if o.Status != bench.Failed || len(o.Actors) != 1-n {
+			t.Errorf("%s in %s: %s, with %d actors", o.Status, o.Phase, o.Error, len(o.Actors))
+		}
+		for _, a := range o.Actors {
+			if a.Actor == "" {
+				t.Errorf("%s: %+v", o.Trial, a)
+			}
+		}
+	}
+}

@@ -91,9 +91,10 @@ func (x *trial) execute(ctx context.Context) {
 		o.Error, o.Hint = err.Error(), bench.HintOf(err)
 		o.Values = nil
 	}
+	o.Actors = []bench.ActorOutcome{}
 	for _, a := range x.actors {
-		if x.scene.Ramp != nil && a.outcome.Actor == "" {
-			break // the ramp ended before its launch
+		if a.outcome.Actor == "" {
+			continue // the trial or the ramp ended before its launch
 		}
 		o.Actors = append(o.Actors, a.outcome)
 	}
