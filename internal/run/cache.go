@@ -43,6 +43,10 @@ func untimed(ctx context.Context, a *actor, l *launcher) (err error) {
 		return err
 	}
 	defer func() {
+		if err != nil { // the trial ends here: this is what there is to know of its launch
+			cast{before}.rememberLogs()
+			a.outcome = before.outcome
+		}
 		err = errors.Join(err, l.end(before))
 	}()
 	if err := l.launch(ctx, before); err != nil {

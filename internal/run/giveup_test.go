@@ -1,12 +1,14 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tare/internal/bench"
 	"tare/internal/platform/fake"
@@ -187,3 +189,34 @@ func TestATrialThatEndsBeforeAnActorsLaunch(t *testing.T) {
 		}
 	}
 }
+
+// What is known of a launch that is not timed stays in the outcome when the trial ends with it.
+func TestTheLastWordsOfALaunchThatIsNotTimed(t *testing.T) {
+	alone := subjects(1, nil)
+	alone[0].Workload = ""
+	warm := scene("warm", alone)
+	warm.Kind, warm.Cache, warm.Timing.Deadline = bench.Startup, bench.Warm, 300*time.Millisecond
+	r, s := newRunner(t, counter{}, fake.Options{Fault: func(bench.Launch) fake.Fault { return fake.Fault{Silent: true} }}, warm)
+	e := r.Engines["fake"]
+	e.Engine = lastWords{e.Engine}
+	r.Engines["fake"] = e
+	if err := r.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	o := s.outcomes[0]
+	if o.Status != bench.Failed || o.Phase != "setup" || len(o.Actors) != 1 || o.Actors[0].Actor != alone[0].Name || o.Actors[0].Log != "no disk" {
+		t.Errorf("%s in %s: %s, %+v", o.Status, o.Phase, o.Error, o.Actors)
+	}
+}
+
+// lastWords are of an engine whose instances all say the same.
+type lastWords struct{ bench.Engine }
+
+func (e lastWords) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
+	i, err := e.Engine.Start(ctx, l)
+	return spoken{i}, err
+}
+
+type spoken struct{ bench.Instance }
+
+func (spoken) Log() string { return "no disk" }
