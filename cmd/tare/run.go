@@ -55,7 +55,7 @@ stopped; 3 the specification is invalid or a comparison unfair; 4 a trial failed
 		},
 	}
 	r.flags(c)
-	c.Flags().BoolVar(&r.Trust, "trust", false, "with --from: run the programs, and copy the files of this host, that its specification names")
+	c.Flags().BoolVar(&r.Trust, "trust", false, "with --from: run the programs, boot the kernels, and copy the files of this host, that its specification names")
 	c.Flags().StringVarP(&out, "output", "o", "", "directory of the results (default results/ID)")
 	c.Flags().BoolVar(&m.KeepTrying, "keep-trying", false, "give up no platform, though its launches fail twice in the same way")
 	c.Flags().StringArrayVar(&r.Meters, "power", nil, "read this power meter, such as rapl: or 'snmp://pdu/raritan?outlet=3' (repeatable; tare list meters)")

@@ -14,8 +14,8 @@ type Option struct {
 	Values  []string `json:"values"` // the allowed words, the default first
 	Doc     string   `json:"doc"`
 	Default string   `json:"default"`
-	// Path: the value is the path of a program of the host that root runs, or "" for the
-	// platform's own. It is absolute once a specification has been read.
+	// Path: the value is the path of a file of the host, a program that root runs or a kernel that
+	// a guest boots, or "" for the platform's own. It is absolute once a specification has been read.
 	Path bool `json:"path,omitempty"`
 	// Asked are the arguments that make that program print its version; nil is --version.
 	Asked []string `json:"-"`

@@ -80,6 +80,10 @@ func (r PlatformRef) DriverOptions() map[string]string {
 // the host has for it: crun[program=/opt/crun-new]. Platforms that have the option declare it.
 const ProgramOption = "program"
 
+// KernelOption names the kernel that a platform's guests boot in the place of the image's:
+// kvm[kernel=./bzImage]. Platforms that have the option declare it.
+const KernelOption = "kernel"
+
 // AliasOption gives a platform a second name: native[as=b] is native again, but a separate platform
 // in every result, so native can be compared with itself. Every platform accepts it with any word.
 // No driver sees it.

@@ -126,6 +126,9 @@ func loadModules(list string) error {
 		}
 		err = unix.FinitModule(fd, "", 0)
 		unix.Close(fd)
+		if err == unix.ENOEXEC {
+			return fmt.Errorf("load module %s: %w: it was built for another kernel than this one", path, err)
+		}
 		if err != nil && err != unix.EEXIST {
 			return fmt.Errorf("load module %s: %w", path, err)
 		}

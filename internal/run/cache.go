@@ -73,6 +73,9 @@ func (c *pageCache) empty(ctx context.Context, a *actor, l *launcher) (pagecache
 	if chosen := a.Platform.Options[bench.ProgramOption]; chosen != "" {
 		programs = append(programs, chosen)
 	}
+	if kernel := a.Platform.Options[bench.KernelOption]; kernel != "" {
+		files = append(files, kernel)
+	}
 	d, err := pagecache.Drop(slices.Concat(reads.Reads(), pagecache.Programs(programs), files))
 	if err == nil {
 		_, err = os.ReadFile(c.agentPath)

@@ -200,7 +200,7 @@ func (d *decoder) option(at Place, word *PlatformWord, ref *bench.PlatformRef, k
 	o := word.Options[i]
 	if o.Path {
 		var ok bool
-		if value, ok = d.program(at, word, key, value); !ok {
+		if value, ok = d.path(at, word, key, value); !ok {
 			return false
 		}
 	}
@@ -222,22 +222,22 @@ func (d *decoder) option(at Place, word *PlatformWord, ref *bench.PlatformRef, k
 	return true
 }
 
-// programPath are the paths that are safe to stand within brackets, in names and in tables.
-var programPath = regexp.MustCompile(`^[A-Za-z0-9._/+~-]{1,200}$`)
+// optionPath are the paths that are safe to stand within brackets, in names and in tables.
+var optionPath = regexp.MustCompile(`^[A-Za-z0-9._/+~-]{1,200}$`)
 
-// program reads the path of a program, which is relative to the directory tare is started in.
-func (d *decoder) program(at Place, word *PlatformWord, key, value string) (string, bool) {
+// path reads the path of a file, which is relative to the directory tare is started in.
+func (d *decoder) path(at Place, word *PlatformWord, key, value string) (string, bool) {
 	path := value
-	if programPath.MatchString(value) {
+	if optionPath.MatchString(value) {
 		var err error
 		if path, err = filepath.Abs(value); err != nil {
 			d.fail(at, "%s[%s=%s]: %w", word.Name, key, value, err)
 			return "", false
 		}
 	}
-	if !programPath.MatchString(path) {
+	if !optionPath.MatchString(path) {
 		d.fail(at, "%s[%s=%.220q]: not a path that can stand here%w", word.Name, key, value,
-			bench.Hint("letters, digits and . _ / + ~ - only, at most 200: make a link to the program"))
+			bench.Hint("letters, digits and . _ / + ~ - only, at most 200: make a link to the file"))
 		return "", false
 	}
 	return path, true

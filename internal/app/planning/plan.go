@@ -148,7 +148,7 @@ func (p *Planned) Insist() error {
 // CheckFiles is an error for a file a workload wants copied that is not there, or a
 // program that a platform is to run: otherwise every one of its trials would fail.
 func (p *Planned) CheckFiles() error {
-	if err := p.checkPrograms(); err != nil {
+	if err := p.checkChosen(); err != nil {
 		return err
 	}
 	for _, s := range p.Scenes {
@@ -211,8 +211,12 @@ func carried(p *bench.Plan) ([]string, error) {
 			all = append(all, what)
 		}
 	}
-	for _, ref := range chosen(p) {
-		add("run %q as the program of a platform", ref.Options[bench.ProgramOption])
+	for _, c := range chosen(p) {
+		if c.option == bench.KernelOption {
+			add("boot %q of this host as the kernel of a guest", c.path)
+		} else {
+			add("run %q as the program of a platform", c.path)
+		}
 	}
 	for _, s := range p.Scenes {
 		for _, actor := range s.Actors {

@@ -11,10 +11,10 @@ import (
 	"tare/internal/result/store"
 )
 
-// choosing is a plan of a platform with a program beside the same without.
-func choosing(path string, on *bench.PlatformRef) *Planned {
+// choosing is a plan of a platform with a file named by an option beside the same without.
+func choosing(option, path string, on *bench.PlatformRef) *Planned {
 	p := &bench.Plan{}
-	for _, o := range []map[string]string{nil, {bench.ProgramOption: path}} {
+	for _, o := range []map[string]string{nil, {option: path}} {
 		ref := bench.PlatformRef{Name: "any", Options: o, On: on}
 		actors := []bench.Actor{{Name: "subject", Platform: ref}, {Name: "subject-2", Platform: ref}}
 		p.Scenes = append(p.Scenes, bench.Scene{Platform: ref, Actors: actors})
@@ -31,11 +31,11 @@ func TestChosenPrograms(t *testing.T) {
 		}
 	}
 	write("echo any version 1.2.3")
-	p := choosing(path, nil)
-	if err := p.checkPrograms(); err != nil {
+	p := choosing(bench.ProgramOption, path, nil)
+	if err := p.checkChosen(); err != nil {
 		t.Fatal(err)
 	}
-	got, err := p.Programs(t.Context())
+	got, err := p.Chosen(t.Context())
 	if err != nil || len(got) != 1 || got[0].Platform != "any[program="+path+"]" || got[0].Path != path || got[0].Version != "1.2.3" || !strings.HasPrefix(got[0].Digest, "sha256:") {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -50,19 +50,71 @@ func TestChosenPrograms(t *testing.T) {
 		t.Errorf("another program: %v", err)
 	}
 	write("echo nothing")
-	if _, err := p.Programs(t.Context()); !errors.Is(err, bench.ErrInvalid) || !strings.Contains(err.Error(), "ask the program for its version") {
+	if _, err := p.Chosen(t.Context()); !errors.Is(err, bench.ErrInvalid) || !strings.Contains(err.Error(), "ask the program for its version") {
 		t.Errorf("no version: %v", err)
 	}
-	nested := choosing(path, &bench.PlatformRef{Name: "outer"})
-	if err := nested.checkPrograms(); !errors.Is(err, bench.ErrInvalid) || !strings.Contains(err.Error(), "in a nesting") {
+	nested := choosing(bench.ProgramOption, path, &bench.PlatformRef{Name: "outer"})
+	if err := nested.checkChosen(); !errors.Is(err, bench.ErrInvalid) || !strings.Contains(err.Error(), "in a nesting") {
 		t.Errorf("nested: %v", err)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range []error{p.checkPrograms(), CheckChosen([]store.Chosen{got[0]})} {
+	for _, err := range []error{p.checkChosen(), CheckChosen([]store.Chosen{got[0]})} {
 		if !errors.Is(err, bench.ErrInvalid) || !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("missing: %v", err)
+		}
+	}
+}
+
+// A kernel is a file like a program, but nobody runs it on the host: its release is read.
+func TestChosenKernel(t *testing.T) {
+	image := make([]byte, 0x1000)
+	copy(image[0x202:], "HdrS")
+	image[0x20f] = 0x04 // the version is at 0x400 and a sector
+	copy(image[0x600:], "6.1.0-28-cloud-amd64 (x) #1")
+	path := filepath.Join(t.TempDir(), "bzImage")
+	if err := os.WriteFile(path, image, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p := choosing(bench.KernelOption, path, nil)
+	if err := p.checkChosen(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := p.Chosen(t.Context())
+	if err != nil || len(got) != 1 || got[0].Option != "kernel" || got[0].Version != "6.1.0-28-cloud-amd64" || got[0].Path != path || !strings.HasPrefix(got[0].Digest, "sha256:") {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if ProgramsOf(p.Plan, "any") != nil {
+		t.Error("a kernel is no program")
+	}
+	p.request = &Request{From: "theirs", Name: "theirs/spec.yaml"}
+	if err := p.Vet(); !errors.Is(err, bench.ErrInvalid) || !strings.Contains(err.Error(), "would boot \""+path+"\" of this host as the kernel of a guest") || bench.HintOf(err) == "" {
+		t.Errorf("another's specification: %v", err)
+	}
+	p.request.Trust = true
+	if err := p.Vet(); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(path, image[:0x900], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckChosen(got); !errors.Is(err, bench.ErrInvalid) || !strings.Contains(err.Error(), "the run used a kernel with digest "+got[0].Digest) {
+		t.Errorf("rebuilt: %v", err)
+	}
+	if err := os.Chmod(path, 0o646); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{p.checkChosen(), CheckChosen(got)} {
+		if !errors.Is(err, bench.ErrInvalid) || !strings.Contains(err.Error(), "kernel "+path+": everybody may write it") {
+			t.Errorf("open to all: %v", err)
+		}
+	}
+	nested := choosing(bench.KernelOption, path, &bench.PlatformRef{Name: "outer"})
+	outer := choosing("", "", &bench.PlatformRef{Name: "outer", Options: map[string]string{bench.KernelOption: path}})
+	for _, p := range []*Planned{nested, outer} {
+		if err := p.checkChosen(); !errors.Is(err, bench.ErrInvalid) || !strings.Contains(err.Error(), "a kernel of this host cannot be chosen in a nesting") {
+			t.Errorf("nested: %v", err)
 		}
 	}
 }

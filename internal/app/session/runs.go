@@ -119,7 +119,7 @@ func (rs *Runs) Begin(ctx context.Context, r *planning.Request, out string, comm
 	if err := p.Insist(); err != nil {
 		return err
 	}
-	programs, err := p.Programs(ctx)
+	files, err := p.Chosen(ctx)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (rs *Runs) Begin(ctx context.Context, r *planning.Request, out string, comm
 	h := store.Header{
 		Run: id, Tare: rs.Version, Agent: rs.Version, Image: img.Digest(), Programs: img.Manifest().Programs,
 		Platforms: map[string]store.Platform{}, Started: time.Now().UTC().Format(time.RFC3339),
-		Command: command, Spec: r.Name, Set: r.Overrides(), ObserverCPUs: plan.Observer(p.Facts.Usable), Power: meters.sources(), Chosen: programs,
+		Command: command, Spec: r.Name, Set: r.Overrides(), ObserverCPUs: plan.Observer(p.Facts.Usable), Power: meters.sources(), Chosen: files,
 	}
 	for _, c := range p.Found {
 		if c.Err != nil {

@@ -141,7 +141,9 @@ func (a *attempt) openPlatform(ctx context.Context, s *Session, name string) err
 	}
 	s.engines[name] = run.Engine{Engine: e, Availability: c.Availability, Options: c.Options(), Chosen: map[string]string{}}
 	for _, p := range a.run.Header().Chosen {
-		s.engines[name].Chosen[p.Platform] = p.Version
+		if p.Option == "" { // a kernel's release is not the platform's version
+			s.engines[name].Chosen[p.Platform] = p.Version
+		}
 	}
 	return nil
 }

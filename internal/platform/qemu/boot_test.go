@@ -363,3 +363,27 @@ func BenchmarkBoot(b *testing.B) {
 		})
 	}
 }
+
+// A kernel that a launch names is the one that boots: here a copy of the image's, whose modules it takes.
+func TestANamedKernelBoots(t *testing.T) {
+	g := run(t, "qemu-kernel")
+	image, err := os.ReadFile(g.kernel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "bzImage")
+	if err := os.WriteFile(path, image, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	l := aLaunch(t, g, "a")
+	l.Options[bench.KernelOption] = path
+	i, client := greet(t, g, l)
+	defer client.Close()
+	release := strings.TrimPrefix(filepath.Base(g.kernel), "vmlinuz-")
+	if got := client.Hello().Kernel; got != release || i.argv[slices.Index(i.argv, "-kernel")+1] != path {
+		t.Errorf("kernel %s booted, want %s, by %q", got, release, i.argv)
+	}
+	if !slices.Contains(g.Reads(), path) || !strings.Contains(i.Log(), "kernel "+path+", release "+release+", modules of ") {
+		t.Errorf("reads %q; log %s", g.Reads(), i.Log())
+	}
+}

@@ -26,6 +26,7 @@ type engine struct {
 	host    hostFiles
 	kernel  string
 	initrd  string
+	others  *vm.Kernels // that launches name by an option
 	root    string
 	tsc     func() (kHz int, err error) // of the host
 }
@@ -34,7 +35,9 @@ type engine struct {
 func (g *engine) Close(context.Context) error { return nil }
 
 // Reads implements [bench.Reading].
-func (g *engine) Reads() []string { return []string{g.root, g.kernel, g.initrd} }
+func (g *engine) Reads() []string {
+	return append([]string{g.root, g.kernel, g.initrd}, g.others.Files()...)
+}
 
 // Start implements [bench.Engine].
 func (g *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
@@ -91,6 +94,9 @@ func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (mach
 	if l.Host != nil {
 		m.host = *l.Host
 	}
+	if err := g.boots(ctx, l.Options[bench.KernelOption], i, &m); err != nil {
+		return m, err
+	}
 	lease, err := g.env.Testnet.Allocate()
 	if err != nil {
 		return m, fmt.Errorf("address: %w", err)
@@ -103,6 +109,19 @@ func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (mach
 	}
 	err = g.plug(l, i, &m)
 	return m, err
+}
+
+// boots has the machine boot another kernel than the image's, if one is named.
+func (g *engine) boots(ctx context.Context, path string, i *instance, m *machine) error {
+	if path == "" {
+		return nil
+	}
+	k, err := g.others.Get(ctx, g.env, path)
+	if err != nil {
+		return err
+	}
+	m.kernel, m.initrd, i.kernel = k.Path, k.Initrd, k
+	return nil
 }
 
 // plug joins the machine to the bridge by a tap. With net=user there is nothing

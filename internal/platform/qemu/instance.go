@@ -35,6 +35,7 @@ type instance struct {
 	addr       netip.Addr
 	tap        string
 	argv       []string
+	kernel     *vm.Kernel // nil for the image's
 	group      *cgroup.Group
 	unenforced []string
 	launched   int64
@@ -170,6 +171,9 @@ func (i *instance) Log() string {
 		return i.last
 	}
 	var parts []string
+	if i.kernel != nil {
+		parts = append(parts, i.kernel.String())
+	}
 	if i.gone() {
 		parts = append(parts, program+": "+i.status)
 	}

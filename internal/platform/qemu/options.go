@@ -51,6 +51,8 @@ func options() []bench.Option {
 			"agent", initSystemd),
 		option(optBalloon, "a balloon, by which the guest gives memory back: pages it has freed, and in a pool of memory that is too small what exceeds its share", "no", "yes"),
 		{Name: bench.ProgramOption, Path: true, Doc: "the path of another build of QEMU to run; what the platform's own build can do is supposed of it"},
+		{Name: bench.KernelOption, Path: true, Doc: "the path of another kernel for the guest to boot, as a bzImage; its modules are those beside it (../lib/modules/RELEASE), " +
+			"else the image's if of the same release, else it has all drivers built in"},
 	}
 }
 

@@ -109,7 +109,7 @@ func (p *Platform) Open(ctx context.Context, e bench.Env) (bench.Engine, error) 
 	if err := p.Probe(ctx, e); err != nil {
 		return nil, err
 	}
-	g := &engine{name: p.name, accel: p.accel, options: p.options, env: e, host: "/", tsc: sync.OnceValues(tscKHz)}
+	g := &engine{name: p.name, accel: p.accel, options: p.options, env: e, host: "/", others: &vm.Kernels{}, tsc: sync.OnceValues(tscKHz)}
 	if err := g.prepare(ctx); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.name, err)
 	}

@@ -32,6 +32,9 @@ func Bare(e bench.Env) (path string, err error) {
 	c := &cpioWriter{w: f}
 	writeInit(c, init)
 	c.File("modules.list", 0o644, nil)
+	for _, name := range slices.Sorted(maps.Keys(moreModules)) {
+		c.File(moreList(name), 0o644, nil)
+	}
 	if err := errors.Join(c.Close(), f.Close()); err != nil {
 		return "", fmt.Errorf("make initramfs: %w", err)
 	}

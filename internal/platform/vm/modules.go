@@ -86,11 +86,14 @@ func (s *moduleSet) lists() (map[string][]string, error) {
 	lists := map[string][]string{"modules.list": always}
 	for name, modules := range moreModules {
 		if files, err := s.Order(modules...); err == nil {
-			lists["modules-"+name+".list"] = files
+			lists[moreList(name)] = files
 		}
 	}
 	return lists, nil
 }
+
+// moreList is the file of a list of moreModules.
+func moreList(name string) string { return "modules-" + name + ".list" }
 
 // Order returns the files to load, in order, so that the wanted modules work:
 // each after all it needs, none twice, none that is built in.

@@ -28,18 +28,20 @@ type Header struct {
 	Set  []string `json:"set,omitempty"`
 	// ObserverCPUs are the CPUs the sampler was bound to; empty if it was not.
 	ObserverCPUs []int `json:"observer_cpus,omitempty"`
-	// Chosen are the programs that platforms run by their option program.
+	// Chosen are the files of the host that platforms name by an option.
 	Chosen []Chosen `json:"chosen,omitempty"`
 	// Power are the meters of what the machine draws, without their secrets.
 	Power []bench.PowerSource `json:"power,omitempty"`
 }
 
-// Chosen is a program of the host that a platform runs in the place of its own.
+// Chosen is a file of the host that a platform uses in the place of its own: a program, or the
+// kernel that a guest boots.
 type Chosen struct {
-	Platform string `json:"platform"` // with its options
+	Platform string `json:"platform"`         // with its options
+	Option   string `json:"option,omitempty"` // "kernel"; a program's is left out
 	Path     string `json:"path"`
-	Digest   string `json:"digest"` // "sha256:..."
-	Version  string `json:"version"`
+	Digest   string `json:"digest"`  // "sha256:..."
+	Version  string `json:"version"` // of a kernel its release
 }
 
 // Platform is a platform as the host offered it.
