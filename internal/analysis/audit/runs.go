@@ -18,6 +18,7 @@ const PlatformVersion = "platform version"
 // Run is what is known of a whole run.
 type Run struct {
 	Image, Tare, Agent string
+	ImageMade          string // when the host's copy of the image was made, "" if that is not known
 	Programs           map[string]string
 	ObserverCPUs       []int
 	Host               *host.Facts
@@ -83,6 +84,7 @@ func CompareRuns(a, b Run) []Check {
 	c.may("cgroups", fa.Cgroup, fb.Cgroup, "limits are enforced otherwise")
 	c.may("NUMA nodes", strconv.Itoa(fa.NUMANodes), strconv.Itoa(fb.NUMANodes), "memory may lie farther away")
 	c.may("boot", fa.BootID, fb.BootID, "the host was started anew in between: its memory is laid out otherwise")
+	c.may("copy of the image", a.ImageMade, b.ImageMade, "the image was made anew in between: its files lie elsewhere on the disk")
 	c.may("host name", fa.Hostname, fb.Hostname, "it may be another machine of the same make")
 	if a.Mixed != "" || b.Mixed != "" {
 		c = append(c, Check{Name: "mixed trials", Subject: cmp.Or(b.Mixed, "none"), Baseline: cmp.Or(a.Mixed, "none"), State: Invalid,

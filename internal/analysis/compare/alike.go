@@ -15,7 +15,7 @@ func (c *Comparison) alike(side string, runs []Run) {
 			switch text := fmt.Sprintf("the runs of %s are not alike: %s", side, between(k, runs[0], r)); {
 			case k.State == audit.Invalid && c.unlike == "":
 				c.unlike = text
-			case k.State == audit.Differs && k.Name != "boot": // other boots are wanted
+			case k.State == audit.Differs && k.Name != "boot" && k.Name != "copy of the image": // others are wanted
 				c.Warnings = append(c.Warnings, text)
 			}
 		}

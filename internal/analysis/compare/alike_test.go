@@ -114,6 +114,14 @@ func TestWhatDoesNotFitTheArchiveIsLeftOut(t *testing.T) {
 // What forbids to compare two sides forbids to take two runs for one side.
 func TestRunsOfASideAreAlike(t *testing.T) {
 	a, b := several(t, 100, 1, 1.01), several(t, 110, 1)
+	other := synthetic(t, storetest.Options{Seed: 111, Blocks: 3}, replace(t, "run.json", `"image_made": "2025-11-20`, `"image_made": "2025-11-21`))
+	got, err := Runs(a, append(b, other), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := strings.Join(got.Warnings, "\n"); strings.Contains(w, "copy of the image") {
+		t.Errorf("runs on several copies of the image are what is wanted: %s", w)
+	}
 	for _, c := range []struct{ file, from, to, says string }{
 		{"run.json", "sha256:5f2b", "sha256:0000", "the runs of B are not alike: image digest"},
 		{"plan.json", `"memory": 536870912`, `"memory": 268435456`, "the runs of one side are not alike: shape of subject"},

@@ -29,7 +29,7 @@ func (r Run) name() string { return r.Result.Run }
 // audited is what the audit of two runs looks at.
 func (r Run) audited() audit.Run {
 	h := r.Store.Header()
-	a := audit.Run{Image: h.Image, Tare: h.Tare, Agent: h.Agent, Programs: h.Programs, ObserverCPUs: h.ObserverCPUs, Host: r.Store.Host()}
+	a := audit.Run{Image: h.Image, ImageMade: h.ImageMade, Tare: h.Tare, Agent: h.Agent, Programs: h.Programs, ObserverCPUs: h.ObserverCPUs, Host: r.Store.Host()}
 	if m := r.Result.Mixed; m != nil {
 		a.Mixed = fmt.Sprintf("%d (%s)", m.Trials, strings.Join(m.Differs, "; "))
 	}

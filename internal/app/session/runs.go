@@ -129,6 +129,7 @@ func (rs *Runs) Begin(ctx context.Context, r *planning.Request, out string, comm
 	p.Plan.KeepTrying = rs.KeepTrying
 	h := store.Header{
 		Run: id, Tare: rs.Version, Agent: rs.Version, Image: img.Digest(), Programs: img.Manifest().Programs,
+		ImageMade: img.Manifest().Created.Format(time.RFC3339),
 		Platforms: map[string]store.Platform{}, Started: time.Now().UTC().Format(time.RFC3339),
 		Command: command, Spec: r.Name, Set: r.Overrides(), ObserverCPUs: plan.Observer(p.Facts.Usable), Power: meters.sources(), Chosen: files,
 	}

@@ -17,6 +17,9 @@ type Header struct {
 	// versions of the benchmark programs in it.
 	Image    string            `json:"image"`
 	Programs map[string]string `json:"programs,omitempty"`
+	// ImageMade is when this host's copy of the image was made (RFC 3339): its files have their
+	// places on the disk since then. Headers of older versions lack it.
+	ImageMade string `json:"image_made,omitempty"`
 	// Platforms are the versions found on the host, by platform name.
 	Platforms map[string]Platform `json:"platforms,omitempty"`
 	Started   string              `json:"started"` // RFC 3339

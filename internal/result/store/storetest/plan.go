@@ -141,9 +141,10 @@ func (g *generator) scene(c caseModel, ref bench.PlatformRef) bench.Scene {
 func header(o Options) store.Header {
 	h := store.Header{
 		Run: fmt.Sprintf("synthetic-%d", o.Seed), Tare: "0.1.0", Agent: "0.1.0",
-		Image:    "sha256:5f2b7c0e7d0a4d6a0c7f4c1f8f0f2a6f7f5b8f6f3c9e1d2b3a4958677f6e5d4c",
-		Programs: map[string]string{"sysbench": "1.0.20", "fio": "3.39", "netperf": "2.7.1", "hpcc": "1.5.0"},
-		Started:  "2025-11-21T10:00:00Z", Command: []string{"tare", "run", "quick"}, Spec: "quick", ObserverCPUs: []int{0},
+		Image:     "sha256:5f2b7c0e7d0a4d6a0c7f4c1f8f0f2a6f7f5b8f6f3c9e1d2b3a4958677f6e5d4c",
+		ImageMade: "2025-11-20T09:00:00Z",
+		Programs:  map[string]string{"sysbench": "1.0.20", "fio": "3.39", "netperf": "2.7.1", "hpcc": "1.5.0"},
+		Started:   "2025-11-21T10:00:00Z", Command: []string{"tare", "run", "quick"}, Spec: "quick", ObserverCPUs: []int{0},
 		Platforms: map[string]store.Platform{},
 	}
 	for _, p := range o.Platforms {
