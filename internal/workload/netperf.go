@@ -106,7 +106,7 @@ func (netperf) client(p bench.Params, t bench.Timing, server netip.Addr, length 
 		message = []string{"-r", size + "," + size}
 	}
 	argv := append([]string{"netperf", family(server), "-H", server.String(), "-p", strconv.Itoa(netperfPort),
-		"-t", p["test"], "-l", wholeSeconds(length), "-P", "0", "--"}, message...)
+		"-t", p["test"], "-l", wholeSeconds(length), "-P", "0", "-D", netperfInterim(length), "--"}, message...)
 	return bench.Command{
 		Argv: append(argv, "-k", "THROUGHPUT,THROUGHPUT_UNITS,ELAPSED_TIME,LOCAL_SEND_SIZE,REQUEST_SIZE,RESPONSE_SIZE,"+
 			"MEAN_LATENCY,P50_LATENCY,P90_LATENCY,P99_LATENCY"),
@@ -128,7 +128,7 @@ func (w netperf) Parse(p bench.Params, _ bench.Setting, out bench.Output) ([]ben
 	}
 	fields := make(map[string]string)
 	for line := range strings.Lines(string(out.Stdout)) {
-		if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok && !strings.HasPrefix(key, "NETPERF_") {
 			if _, twice := fields[key]; twice {
 				return nil, fmt.Errorf("netperf: %s: found twice in %s", key, excerpt(out.Stdout))
 			}
