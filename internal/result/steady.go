@@ -67,7 +67,7 @@ type Stretch struct {
 }
 
 // Caveat is what must be known of a platform whose launches are not steady, of the metric; "" where
-// they are or nothing is known.
+// they are or nothing is known. It has no numbers, so that platforms alike have one line.
 func (s *Steadiness) Caveat(metric string) string {
 	what := ""
 	switch s.Finding {
@@ -80,7 +80,7 @@ func (s *Steadiness) Caveat(metric string) string {
 	default:
 		return ""
 	}
-	return fmt.Sprintf("%d of %s steady within the window (%s: %s): %s", s.Steady, figure.Count(s.Launches, "launch"), metric, s.changes(), what)
+	return fmt.Sprintf("fewer than %.0f %% of launches are steady within the window (%s: %s): %s", 100*SteadyShare, metric, s.Finding, what)
 }
 
 // Words say the finding with its numbers: "slowing (1 of 9 launches steady, 8 slowing, by up to 12.3 %)".
