@@ -30,7 +30,7 @@ func (netperf) Resource() string { return "network" }
 
 func (netperf) Parts() []string { return []string{netperfServer} }
 
-func (netperf) Programs() []string { return []string{"netperf", "netserver"} }
+func (netperf) Programs() []string { return []string{"netperf", "netserver", "sh", "cat"} }
 
 func (netperf) Params() []bench.Param {
 	return []bench.Param{
@@ -82,7 +82,7 @@ func (w netperf) Steps(part string, p bench.Params, s bench.Setting) (bench.Part
 		if err != nil {
 			return bench.Part{}, err
 		}
-		steps := bench.Part{Main: main}
+		steps := bench.Part{Main: netperfInterim(main, measure)}
 		if s.Timing.Warmup > 0 {
 			warm, err := w.client(p, s.Timing, addr, s.Timing.Warmup)
 			if err != nil {
@@ -106,7 +106,7 @@ func (netperf) client(p bench.Params, t bench.Timing, server netip.Addr, length 
 		message = []string{"-r", size + "," + size}
 	}
 	argv := append([]string{"netperf", family(server), "-H", server.String(), "-p", strconv.Itoa(netperfPort),
-		"-t", p["test"], "-l", wholeSeconds(length), "-P", "0", "-D", netperfInterim(length), "--"}, message...)
+		"-t", p["test"], "-l", wholeSeconds(length), "-P", "0", "--"}, message...)
 	return bench.Command{
 		Argv: append(argv, "-k", "THROUGHPUT,THROUGHPUT_UNITS,ELAPSED_TIME,LOCAL_SEND_SIZE,REQUEST_SIZE,RESPONSE_SIZE,"+
 			"MEAN_LATENCY,P50_LATENCY,P90_LATENCY,P99_LATENCY"),

@@ -3,6 +3,7 @@ package workload
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,11 +11,19 @@ import (
 	"tare/internal/bench"
 )
 
-// netperfInterim makes netperf print what it did about every step, with -D: it counts up to as many
-// sends or round trips as it guesses that to take, and then looks at a clock. So the first takes
-// longer, and none is of exactly that length.
-func netperfInterim(measure time.Duration) string {
-	return strconv.FormatFloat(seriesStep(measure).Seconds(), 'f', -1, 64)
+const (
+	netperfOutput = bench.ScratchDir + "/netperf.txt"
+	netperfScript = `"$@" >` + netperfOutput + `; status=$?; cat ` + netperfOutput + `; exit $status`
+)
+
+// netperfInterim is the client that prints what it did about every step, by -D: it counts up to as
+// many sends or round trips as it guesses that to take, and then looks at a clock. So the first takes
+// longer, and none is of exactly that length. It prints at once, which the instance's wire would have
+// to carry within the window, a slow one at a cost. So it prints to a file, which is shown at the end.
+func netperfInterim(c bench.Command, measure time.Duration) bench.Command {
+	step := strconv.FormatFloat(seriesStep(measure).Seconds(), 'f', -1, 64)
+	c.Argv = slices.Concat([]string{"sh", "-c", netperfScript, "sh", c.Argv[0], "-D", step}, c.Argv[1:])
+	return c
 }
 
 // Series is what was sent, or how many round trips were done, per second.
