@@ -167,6 +167,9 @@ func rows(c *caseData, j *judge, repeat *again) []result.Row {
 			all = append(all, row)
 		}
 	}
+	for _, l := range c.scenes {
+		tellSteadiness(all, l, j.margin)
+	}
 	correctFamily(all, j)
 	return all
 }

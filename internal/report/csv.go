@@ -13,11 +13,15 @@ var csvHeader = []string{
 	"run", "case", "kind", "workload", "metric", "unit", "better", "platform", "label", "baseline",
 	"block", "trial", "value", "median", "n", "ratio", "ratio_low", "ratio_high", "overhead", "cost", "verdict",
 	"confidence", "p", "p_holm", "p_equivalence", "drift_per_block", "drift_p",
+	"steadiness", "steady_share", "slowing_share", "speeding_share", "not_steady_share", "worst_shift",
 	"relative_to", "row", "column", "kept", "kept_low", "kept_high", "says",
 }
 
-// relativeColumns are at the end of a line.
-const relativeColumns = 7
+const (
+	// steadinessColumns stand before those of a relative line, relativeColumns at its end.
+	steadinessColumns = 6
+	relativeColumns   = 7
+)
 
 // CSV writes a line for every launch and metric, with the row's effect repeated
 // on each, and one of the kind "relative" for every cell of the table of scenes
@@ -38,13 +42,14 @@ func CSV(w io.Writer, r *result.Result) error {
 					copy(effect[6:], testColumns(e, f))
 				}
 			}
+			steadiness := steadinessCells(row.Steadiness, f)
 			for _, p := range row.Points {
 				line := []string{
 					r.Run, c.Name, string(c.Kind), c.Workload, row.Metric.Name, row.Metric.Unit, string(row.Metric.Better),
 					row.Platform, row.Label, strconv.FormatBool(row.Baseline),
 					strconv.Itoa(p.Block), p.Trial, f(p.Value), f(row.Median), strconv.Itoa(row.N),
 				}
-				if err := out.Write(slices.Concat(line, effect, make([]string, relativeColumns))); err != nil {
+				if err := out.Write(slices.Concat(line, effect, steadiness, make([]string, relativeColumns))); err != nil {
 					return err
 				}
 			}
@@ -88,7 +93,7 @@ func relativeCSV(out *csv.Writer, r *result.Result, f func(float64) string) erro
 			if c.High > 0 {
 				kept[1], kept[2] = f(c.Low), f(c.High)
 			}
-			line = slices.Concat(line, effect, []string{row.Case, row.Row, r.Relative.Columns[i]}, kept, []string{c.Words})
+			line = slices.Concat(line, effect, make([]string, steadinessColumns), []string{row.Case, row.Row, r.Relative.Columns[i]}, kept, []string{c.Words})
 			if err := out.Write(line); err != nil {
 				return err
 			}
@@ -110,6 +115,22 @@ func testColumns(e *result.Effect, f func(float64) string) []string {
 	}
 	if e.Drift != nil {
 		out[4], out[5] = f(e.Drift.PerBlock), f(e.Drift.P)
+	}
+	return out
+}
+
+// steadinessCells are how a row's launches went within their windows, empty where nothing is known.
+func steadinessCells(s *result.Steadiness, f func(float64) string) []string {
+	out := make([]string, steadinessColumns)
+	if s == nil {
+		return out
+	}
+	out[0] = string(s.Finding)
+	if s.Launches > 0 {
+		for i, n := range []int{s.Steady, s.Slowing, s.Speeding, s.Unsteady} {
+			out[1+i] = f(float64(n) / float64(s.Launches))
+		}
+		out[5] = f(s.Worst)
 	}
 	return out
 }

@@ -18,6 +18,7 @@ type metricView struct {
 	Axis               template.HTML
 	Rows               []rowView
 	Fairness           []string // between alike subjects
+	Steadiness         []string // within the windows
 }
 
 // rowView is one platform's row.
@@ -54,7 +55,7 @@ func metricsOf(c result.Case, margin float64) []metricView {
 		for _, row := range c.Rows[i:j] {
 			v.Rows = append(v.Rows, viewRow(row, axis))
 		}
-		v.Fairness = fairnessOf(c.Rows[i:j])
+		v.Fairness, v.Steadiness = fairnessOf(c.Rows[i:j]), steadinessOf(c.Rows[i:j])
 		views = append(views, v)
 		i = j
 	}

@@ -28,7 +28,7 @@ func document(r *result.Result, all bool) []block {
 		}
 		doc = slices.Concat(doc, caseText(c), stopText(r, c), effectsText(rows), fairnessText(rows))
 		if all {
-			doc = append(doc, testsText(rows))
+			doc = append(append(doc, testsText(rows)), steadinessText(rows)...)
 		}
 		doc = append(doc, notesText(rows))
 		if all {

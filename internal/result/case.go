@@ -56,6 +56,9 @@ type Row struct {
 	Overdue int `json:"overdue,omitempty"`
 	// Fairness is that between alike subjects; nil with one.
 	Fairness *Fairness `json:"fairness,omitempty"`
+	// Steadiness is how the metric went within the windows, where it is one that a program tells
+	// of; in a headline's row also where the program tells nothing.
+	Steadiness *Steadiness `json:"steadiness,omitempty"`
 	// Effect compares with the baseline; nil for the baseline itself.
 	Effect *Effect `json:"effect,omitempty"`
 	// Reproduce is a command that measures this row again.

@@ -24,7 +24,7 @@ func (fio) Resource() string { return "disk" }
 
 func (fio) Parts() []string { return nil }
 
-func (fio) Programs() []string { return []string{"fio"} }
+func (fio) Programs() []string { return []string{"fio", "ln"} }
 
 func (fio) Params() []bench.Param {
 	return []bench.Param{
@@ -110,6 +110,7 @@ func (w fio) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, er
 	main := w.command("tare", p, "--rw="+p["rw"], "--bs="+p["bs"], "--iodepth="+p["iodepth"],
 		"--time_based", "--ramp_time="+milliseconds(s.Timing.Warmup), "--runtime="+milliseconds(measure),
 		"--group_reporting", "--percentile_list=50:95:99", "--output-format=json+")
+	main.Argv = append(main.Argv, fioLogOptions(measure)...)
 	if p["direct"] == "no" {
 		main.Argv = append(main.Argv, "--invalidate=0") // fio would drop from the cache what laying out has left there
 	}
@@ -117,7 +118,7 @@ func (w fio) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, er
 		main.Argv = append(main.Argv, "--rwmixread=50")
 	}
 	main.Timeout = limit
-	return bench.Part{Prepare: []bench.Command{layout}, Main: main, Ramp: s.Timing.Warmup}, nil
+	return bench.Part{Prepare: []bench.Command{layout, fioLink()}, Main: main, Ramp: s.Timing.Warmup}, nil
 }
 
 // command is fio with one job description of the name on the files of p.

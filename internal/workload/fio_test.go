@@ -24,7 +24,7 @@ func TestFioSteps(t *testing.T) {
 	if steps.Ramp != setting().Timing.Warmup {
 		t.Errorf("the window opens after %v", steps.Ramp)
 	}
-	if len(steps.Prepare) != 1 || !slices.Contains(steps.Prepare[0].Argv, "--rw=write") {
+	if len(steps.Prepare) != 2 || !slices.Contains(steps.Prepare[0].Argv, "--rw=write") {
 		t.Errorf("the files are not laid out: %+v", steps.Prepare)
 	}
 }

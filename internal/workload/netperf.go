@@ -30,7 +30,7 @@ func (netperf) Resource() string { return "network" }
 
 func (netperf) Parts() []string { return []string{netperfServer} }
 
-func (netperf) Programs() []string { return []string{"netperf", "netserver"} }
+func (netperf) Programs() []string { return []string{"netperf", "netserver", "sh", "cat"} }
 
 func (netperf) Params() []bench.Param {
 	return []bench.Param{
@@ -82,7 +82,7 @@ func (w netperf) Steps(part string, p bench.Params, s bench.Setting) (bench.Part
 		if err != nil {
 			return bench.Part{}, err
 		}
-		steps := bench.Part{Main: main}
+		steps := bench.Part{Main: netperfInterim(main, measure)}
 		if s.Timing.Warmup > 0 {
 			warm, err := w.client(p, s.Timing, addr, s.Timing.Warmup)
 			if err != nil {
@@ -128,7 +128,7 @@ func (w netperf) Parse(p bench.Params, _ bench.Setting, out bench.Output) ([]ben
 	}
 	fields := make(map[string]string)
 	for line := range strings.Lines(string(out.Stdout)) {
-		if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok && !strings.HasPrefix(key, "NETPERF_") {
 			if _, twice := fields[key]; twice {
 				return nil, fmt.Errorf("netperf: %s: found twice in %s", key, excerpt(out.Stdout))
 			}

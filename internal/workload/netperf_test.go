@@ -30,7 +30,10 @@ func TestNetperfSteps(t *testing.T) {
 		if argv := strings.Join(steps.Main.Argv, " "); !strings.Contains(argv, want) || !strings.Contains(argv, "-t "+test+" -l 5 ") {
 			t.Errorf("%s: %s", test, argv)
 		}
-		if len(steps.Warm) != 1 || !slices.Contains(steps.Warm[0].Argv, "2") {
+		if argv := steps.Main.Argv; argv[0] != "sh" || !slices.Equal(argv[3:8], []string{"sh", "netperf", "-D", "0.1", "-4"}) {
+			t.Errorf("%s: it prints into the wire: %q", test, argv)
+		}
+		if len(steps.Warm) != 1 || steps.Warm[0].Argv[0] != "netperf" || !slices.Contains(steps.Warm[0].Argv, "2") {
 			t.Errorf("%s: warm-up %+v", test, steps.Warm)
 		}
 	}

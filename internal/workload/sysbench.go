@@ -71,12 +71,10 @@ func (sysbenchCPU) run(p bench.Params, t bench.Timing, length time.Duration) (be
 	if err != nil {
 		return bench.Command{}, err
 	}
-	return bench.Command{
-		Argv: []string{"sysbench", "cpu",
-			"--threads=" + p["threads"], "--cpu-max-prime=" + p["max-prime"],
-			"--time=" + wholeSeconds(length), "--events=0", "--percentile=95", "--histogram=on", "run"},
-		Timeout: limit,
-	}, nil
+	argv := []string{"sysbench", "cpu", "--threads=" + p["threads"], "--cpu-max-prime=" + p["max-prime"],
+		"--time=" + wholeSeconds(length), "--events=0", "--percentile=95", "--histogram=on"}
+	argv = append(argv, sysbenchReport(length)...)
+	return bench.Command{Argv: append(argv, "run"), Timeout: limit}, nil
 }
 
 func (sysbenchCPU) Parse(_ bench.Params, _ bench.Setting, out bench.Output) ([]bench.Value, error) {

@@ -88,6 +88,7 @@ func (w workingSet) Steps(part string, p bench.Params, s bench.Setting) (bench.P
 		Main: bench.Command{
 			Argv: []string{"sysbench", workingSetFile,
 				"--set=" + strconv.FormatInt(size, 10), "--pages=" + p["pages"], "--spread=" + p["spread"], "--warm=" + warmSeconds(s.Timing.Warmup),
+				"--step=" + strconv.FormatFloat(seriesStep(s.Timing.Measure).Seconds(), 'f', -1, 64),
 				"--threads=" + p["threads"], "--time=" + wholeSeconds(length), "--events=0", "--percentile=95", "--histogram=on", "run"},
 			Timeout: limit,
 		},

@@ -1,0 +1,85 @@
+package workload
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tare/internal/bench"
+)
+
+const (
+	netperfOutput = bench.ScratchDir + "/netperf.txt"
+	netperfScript = `"$@" >` + netperfOutput + `; status=$?; cat ` + netperfOutput + `; exit $status`
+)
+
+// netperfInterim is the client that prints what it did about every step, by -D: it counts up to as
+// many sends or round trips as it guesses that to take, and then looks at a clock. So the first takes
+// longer, and none is of exactly that length. It prints at once, which the instance's wire would have
+// to carry within the window, a slow one at a cost. So it prints to a file, which is shown at the end.
+func netperfInterim(c bench.Command, measure time.Duration) bench.Command {
+	step := strconv.FormatFloat(seriesStep(measure).Seconds(), 'f', -1, 64)
+	c.Argv = slices.Concat([]string{"sh", "-c", netperfScript, "sh", c.Argv[0], "-D", step}, c.Argv[1:])
+	return c
+}
+
+// Series is what was sent, or how many round trips were done, per second.
+func (netperf) Series(p bench.Params, s bench.Setting, out bench.Output) ([]bench.Series, error) {
+	metric, unit := "throughput", "10^6bits/s"
+	if p["test"] == "TCP_RR" {
+		metric, unit = "transactions", "Trans/s"
+	}
+	spells, err := netperfSpells(out.Stdout, unit)
+	if err != nil {
+		return nil, fmt.Errorf("netperf: %w", err)
+	}
+	if len(spells) == 0 {
+		return nil, nil
+	}
+	end := min(spells[len(spells)-1].to, s.Timing.Measure.Seconds())
+	return seriesOf(metric, spells, seriesStep(s.Timing.Measure), time.Duration(end*float64(time.Second)))
+}
+
+// netperfSpells reads the interim results, each of four lines: its number per second, their unit, the
+// seconds it took and the time at which it ended.
+func netperfSpells(stdout []byte, unit string) ([]spell, error) {
+	var spells []spell
+	var rate, took, origin float64
+	for line := range bytes.Lines(stdout) {
+		key, value, _ := strings.Cut(strings.TrimSpace(string(line)), "=")
+		name, of, _ := strings.Cut(key, "[")
+		switch {
+		case !strings.HasPrefix(name, "NETPERF_"):
+			continue
+		case of != strconv.Itoa(len(spells))+"]":
+			return nil, fmt.Errorf("interim result: line %q: it is number %d", line, len(spells))
+		case name == "NETPERF_UNITS":
+			if value != unit {
+				return nil, fmt.Errorf("interim result: line %q: the unit is not %q", line, unit)
+			}
+			continue
+		}
+		v, err := number(value)
+		if err != nil {
+			return nil, fmt.Errorf("interim result: line %q: %w", line, err)
+		}
+		switch name {
+		case "NETPERF_INTERIM_RESULT":
+			rate = v
+		case "NETPERF_INTERVAL":
+			took = v
+		case "NETPERF_ENDING":
+			x := spell{0, took, rate}
+			if len(spells) == 0 {
+				origin = v - took
+			} else {
+				x.from, x.to = spells[len(spells)-1].to, v-origin
+			}
+			spells = append(spells, x)
+		}
+	}
+	return spells, nil
+}
