@@ -146,6 +146,8 @@ type ActorOutcome struct {
 	Values           []Value   `json:"values,omitempty"`
 	// Histograms are those of a subject's requests, if its program reports them.
 	Histograms []Histogram `json:"histograms,omitempty"`
+	// Series are how a subject's metrics went within the window, if its program tells.
+	Series []Series `json:"series,omitempty"`
 	// Ended says when and how a neighbour's program ended before the measurement did.
 	Ended  string  `json:"ended,omitempty"`
 	Output *Output `json:"output,omitempty"` // of Main; its text is in output/TRIAL/

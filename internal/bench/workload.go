@@ -121,6 +121,14 @@ type Histogrammer interface {
 	Histograms(p Params, s Setting, out Output) ([]Histogram, error)
 }
 
+// A Progresser is a workload whose program tells how its work went on within the measured window,
+// without that changing what it measures.
+type Progresser interface {
+	// Series reads that from an output that Parse accepts. It returns none, without an error, where
+	// the parameters or the length of the window give none.
+	Series(p Params, s Setting, out Output) ([]Series, error)
+}
+
 // A Sized workload knows how much memory an instance must have for its main part.
 type Sized interface {
 	// Memory returns that amount. It does not depend on the shape.

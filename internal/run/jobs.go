@@ -215,5 +215,10 @@ func (j *jobs) collectOf(a *actor) ([]bench.Metric, error) {
 			return nil, fmt.Errorf("histograms of %s in %s: %w", a.Workload, a.Name, err)
 		}
 	}
+	if s, ok := w.(bench.Progresser); ok {
+		if a.outcome.Series, err = s.Series(a.Params, j.setting(a), *a.outcome.Output); err != nil {
+			return nil, fmt.Errorf("series of %s in %s: %w", a.Workload, a.Name, err)
+		}
+	}
 	return metrics, nil
 }

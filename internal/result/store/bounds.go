@@ -391,6 +391,9 @@ func boundActor(a *bench.ActorOutcome) error {
 	for _, h := range a.Histograms {
 		err = errors.Join(err, h.Check(), checkNames("histogram", h.Name, h.Grid))
 	}
+	for _, s := range a.Series {
+		err = errors.Join(err, s.Check(), checkNames("series", s.Metric))
+	}
 	if a.CPUsSeen < 0 || a.CPUsSeen > math.MaxInt32 {
 		err = errors.Join(err, fmt.Errorf("%d CPUs seen", a.CPUsSeen))
 	}

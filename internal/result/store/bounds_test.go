@@ -210,3 +210,19 @@ func TestCountJSON(t *testing.T) {
 		}
 	}
 }
+
+// A series of an actor is bounded like all else.
+func TestBoundOfASeries(t *testing.T) {
+	a := bench.ActorOutcome{Role: bench.Subject, Series: []bench.Series{{Metric: "iops", Step: 0.1, Values: []float64{1, 2}}}}
+	if err := boundActor(&a); err != nil {
+		t.Error(err)
+	}
+	a.Series[0].Step = 0
+	if err := boundActor(&a); err == nil || !strings.Contains(err.Error(), "a step of 0 s") {
+		t.Errorf("a series of no time: %v", err)
+	}
+	a.Series[0] = bench.Series{Metric: strings.Repeat("x", maxName+1), Step: 1, Values: []float64{1}}
+	if err := boundActor(&a); err == nil || !strings.Contains(err.Error(), "at most 4096") {
+		t.Errorf("a name without end: %.200v", err)
+	}
+}
