@@ -41,8 +41,10 @@ type Scene struct {
 type Launch struct {
 	Block  int
 	Values map[string]float64 // by metric
-	Took   float64            // seconds from its trial's begin to the next one's
-	Window float64            // seconds measured
+	// Series are how metrics went within the window, of those of which it is known.
+	Series map[string]bench.Series
+	Took   float64 // seconds from its trial's begin to the next one's
+	Window float64 // seconds measured
 }
 
 // Count is how many blocks do with the document's power, and the range if the scatter lies anywhere
@@ -134,6 +136,8 @@ type Row struct {
 	// within a window as planned; nil if they are not known apart.
 	Between *float64 `json:"sd_between,omitempty"`
 	Within  *float64 `json:"sd_within,omitempty"`
+	// By says what told them apart: BySeries or ByWindows.
+	By string `json:"apart_by,omitempty"`
 	// Fixed is the seconds of a launch besides its window, in the mean of both sides.
 	Fixed float64 `json:"fixed_s,omitempty"`
 	// Narrow is to the half width, and Ends to that or to a decision if the ratio stays as it is.
@@ -146,9 +150,16 @@ type Row struct {
 	Why    string  `json:"why,omitempty"` // there is no answer
 
 	components *stats.Components
-	alone      string // what is to be said of a run without a control
-	through    bool   // its program runs until it is through, so no window is chosen
+	alone      string  // what is to be said of a run without a control
+	through    bool    // its program runs until it is through, so no window is chosen
+	within     float64 // variance of a second within launches by their series, of both sides; 0 if not known
 }
+
+// What told the scatter between launches from that within them.
+const (
+	BySeries  = "series"  // how the metric went within each launch
+	ByWindows = "windows" // earlier runs that measured for different times
+)
 
 // Of works out what a plan takes by earlier runs.
 func Of(p *bench.Plan, earlier []Run) *Forecast {

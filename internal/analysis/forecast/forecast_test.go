@@ -123,6 +123,50 @@ func TestOtherWindowsOfEarlierRuns(t *testing.T) {
 	}
 }
 
+// Series within launches tell what another window takes away, with runs of one length.
+func TestSeriesOfEarlierRuns(t *testing.T) {
+	const between, within = 0.1, 0.05 // of each launch; within is of a second
+	r := earlier("a", 1, 200, 1, 0)
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, id := range []string{"cpu/native", "cpu/docker", "cpu/kvm"} {
+		for i := range r.Scenes[id].Launches {
+			l := &r.Scenes[id].Launches[i]
+			level, sum := 100*math.Exp(between*rng.NormFloat64()), 0.0
+			s := bench.Series{Metric: "rate", Step: 0.1}
+			for range 10 {
+				s.Values = append(s.Values, level*(1+within*math.Sqrt(10)*rng.NormFloat64()))
+				sum += s.Values[len(s.Values)-1]
+			}
+			l.Values["rate"], l.Series = sum/10, map[string]bench.Series{"rate": s}
+		}
+	}
+	c := Of(planned(&bench.Until{Interval: 0.05, Min: 5, Max: 60, Looks: []int{5, 60}}), []Run{r}).Cases[0]
+	for _, row := range c.Rows {
+		// Planned are 5 s, of which no run was.
+		want := math.Sqrt(2*between*between + 2*within*within/5)
+		if row.By != BySeries || row.Ends == nil || math.Abs(row.SD/want-1) > 0.15 || math.Abs(*row.Within/math.Sqrt(2*within*within/5)-1) > 0.1 {
+			t.Errorf("%+v, want %g", row, want)
+		}
+	}
+	if b := c.Better; b == nil || b.Window > 1.5 || !(b.Seconds < 0.9*b.Planned) {
+		t.Errorf("%+v, %q", c.Better, c.Why) // the book has √(2 s · 1/4 s) = 0.7 s
+	}
+	// The mean of two launches of the baseline varies half as much.
+	p := planned(nil)
+	p.Scenes = append(p.Scenes, bench.Scene{ID: "cpu/native[as=control]", Case: "cpu", Kind: bench.One, Control: true,
+		Platform: bench.PlatformRef{Name: "native", Options: map[string]string{"as": "control"}}, Timing: bench.Timing{Measure: 5 * time.Second}})
+	r.Scenes["cpu/native[as=control]"] = r.Scenes["cpu/native"]
+	if twice := Of(p, []Run{r}).Cases[0].Rows[0]; math.Abs(twice.within/c.Rows[0].within-0.75) > 0.02 {
+		t.Errorf("%g with two launches, %g with one", twice.within, c.Rows[0].within)
+	}
+	for i := range r.Scenes["cpu/native"].Launches { // of one side alone they say nothing
+		r.Scenes["cpu/native"].Launches[i].Series = nil
+	}
+	if c := Of(planned(nil), []Run{r}).Cases[0]; c.Rows[0].Ends != nil || c.Rows[0].By != "" {
+		t.Errorf("%+v", c.Rows[0])
+	}
+}
+
 // A program that runs until it is through is as long as it is.
 func TestNoWindowOfAProgramThatRunsThrough(t *testing.T) {
 	r := earlier("a", 1, 8, 5, 0.02)

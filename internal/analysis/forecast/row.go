@@ -29,8 +29,8 @@ func (c *caseData) fill(row *Row, q *stop.Question, f *Forecast) {
 		planned = s.Timing.Measure.Seconds()
 	}
 	by := map[float64][][]float64{} // ratios by run, by window
-	var windows []float64
-	var fixed []float64
+	var windows, fixed []float64
+	var sides [2][]*Scene
 	for _, r := range c.earlier {
 		own, against, ok := r.sides(q)
 		if !ok {
@@ -56,6 +56,7 @@ func (c *caseData) fill(row *Row, q *stop.Question, f *Forecast) {
 		}
 		by[window] = append(by[window], ratios)
 		fixed = append(fixed, own.fixed(), against[0].fixed())
+		sides[0], sides[1] = append(sides[0], own), append(sides[1], against...)
 	}
 	if len(windows) == 0 {
 		row.Why = "no earlier launch of it beside what it is compared with"
@@ -67,6 +68,9 @@ func (c *caseData) fill(row *Row, q *stop.Question, f *Forecast) {
 			row.Runs++
 			row.Launches += len(ratios)
 		}
+	}
+	if planned > 0 && !row.through {
+		row.within = within(sides, row.Metric)
 	}
 	scatter, err := c.scatter(row, by, windows, planned)
 	if err != nil {
@@ -80,29 +84,62 @@ func (c *caseData) fill(row *Row, q *stop.Question, f *Forecast) {
 
 // scatter is that of a window as planned: of those launches that had it, or by how the variance
 // falls with the window.
-func (c *caseData) scatter(row *Row, by map[float64][][]float64, windows []float64, planned float64) (stats.Scatter, error) {
-	own, err := stats.ScatterOfRuns(by[planned])
+func (c *caseData) scatter(row *Row, ratios map[float64][][]float64, windows []float64, planned float64) (stats.Scatter, error) {
+	own, err := stats.ScatterOfRuns(ratios[planned])
 	var all []stats.Windowed
 	df, mean, weight := 1, 0.0, 0.0
 	for _, w := range windows {
-		if s, few := stats.ScatterOfRuns(by[w]); few == nil {
+		if s, few := stats.ScatterOfRuns(ratios[w]); few == nil {
 			all = append(all, stats.Windowed{Scatter: s, Window: w})
 			df += s.N - 1
 			mean, weight = mean+s.Mean*float64(s.N), weight+float64(s.N)
 		}
 	}
-	fit, few := stats.FitWindows(all)
+	by, few := BySeries, error(nil)
+	var fit stats.Components
+	if row.within > 0 {
+		fit, few = stats.FitBetween(all, row.within)
+	} else {
+		by = ByWindows
+		fit, few = stats.FitWindows(all)
+	}
 	if few != nil {
 		if err != nil && len(all) > 0 {
 			return own, fmt.Errorf("earlier launches were measured for %s, not for %g s as planned", seconds(windows), planned)
 		}
 		return own, err
 	}
-	row.split(fit, planned)
+	row.split(fit, by, planned)
 	if err != nil {
 		own = stats.Scatter{Mean: mean / weight, SD: math.Sqrt(fit.Variance(planned)), N: df}
 	}
 	return own, nil
+}
+
+// within is the variance of a second of both sides together by their launches' series; 0 if one has
+// none that suffices. Where a side counts as the mean of two launches, it varies half as much.
+func within(sides [2][]*Scene, metric string) float64 {
+	sum := 0.0
+	for _, scenes := range sides {
+		launches := float64(len(scenes)) / float64(len(sides[0]))
+		var all [][]float64
+		step := 0.0
+		for _, s := range scenes {
+			for _, l := range s.Launches {
+				series, has := l.Series[metric]
+				if has && (step == 0 || series.Step == step) { // others are of another version of the program
+					step = series.Step
+					all = append(all, series.Values)
+				}
+			}
+		}
+		v, err := stats.BlockAverage(all, step)
+		if err != nil {
+			return 0
+		}
+		sum += v / launches
+	}
+	return sum
 }
 
 func seconds(windows []float64) string {
@@ -117,9 +154,9 @@ func seconds(windows []float64) string {
 }
 
 // split keeps the components, and says them of a window as planned.
-func (r *Row) split(c stats.Components, planned float64) {
+func (r *Row) split(c stats.Components, by string, planned float64) {
 	between, within := math.Sqrt(c.Between), math.Sqrt(c.Within/planned)
-	r.components, r.Between, r.Within = &c, &between, &within
+	r.components, r.Between, r.Within, r.By = &c, &between, &within, by
 }
 
 // forecast fills what follows from the scatter.

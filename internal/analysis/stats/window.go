@@ -17,12 +17,6 @@ type Components struct {
 // Variance is that of the log ratio of two windows of so many seconds.
 func (c Components) Variance(window float64) float64 { return c.Between + c.Within/window }
 
-// Split takes the variance within launches, of windows of so many seconds, out of a
-// scatter.
-func (s Scatter) Split(within, window float64) Components {
-	return Components{Between: max(0, s.SD*s.SD-within/window), Within: within}
-}
-
 // minBatches is the least number of batches of one launch that tell their variance. Of
 // fewer, what lasts longer than a batch is in their mean.
 const minBatches = 4
@@ -31,10 +25,10 @@ const minBatches = 4
 // were each read during a launch with so many seconds from value to value. Values that resemble the
 // one before make the mean of a stretch vary more than their own scatter says. So it takes the
 // variance of the means of batches, twice as long each time, until longer ones add nothing beyond
-// chance (Flyvbjerg and Petersen, J. Chem. Phys. 91, 1989, 461). Length is that of the batch in
-// seconds. Fewer than ten degrees of freedom over all series are an error that wraps ErrFew, a mean
-// that is not positive and finite one that wraps ErrDomain.
-func BlockAverage(series [][]float64, step float64) (within, length float64, err error) {
+// chance (Flyvbjerg and Petersen, J. Chem. Phys. 91, 1989, 461). Fewer than ten degrees of freedom
+// over all series are an error that wraps ErrFew, a mean that is not positive and finite one that
+// wraps ErrDomain.
+func BlockAverage(series [][]float64, step float64) (float64, error) {
 	type level struct{ rate, df float64 }
 	var levels []level
 	for batch := 1; ; batch *= 2 {
@@ -45,7 +39,7 @@ func BlockAverage(series [][]float64, step float64) (within, length float64, err
 			}
 			m := Mean(x)
 			if !(m > 0) || math.IsInf(m, 1) {
-				return 0, 0, fmt.Errorf("block averages: %w: a series with the mean %g", ErrDomain, m)
+				return 0, fmt.Errorf("block averages: %w: a series with the mean %g", ErrDomain, m)
 			}
 			p.add(batches(x, batch, m))
 		}
@@ -61,10 +55,10 @@ func BlockAverage(series [][]float64, step float64) (within, length float64, err
 			least, most = max(least, m.rate*(1-chance/2)), min(most, m.rate*(1+2*chance))
 		}
 		if l.rate >= least && l.rate <= most || i == len(levels)-1 {
-			return l.rate * step, step * float64(int(1)<<i), nil
+			return l.rate * step, nil
 		}
 	}
-	return 0, 0, fmt.Errorf("block averages: %w: %d series, none long enough", ErrFew, len(series))
+	return 0, fmt.Errorf("block averages: %w: %d series, none long enough", ErrFew, len(series))
 }
 
 // batches are the means of consecutive values, relative to m.
@@ -100,6 +94,31 @@ func FitWindows(of []Windowed) (Components, error) {
 	}
 	for range 50 { // the weights follow the variances fitted
 		c = fitOnce(of, c)
+	}
+	return c, nil
+}
+
+// FitBetween is [FitWindows] where the variance within launches is known: one length will do.
+// Without any it is an error that wraps ErrFew.
+func FitBetween(of []Windowed, within float64) (Components, error) {
+	c := Components{Within: within}
+	for _, w := range of {
+		c.Between = max(c.Between, w.SD*w.SD)
+	}
+	if len(of) == 0 {
+		return c, fmt.Errorf("variance between launches: %w: no scatter", ErrFew)
+	}
+	for range 50 {
+		sum, all := 0.0, 0.0
+		for _, o := range of {
+			v := c.Variance(o.Window)
+			if v == 0 {
+				return c, nil
+			}
+			weight := float64(o.N-1) / (2 * v * v)
+			sum, all = sum+weight*(o.SD*o.SD-within/o.Window), all+weight
+		}
+		c.Between = max(0, sum/all)
 	}
 	return c, nil
 }

@@ -33,9 +33,9 @@ func TestBlockAverage(t *testing.T) {
 			for range 20 {
 				series = append(series, launched(rng, c.values, c.phi, 0.1, 0.05))
 			}
-			within, length, err := BlockAverage(series, 0.1)
-			if err != nil || length < 0.1 {
-				t.Fatal(within, length, err)
+			within, err := BlockAverage(series, 0.1)
+			if err != nil {
+				t.Fatal(err)
 			}
 			found = append(found, within)
 		}
@@ -47,10 +47,10 @@ func TestBlockAverage(t *testing.T) {
 			t.Errorf("AR(1) of %g, %d values: %.3g, truth %.3g", c.phi, c.values, got, truth)
 		}
 	}
-	if _, _, err := BlockAverage([][]float64{{1, 2, 3}}, 0.1); !errors.Is(err, ErrFew) {
+	if _, err := BlockAverage([][]float64{{1, 2, 3}}, 0.1); !errors.Is(err, ErrFew) {
 		t.Error(err)
 	}
-	if _, _, err := BlockAverage([][]float64{{1, 2, -3, -1, -2}}, 0.1); !errors.Is(err, ErrDomain) {
+	if _, err := BlockAverage([][]float64{{1, 2, -3, -1, -2}}, 0.1); !errors.Is(err, ErrDomain) {
 		t.Error(err)
 	}
 }
@@ -73,13 +73,16 @@ func TestAnotherWindowIsForetold(t *testing.T) {
 			logs, series := ratios(50, 30) // windows of 5 s
 			rate := 0.0
 			for _, s := range series {
-				w, _, err := BlockAverage(s, step)
+				w, err := BlockAverage(s, step)
 				if err != nil {
 					t.Fatal(err)
 				}
 				rate += w
 			}
-			c := Scatter{Mean(logs), StdDev(logs), 30}.Split(rate, 5)
+			c, err := FitBetween([]Windowed{{Scatter{Mean(logs), StdDev(logs), 30}, 5}}, rate)
+			if err != nil {
+				t.Fatal(err)
+			}
 			predicted = append(predicted, Scatter{0, math.Sqrt(c.Variance(window)), 30}.HalfWidth(10, 0.95))
 			after, _ := ratios(int(window/step), 10)
 			sd := StdDev(after)
@@ -144,5 +147,24 @@ func TestFitWindows(t *testing.T) {
 	}
 	if c, err := FitWindows([]Windowed{{Scatter{0, 0, 10}, 1}, {Scatter{0, 0, 10}, 10}}); err != nil || c != (Components{}) {
 		t.Errorf("no scatter: %+v, %v", c, err)
+	}
+}
+
+func TestFitBetween(t *testing.T) {
+	truth := Components{Between: 0.0001, Within: 0.0016}
+	at := func(w float64) Windowed { return Windowed{Scatter{0, math.Sqrt(truth.Variance(w)), 10}, w} }
+	for _, of := range [][]Windowed{{at(2)}, {at(1), at(9)}} {
+		if c, err := FitBetween(of, truth.Within); err != nil || math.Abs(c.Between-truth.Between) > 1e-9 {
+			t.Errorf("%d windows: %+v, %v", len(of), c, err)
+		}
+	}
+	if c, err := FitBetween([]Windowed{at(2)}, 1); err != nil || c.Between != 0 {
+		t.Errorf("more within than all: %+v, %v", c, err)
+	}
+	if c, err := FitBetween([]Windowed{{Scatter{0, 0, 10}, 1}}, 0); err != nil || c != (Components{}) {
+		t.Errorf("no scatter: %+v, %v", c, err)
+	}
+	if _, err := FitBetween(nil, 1); !errors.Is(err, ErrFew) {
+		t.Error(err)
 	}
 }

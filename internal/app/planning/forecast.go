@@ -129,7 +129,7 @@ func (p *Planned) otherwise(s, old *bench.Scene, r *store.Run) string {
 
 // measured fills the scenes with what the run measured of them.
 func measured(r *store.Run, scenes map[string]*forecast.Scene) error {
-	last := map[string]*bench.Outcome{}
+	last := map[string]*bench.Outcome{} // what is needed of the one that counts, by trial
 	for o, err := range r.Outcomes() {
 		if err != nil {
 			return err
@@ -142,16 +142,20 @@ func measured(r *store.Run, scenes map[string]*forecast.Scene) error {
 		if last[o.Trial] == nil {
 			s.Trials++
 		}
-		last[o.Trial] = &bench.Outcome{Block: o.Block, Scene: o.Scene, Status: o.Status, Phases: o.Phases, Window: o.Window, Values: o.Values}
+		last[o.Trial] = &bench.Outcome{Block: o.Block, Scene: o.Scene, Status: o.Status, Phases: o.Phases, Window: o.Window, Values: o.Values,
+			Actors: seriesOf(o)}
 	}
 	for _, trial := range slices.Sorted(maps.Keys(last)) {
 		o := last[trial]
 		if o.Status != bench.Done {
 			continue
 		}
-		l := forecast.Launch{Block: o.Block, Values: map[string]float64{}, Took: took(r, o)}
+		l := forecast.Launch{Block: o.Block, Values: map[string]float64{}, Series: map[string]bench.Series{}, Took: took(r, o)}
 		for _, v := range o.Values {
 			l.Values[v.Metric] = v.Value
+			if s, ok := o.SeriesOf(v.Metric); ok {
+				l.Series[v.Metric] = s
+			}
 		}
 		if s := scenes[o.Scene]; s.Window > 0 {
 			l.Window = time.Duration(o.Window[1] - o.Window[0]).Seconds()
@@ -159,6 +163,15 @@ func measured(r *store.Run, scenes map[string]*forecast.Scene) error {
 		scenes[o.Scene].Launches = append(scenes[o.Scene].Launches, l)
 	}
 	return nil
+}
+
+// seriesOf are an outcome's actors with nothing but their series.
+func seriesOf(o *bench.Outcome) []bench.ActorOutcome {
+	var all []bench.ActorOutcome
+	for _, a := range o.Actors {
+		all = append(all, bench.ActorOutcome{Role: a.Role, Series: a.Series})
+	}
+	return all
 }
 
 func took(r *store.Run, o *bench.Outcome) float64 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/analysis/forecast"
 	"tare/internal/bench"
 	"tare/internal/result/store"
 	"tare/internal/result/store/storetest"
@@ -101,6 +102,17 @@ func TestForecastSaysWhatDoesNotMatch(t *testing.T) {
 	}
 	if f, err := p.Forecast([]*store.Run{archived(t, 2)}); err != nil || len(f.Warnings) != 1 || f.Warnings[0] != "run synthetic-2 has none of these scenes: it is of synthetic" {
 		t.Errorf("%q, %v", f.Warnings, err)
+	}
+}
+
+// How a metric went within each launch is read with it.
+func TestForecastReadsSeries(t *testing.T) {
+	a := archived(t, 1, "trials.jsonl", `"role":"subject",`,
+		`"role":"subject","series":[{"metric":"throughput","step_s":0.2,"values":[99,101,100,102,98,100,97,103,101,99]}],`)
+	p := &Planned{Plan: a.Plan(), Facts: a.Host()}
+	f, err := p.Forecast([]*store.Run{a})
+	if err != nil || f.Cases[0].Rows[0].By != forecast.BySeries || f.Cases[1].Rows[0].By != "" {
+		t.Errorf("%+v, %v", f, err)
 	}
 }
 
