@@ -11,6 +11,8 @@ import (
 	"tare/internal/app/session"
 	"tare/internal/bench"
 	"tare/internal/plan"
+	"tare/internal/report"
+	"tare/internal/result/store"
 	"tare/internal/spec"
 )
 
@@ -77,15 +79,24 @@ func (a *app) known(platforms []string) error {
 func planCommand(a *app) *cobra.Command {
 	var r asking
 	var asJSON bool
+	var archive []string
 	c := &cobra.Command{
 		Use:   "plan SPEC|NAME",
 		Short: "Show the trials an experiment would run, in order; run nothing",
 		Long: `Shows every trial of a specification in order, the seed, where each actor
 would run and the time it would take, with --power that of the stretches of
 rest around each block as well. SPEC is a YAML file or the name of a
-built-in experiment.`,
-		Example: "  tare plan quick\n  tare plan my.yaml --set blocks=10 --seed 7 --json\n  tare plan --from results/20260102-030405-abcd",
-		Args:    r.args,
+built-in experiment.
+
+With --archive, it says instead what the answer will take: by how much the launches
+of earlier runs of this host scatter and what each cost, the number of blocks and the
+time until each row is as narrow as asked for or decided, with a chance of 90 %, and
+which measured window would take the least time.`,
+		Example: `  tare plan quick
+  tare plan my.yaml --set blocks=10 --seed 7 --json
+  tare plan my.yaml --archive results --set until.interval=2%
+  tare plan --from results/20260102-030405-abcd`,
+		Args: r.args,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := r.take(a, c, args); err != nil {
 				return err
@@ -103,11 +114,38 @@ built-in experiment.`,
 			if err := p.Vet(); err != nil {
 				p.Warnings = append(p.Warnings, bench.Reason(err))
 			}
+			if archive != nil {
+				return a.forecast(p, archive, asJSON)
+			}
 			return a.show(asJSON, p.Plan, func(w io.Writer) error { return plan.Render(w, p.Plan) })
 		},
 	}
 	r.flags(c)
 	c.Flags().StringArrayVar(&r.Meters, "power", nil, "plan as with this power meter, which is not asked (repeatable; tare list meters)")
+	c.Flags().StringSliceVar(&archive, "archive", nil, "say what it will take, by this earlier run or the runs in this folder (repeatable)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return c
+}
+
+// forecast says what a plan takes by the runs that folders are, or hold.
+func (a *app) forecast(p *planning.Planned, archive []string, asJSON bool) error {
+	dirs, err := runsIn(archive)
+	if err != nil {
+		return err
+	}
+	var runs []*store.Run
+	for _, dir := range dirs {
+		r, err := store.Open(dir)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		runs = append(runs, r)
+	}
+	f, err := p.Forecast(runs)
+	if err != nil {
+		return err
+	}
+	f.Warnings = append(f.Warnings, p.Warnings...)
+	return a.show(asJSON, f, func(w io.Writer) error { return report.Forecast(w, f) })
 }

@@ -103,3 +103,27 @@ func LeastEstimate(p *bench.Plan) float64 {
 	}
 	return least + float64(rests)*(p.Idle+bench.IdleSettle).Seconds() + openCost.Seconds()*float64(len(opened))
 }
+
+// MostEstimate is how many seconds the plan takes if other work on the host disturbs every launch,
+// so that each is repeated as often as is allowed. A budget holds for the repeats, too.
+func MostEstimate(p *bench.Plan) float64 {
+	if p.Disturbed == nil || p.Disturbed.Repeats == 0 {
+		return p.Estimate
+	}
+	all, least := 0.0, 0.0
+	for _, t := range p.Trials {
+		s := p.Scene(t.Scene)
+		if s == nil {
+			continue
+		}
+		again := s.Estimate * float64(p.Disturbed.Repeats)
+		all += again
+		if p.Until != nil && t.Block <= p.Until.Min {
+			least += again
+		}
+	}
+	if p.Until != nil && p.Until.Budget > 0 {
+		return min(p.Estimate+all, max(p.Until.Budget.Seconds(), LeastEstimate(p)+least))
+	}
+	return p.Estimate + all
+}

@@ -39,7 +39,7 @@ func Render(w io.Writer, p *bench.Plan) error {
 		fmt.Fprintf(&b, "power is measured: the machine rests before and after the trials of each block, %d times %v\n", n, p.Idle)
 	}
 	if d := p.Disturbed; d != nil && d.Repeats > 0 {
-		fmt.Fprintf(&b, "a launch beside which other work holds more than %g CPUs is repeated at the end of its block, at most %s\n", d.Above, times(d.Repeats))
+		fmt.Fprintf(&b, "a launch beside which other work holds more than %g CPUs is repeated at the end of its block, at most %s: up to %s if each is\n", d.Above, times(d.Repeats), figure.Span(MostEstimate(p)))
 	}
 	fmt.Fprintf(&b, "%s; seed %d; compared with %s, margin %g%%\n", took, p.Seed, p.Baseline, p.Margin*100)
 	if len(p.Exchanged) > 0 {

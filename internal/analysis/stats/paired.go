@@ -52,7 +52,7 @@ func (p Paired) Below(limit, tail float64) float64 {
 
 // student is its mean, further out by so much, as one that has Student's distribution.
 func (p Paired) student(further float64) Two {
-	return Two{Diff: p.Mean + further, SE: p.SD / math.Sqrt(float64(p.N)) * widening(p.N), DF: float64(p.N - 1)}
+	return Two{Diff: p.Mean + further, SE: p.SD / math.Sqrt(float64(p.N)) * widening(p.N, 0.95), DF: float64(p.N - 1)}
 }
 
 // Needed is how many blocks make a one-sided bound with the tail come nearer than

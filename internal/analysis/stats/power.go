@@ -70,18 +70,19 @@ func (s Scatter) needed(confidence float64, chance func(reach, se float64) float
 	tail := (1 - confidence) / 2
 	return need(s.SD, float64(s.N-1), func(n int, sd float64) float64 {
 		nu, se := float64(n-1), sd/math.Sqrt(float64(n))
-		reach := studentTail(nu, tail) * widening(n)
+		reach := studentTail(nu, tail) * widening(n, confidence)
 		return overScatter(nu, func(found float64) float64 { return chance(reach*found, se) })
 	})
 }
 
 // widening is how much farther than Student's interval that of [RatioInterval]
 // reaches with so many ratios, in the mean over normal ones (TestWidening).
-func widening(n int) float64 {
+func widening(n int, confidence float64) float64 {
 	if n < minResampled {
 		return 1
 	}
-	return 1 + 1/float64(n) + 4/float64(n*n)
+	usual := 1/float64(n) + 4/float64(n*n) // at 95 %
+	return min(maxReach, 1+usual*math.Log(1-confidence)/math.Log(0.05))
 }
 
 // Needed is how many values each of two samples with the standard deviations of
@@ -131,6 +132,9 @@ func need(sd, df float64, chance func(n int, sd float64) float64) Need {
 func studentTail(nu, tail float64) float64 {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: nu}.Quantile(1 - tail)
 }
+
+// quantileOfPower is the normal quantile of [Power].
+var quantileOfPower = distuv.UnitNormal.Quantile(Power)
 
 func normal(x float64) float64 { return distuv.UnitNormal.CDF(x) }
 

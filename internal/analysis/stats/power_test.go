@@ -99,15 +99,17 @@ func TestNeedHasARange(t *testing.T) {
 func TestWidening(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for _, n := range []int{3, 5, 10, 20} {
-		sum, count := 0.0, 200
-		for range count {
-			x := scatter(rng, n, 0.02)
-			slices.Sort(x)
-			i := newRatios(x, 999).ofMean(0.95)
-			sum += (i.High - i.Low) / 2 / (studentTail(float64(n-1), 0.025) * standardError(x))
-		}
-		if found := sum / float64(count); math.Abs(found-widening(n)) > 0.06 {
-			t.Errorf("%d ratios: %.3f of Student's, not %.3f", n, found, widening(n))
+		for _, confidence := range []float64{0.95, 0.98, 0.9975} {
+			sum, count := 0.0, 100
+			for range count {
+				x := scatter(rng, n, 0.02)
+				slices.Sort(x)
+				i := newRatios(x, 3999).ofMean(confidence)
+				sum += (i.High - i.Low) / 2 / (studentTail(float64(n-1), (1-confidence)/2) * standardError(x))
+			}
+			if found, want := sum/float64(count), widening(n, confidence); math.Abs(found/want-1) > 0.12 {
+				t.Errorf("%d ratios at %g: %.3f of Student's, not %.3f", n, confidence, found, want)
+			}
 		}
 	}
 }

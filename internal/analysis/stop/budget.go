@@ -97,7 +97,7 @@ func (b *budget) cost(first, next int) time.Duration {
 		n := 0
 		for _, o := range b.last {
 			if o.Scene == t.Scene && o.Status == bench.Done {
-				all += took(scene, o)
+				all += Took(scene, o)
 				n++
 			}
 		}
@@ -110,9 +110,9 @@ func (b *budget) cost(first, next int) time.Duration {
 	return sum
 }
 
-// took is the time from a trial's begin to that of the next. The scene is nil for a
+// Took is the time from a trial's begin to that of the next. The scene is nil for a
 // trial in which the machine rested.
-func took(scene *bench.Scene, o *bench.Outcome) time.Duration {
+func Took(scene *bench.Scene, o *bench.Outcome) time.Duration {
 	if len(o.Phases) == 0 {
 		return 0
 	}

@@ -71,7 +71,7 @@ func (h *history) add(sc *bench.Scene, t bench.Trial, o *bench.Outcome, p *bench
 	if o.Status != bench.Done {
 		return
 	}
-	decide := deciding(p.Metrics[sc.Case])
+	decide := Deciding(p.Metrics[sc.Case])
 	for _, v := range o.Values {
 		if !slices.Contains(decide, v.Metric) {
 			continue

@@ -54,7 +54,7 @@ func NewOutcomes(p *bench.Plan) *Outcomes {
 func (x *Outcomes) Add(o *bench.Outcome) {
 	x.last[o.Trial] = bench.Latest(x.last[o.Trial], &bench.Outcome{Trial: o.Trial, Block: o.Block, Scene: o.Scene, Status: o.Status,
 		Disturbed: o.Disturbed, Repeat: o.Repeat, Phases: o.Phases, Values: o.Values})
-	x.spent += took(x.plan.Scene(o.Scene), o)
+	x.spent += Took(x.plan.Scene(o.Scene), o)
 }
 
 // Replay asks the rule about every case.

@@ -83,7 +83,7 @@ func comparisons(p *bench.Plan, f *ruling, platform string) []*comparison {
 		if alone == nil && platform == p.Baseline {
 			continue
 		}
-		metrics := deciding(p.Metrics[sc.Case])
+		metrics := Deciding(p.Metrics[sc.Case])
 		for _, m := range metrics {
 			c := &comparison{name: platform, metric: m, own: sc.ID, of: sc.Case}
 			if alone != nil {
@@ -139,8 +139,9 @@ func compared(p *bench.Plan, f *ruling, name string) int {
 	return n
 }
 
-// deciding names the headline metrics, or the first where there is none.
-func deciding(metrics []bench.Metric) []string {
+// Deciding names the metrics that a rule asks about: the headline ones, or the first where there is
+// none.
+func Deciding(metrics []bench.Metric) []string {
 	var names []string
 	for _, m := range metrics {
 		if m.Headline {
