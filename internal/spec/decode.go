@@ -38,7 +38,7 @@ func (d *decoder) fail(at Place, format string, args ...any) {
 
 // keysBefore maps the key names before format tare-run/2 to the current ones. Specifications in old
 // run folders still use them.
-var keysBefore = map[string]string{"containment": "containment"}
+var keysBefore = map[string]string{"cage": "containment"}
 
 // fields returns a mapping's values by key. It reports unknown keys and keys without a value.
 func (d *decoder) fields(n *node, what string, keys []string) map[string]*node {
@@ -62,6 +62,8 @@ func (d *decoder) fields(n *node, what string, keys []string) map[string]*node {
 		switch {
 		case !known[e.key]:
 			d.fail(e.place, "%w", unknown("key of "+what, e.key, keys))
+		case found[e.key] != nil:
+			d.fail(e.place, "%s is given twice, once by its earlier name%w", e.key, bench.Hint("remove one of the two"))
 		case e.value.kind == null:
 			d.fail(e.place, "%q has no value%w", e.key, bench.Hint("write one, or leave the key out"))
 		default:

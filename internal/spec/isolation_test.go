@@ -1,6 +1,7 @@
 package spec_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +55,22 @@ scenes:
 	}
 	if c := beside.Actors[1].Containment; c == nil || *c != (bench.Containment{Pids: 200, Memory: 2 * bench.GiB, Time: 5 * time.Second}) {
 		t.Errorf("containment %+v", c)
+	}
+}
+
+// Specifications in run folders of the format before call a containment a cage.
+func TestKeysBefore(t *testing.T) {
+	const text = "name: x\nscenes:\n  - {name: a, workload: spin, beside: {workload: harm, cage: {pids: 200}%s}}\n"
+	e, err := spec.Parse("x.yaml", fmt.Appendf(nil, text, ""), nil, withAdversary())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := e.Scenes[0].Actors[1].Containment; c == nil || c.Pids != 200 {
+		t.Errorf("containment %+v", c)
+	}
+	if _, err := spec.Parse("x.yaml", fmt.Appendf(nil, text, ", containment: {pids: 300}"), nil, withAdversary()); err == nil ||
+		!strings.Contains(err.Error(), "containment is given twice, once by its earlier name") {
+		t.Errorf("both names: %v", err)
 	}
 }
 
