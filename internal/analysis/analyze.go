@@ -67,10 +67,10 @@ func AnalyzeWith(r *store.Run, options Options) (*result.Result, error) {
 	out.Complete = out.Trials.Missing == 0
 	out.Failures, out.Unfinished, out.Overdue = failures(s.trials)
 	cases := casesOf(scenes, controls, p, fair)
-	out.Controls = controlsOf(cases, judge)
 	for _, c := range cases {
 		out.Cases = append(out.Cases, c.table(judge, repeat, h.Power, s.observed.powers))
 	}
+	out.Controls = controlsOf(cases, out.Cases, judge)
 	correct(out.Cases)
 	warnOfOrder(out.Cases, s.trials)
 	power := &powerTable{plan: p, trials: s.trials, observed: s.observed, cases: out.Cases}

@@ -1,13 +1,11 @@
 package analysis
 
 import (
-	"math"
-
 	"tare/internal/analysis/stats"
 	"tare/internal/result"
 )
 
-// power is how often a change of the size that a control states would be found.
+// power is how often a change of the size that is stated would be found.
 const power = 0.9
 
 // withoutControls are the scenes of platforms, and by case those of the baseline once more.
@@ -23,10 +21,11 @@ func withoutControls(scenes []*launches) (platforms []*launches, controls map[st
 	return platforms, controls
 }
 
-// controlsOf compares the baseline with itself in each case; nil if no case has a control.
-func controlsOf(cases []*caseData, j *judge) *result.Controls {
+// controlsOf compares the baseline with itself in each case, and says what the rows of the tables
+// would have found; nil if no case has a control.
+func controlsOf(cases []*caseData, tables []result.Case, j *judge) *result.Controls {
 	out := &result.Controls{Baseline: j.baseline}
-	for _, c := range cases {
+	for i, c := range cases {
 		l := c.control
 		if l == nil || c.base == nil {
 			continue
@@ -44,10 +43,8 @@ func controlsOf(cases []*caseData, j *judge) *result.Controls {
 				if row.Holds() {
 					out.Hold++
 				}
-				if d, err := stats.Detectable(againstBoth(row.Effect.Ratios), row.Effect.Confidence, power); err == nil {
-					row.Detectable = d
-				}
 			}
+			row.Detectable, row.Platform = detectable(tables[i].Rows, m.Name)
 			out.Rows = append(out.Rows, row)
 		}
 	}
@@ -58,13 +55,18 @@ func controlsOf(cases []*caseData, j *judge) *result.Controls {
 	return out
 }
 
-// againstBoth are ratios that scatter as those of a platform do where the baseline was launched
-// twice: of one launch against the mean of two, a logarithm has three quarters of the variance that
-// it has of one against one.
-func againstBoth(ratios []result.Point) []float64 {
-	out := make([]float64, len(ratios))
-	for i, r := range ratios {
-		out[i] = math.Pow(r.Value, math.Sqrt(0.75))
+// detectable is the smallest change that every row of a metric would have found, as a share, and
+// the platform of the row that needs the largest; 0 if none has an interval of some width.
+func detectable(rows []result.Row, metric string) (most float64, platform string) {
+	for i := range rows {
+		e := rows[i].Effect
+		if rows[i].Metric.Name != metric || e == nil || !e.HasRatio() {
+			continue
+		}
+		d, err := stats.Detectable(stats.Interval{Mid: e.Ratio, Low: e.Low, High: e.High}, result.Values(e.Ratios), power)
+		if err == nil && d > most {
+			most, platform = d, rows[i].Platform
+		}
 	}
-	return out
+	return most, platform
 }

@@ -30,15 +30,12 @@ func TestControlsStandApart(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 	row := c.Rows[0]
-	var scaled []float64 // to what scatters as a ratio to the mean of two launches
-	for _, r := range []float64{101. / 100, 100. / 101, 100. / 99, 99. / 100, 1} {
-		scaled = append(scaled, math.Pow(r, math.Sqrt(0.75)))
-	}
-	want, err := stats.Detectable(scaled, 0.95, 0.9)
-	if err != nil || row.Detectable != want || row.Case != "cpu" || row.Effect.N != 5 {
+	lxc := r.Cases[0].Rows[1].Effect
+	want, err := stats.Detectable(stats.Interval{Mid: lxc.Ratio, Low: lxc.Low, High: lxc.High}, result.Values(lxc.Ratios), 0.9)
+	if err != nil || row.Detectable != want || row.Platform != "lxc" || row.Case != "cpu" || row.Effect.N != 5 {
 		t.Errorf("%+v, want %g, %v", row, want, err)
 	}
-	if got := strings.Join(c.Words, " "); got != "native against itself: 1 of 1 interval holds 1. What this run would have found nine times in ten: 2.2 % in cpu." {
+	if got := strings.Join(c.Words, " "); got != "native against itself: 1 of 1 interval holds 1. What every row of a case would have found nine times in ten, by the row that scatters most: 1.8 % in cpu (lxc)." {
 		t.Error(got)
 	}
 	if !strings.Contains(r.Method, "the geometric mean of both launches of native in the block") {
@@ -57,6 +54,36 @@ func TestControlsStandApart(t *testing.T) {
 	}
 }
 
+// A change that a run says it would have found is never less than its rows leave open, however
+// quiet the control was.
+func TestWhatARunWouldHaveFoundIsOfItsRows(t *testing.T) {
+	quiet := []float64{100, 101, 100, 101, 100}
+	for _, c := range []struct {
+		name   string
+		values map[string][]float64
+		of     string // the platform; "" if no row has an interval
+	}{
+		{"3 blocks", map[string][]float64{"lxc": {90, 91, 89}, "docker": {60, 150, 95}}, "docker"},
+		{"2 blocks", map[string][]float64{"lxc": {90, 60}, "docker": {90, 91}}, "lxc"},
+		{"a long tail", map[string][]float64{"lxc": {99, 100, 98, 100, 30}, "docker": {90, 91, 90, 91, 90}}, "lxc"},
+		{"no pair of one", map[string][]float64{"lxc": {90}, "docker": {90, 95, 91}}, "docker"},
+		{"no pairs", map[string][]float64{"lxc": {90}, "docker": {90}}, ""},
+	} {
+		run := crafted{metric: throughput, platform: []string{"native", "lxc", "docker", "twin"}, control: "twin", blocks: 5, values: c.values}
+		run.values["native"], run.values["twin"] = quiet, quiet
+		r := analyze(t, run.write(t))
+		found := r.Controls.Rows[0]
+		if found.Platform != c.of || (found.Detectable > 0) != (c.of != "") || strings.Contains(strings.Join(r.Controls.Words, " "), "nine times in ten") != (c.of != "") {
+			t.Errorf("%s: %+v, %q", c.name, found, r.Controls.Words)
+		}
+		for _, row := range r.Cases[0].Rows {
+			if e := row.Effect; e != nil && e.HasRatio() && found.Detectable < max(e.High/e.Ratio-1, 1-e.Low/e.Ratio) {
+				t.Errorf("%s: %g beside %s's %g to %g", c.name, found.Detectable, row.Platform, e.Low, e.High)
+			}
+		}
+	}
+}
+
 func TestControlsThatFail(t *testing.T) {
 	run := crafted{metric: throughput, platform: []string{"native", "lxc", "twin"}, control: "twin", blocks: 5,
 		values: map[string][]float64{"native": {100, 101, 99, 100, 102}, "lxc": {90, 91, 89, 90, 92}, "twin": {90, 91, 89.5, 90, 92}}}
@@ -66,8 +93,8 @@ func TestControlsThatFail(t *testing.T) {
 	}
 	run.values["twin"] = []float64{100, math.NaN(), math.NaN(), math.NaN(), math.NaN()}
 	c = analyze(t, run.write(t)).Controls
-	if c.Of != 0 || c.Rows[0].Effect.Verdict != result.Refused || c.Rows[0].Detectable != 0 || len(c.Words) != 1 ||
-		c.Words[0] != "native against itself, no statement: cpu: only 1 block in which both finished; an interval needs at least 2." {
+	if c.Of != 0 || c.Rows[0].Effect.Verdict != result.Refused || len(c.Words) != 2 ||
+		c.Words[1] != "native against itself, no statement: cpu: only 1 block in which both finished; an interval needs at least 2." {
 		t.Errorf("%+v", c)
 	}
 	run.control = ""

@@ -27,9 +27,11 @@ type ControlRow struct {
 	Metric bench.Metric `json:"metric"`
 	// Effect compares the baseline under its second name with the baseline.
 	Effect *Effect `json:"effect"`
-	// Detectable is the smallest change of a platform whose launches scatter as these that
-	// the blocks of the case find nine times in ten, as a share; 0 if it is not known.
+	// Detectable is the smallest change that each of the case's rows of the metric would have
+	// found nine times in ten, as a share; 0 if no row has an interval. It is that of the row
+	// of Platform, whose own scatter makes it the largest.
 	Detectable float64 `json:"detectable"`
+	Platform   string  `json:"platform,omitempty"`
 }
 
 // Holds says whether the interval holds 1.
@@ -50,12 +52,15 @@ func (c *Controls) Say() []string {
 				why = r.Effect.Unfair
 			}
 			none = append(none, name+": "+why)
-			continue
 		case !r.Holds():
 			missed = append(missed, fmt.Sprintf("%s: %s (%s)", name, Change(r.Effect.Ratio, r.Metric), bounds(r.Effect, r.Metric)))
 		}
 		if r.Detectable > 0 {
-			found = append(found, fmt.Sprintf("%s %% in %s", digits(100*r.Detectable), name))
+			of := r.Platform
+			if c.twice(r.Case) {
+				of = r.Metric.Name + ", " + of
+			}
+			found = append(found, fmt.Sprintf("%s %% in %s (%s)", digits(100*r.Detectable), r.Case, of))
 		}
 	}
 	var all []string
@@ -67,7 +72,7 @@ func (c *Controls) Say() []string {
 		all = append(all, text)
 	}
 	if len(found) > 0 {
-		all = append(all, "What this run would have found nine times in ten: "+strings.Join(found, ", ")+".")
+		all = append(all, "What every row of a case would have found nine times in ten, by the row that scatters most: "+strings.Join(found, ", ")+".")
 	}
 	if len(none) > 0 {
 		all = append(all, c.Baseline+" against itself, no statement: "+strings.Join(none, "; ")+".")

@@ -9,23 +9,23 @@ import (
 
 // Detectable returns the smallest change that as many ratios with the same scatter would
 // find with the given power, 0.9 for nine times in ten: as a share, 0.05 for 5 %. To find
-// is to have the interval of [RatioInterval] leave out 1. It is half that interval's width
-// in logarithms and t(power) standard errors.
+// is to have an interval such as theirs, i, leave out 1. It is the longer side of that
+// interval in logarithms and t(power) standard errors, so it is never less than what the
+// interval leaves open.
 //
-// Below MinTested the error wraps ErrFew; for a ratio that is not positive and finite, and for a
-// confidence or power that is no probability, it wraps ErrDomain.
-func Detectable(ratios []float64, confidence, power float64) (float64, error) {
+// Below MinPairs the error wraps ErrFew; for a ratio or a bound that is not positive and finite,
+// and for a power that is no probability, it wraps ErrDomain.
+func Detectable(i Interval, ratios []float64, power float64) (float64, error) {
 	if !(power > 0 && power < 1) {
 		return 0, fmt.Errorf("detectable change: power %g: %w", power, ErrDomain)
 	}
-	i, err := RatioInterval(ratios, confidence)
-	if err != nil {
-		return 0, fmt.Errorf("detectable change: %w", err)
+	if !(0 < i.Low && i.Low <= i.Mid && i.Mid <= i.High && !math.IsInf(i.High, 1)) {
+		return 0, fmt.Errorf("detectable change: interval %g (%g to %g): %w", i.Mid, i.Low, i.High, ErrDomain)
 	}
-	x, err := logRatios("detectable change", ratios, MinTested)
+	x, err := logRatios("detectable change", ratios, MinPairs)
 	if err != nil {
 		return 0, err
 	}
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(len(x) - 1)}.Quantile(power)
-	return math.Expm1(math.Log(i.High/i.Low)/2 + t*standardError(x)), nil
+	return math.Expm1(math.Log(max(i.High/i.Mid, i.Mid/i.Low)) + t*standardError(x)), nil
 }

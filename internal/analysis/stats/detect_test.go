@@ -21,9 +21,17 @@ func TestDetectableIsFoundNineTimesInTen(t *testing.T) {
 		return x
 	}
 	for range experiments {
-		size, err := Detectable(draw(1), 0.95, 0.9)
+		ratios := draw(1)
+		i, err := RatioInterval(ratios, 0.95)
 		if err != nil {
 			t.Fatal(err)
+		}
+		size, err := Detectable(i, ratios, 0.9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if size < i.High/i.Mid-1 || size < 1-i.Low/i.Mid {
+			t.Fatalf("%g of an interval of %+v", size, i)
 		}
 		sizes = append(sizes, size)
 	}
@@ -47,13 +55,21 @@ func TestDetectableIsFoundNineTimesInTen(t *testing.T) {
 }
 
 func TestDetectableRefuses(t *testing.T) {
-	if _, err := Detectable([]float64{1, 1}, 0.95, 0.9); !errors.Is(err, ErrFew) {
-		t.Error(err)
-	}
-	if _, err := Detectable([]float64{1, 1, 0}, 0.95, 0.9); !errors.Is(err, ErrDomain) {
-		t.Error(err)
-	}
-	if _, err := Detectable([]float64{1, 1, 1}, 0.95, 1); !errors.Is(err, ErrDomain) {
-		t.Error(err)
+	whole := Interval{1, 0.9, 1.2}
+	for _, c := range []struct {
+		i      Interval
+		ratios []float64
+		power  float64
+		want   error
+	}{
+		{whole, []float64{1}, 0.9, ErrFew},
+		{whole, []float64{1, 1, 0}, 0.9, ErrDomain},
+		{whole, []float64{1, 1, 1}, 1, ErrDomain},
+		{Interval{1, 0, 1.2}, []float64{1, 1, 1}, 0.9, ErrDomain},
+		{Interval{1, 1.1, 1.2}, []float64{1, 1, 1}, 0.9, ErrDomain},
+	} {
+		if _, err := Detectable(c.i, c.ratios, c.power); !errors.Is(err, c.want) {
+			t.Errorf("%+v: %v", c, err)
+		}
 	}
 }
