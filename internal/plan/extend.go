@@ -59,19 +59,21 @@ func Extend(p *bench.Plan, m More) (*bench.Plan, error) {
 		out.Exchanged = append(out.Exchanged, p.Exchanged[b%len(p.Exchanged)])
 	}
 	if u.Budget > 0 {
-		out.Estimate = min(out.Estimate, u.Budget.Seconds())
+		out.Estimate = max(LeastEstimate(&out), min(out.Estimate, u.Budget.Seconds()))
 	}
 	out.Warnings = append(out.Warnings, fmt.Sprintf("after %s the run was given %s; the levels of its intervals are those of a rule with %s",
-		figure.Count(m.Finished, "trial"), m.words(), figure.Count(len(u.Looks), "look")))
+		figure.Count(m.Finished, "trial"), m.words(u.Budget), figure.Count(len(u.Looks), "look")))
 	return &out, nil
 }
 
-func (m More) words() string {
-	switch {
-	case m.Budget == 0:
+// words say what is given, of a budget also what it is in all.
+func (m More) words(budget time.Duration) string {
+	if m.Budget == 0 {
 		return "up to " + figure.Count(m.Blocks, "more block")
-	case m.Blocks == 0:
-		return figure.Span(m.Budget.Seconds()) + " more"
 	}
-	return fmt.Sprintf("%s more and up to %s", figure.Span(m.Budget.Seconds()), figure.Count(m.Blocks, "more block"))
+	text := figure.Span(m.Budget.Seconds()) + " more"
+	if m.Blocks > 0 {
+		text += " and up to " + figure.Count(m.Blocks, "more block")
+	}
+	return fmt.Sprintf("%s, a budget of %s in all", text, figure.Span(budget.Seconds()))
 }

@@ -23,7 +23,7 @@ func TestExtend(t *testing.T) {
 		{"blocks of a fixed number", fixed, plan.More{Blocks: 2, Finished: 6},
 			bench.Until{Interval: 0.015, Min: 3, Max: 5, Looks: []int{3, 4, 5}}, "after 6 trials the run was given up to 2 more blocks"},
 		{"time of a fixed number", fixed, plan.More{Budget: time.Minute, Spent: 2 * time.Minute, Finished: 6},
-			bench.Until{Interval: 0.015, Min: 3, Max: 63, Budget: 3 * time.Minute}, "after 6 trials the run was given 1 min more"},
+			bench.Until{Interval: 0.015, Min: 3, Max: 63, Budget: 3 * time.Minute}, "after 6 trials the run was given 1 min more, a budget of 3 min in all; "},
 		{"blocks of a rule", ruled, plan.More{Blocks: 3},
 			bench.Until{Interval: 0.01, Min: 3, Max: 9, Looks: []int{3, 4, 5, 6, 7, 8, 9}}, "up to 3 more blocks"},
 		{"both", ruled, plan.More{Blocks: 1, Budget: time.Minute},

@@ -10,7 +10,7 @@ import (
 	"tare/internal/bench/figure"
 )
 
-// Render writes the plan for people: the trials in order and what they take.
+// Render writes the plan for people: what it takes, what to mind, and the trials in order.
 func Render(w io.Writer, p *bench.Plan) error {
 	platforms, cases := map[string]bool{}, map[string]bool{}
 	for _, s := range p.Scenes {
@@ -21,17 +21,8 @@ func Render(w io.Writer, p *bench.Plan) error {
 	if p.Question != "" {
 		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(p.Question))
 	}
-	atMost, trials, blocks := "", figure.Count(len(p.Trials), "trial"), figure.Count(p.Blocks, "block")
-	took := "about " + figure.Span(p.Estimate)
-	if u := p.Until; u != nil {
-		atMost = "at most "
-		blocks = fmt.Sprintf("%d to %s", u.Min, blocks)
-		took = fmt.Sprintf("about %s (%d blocks) to %s (%d blocks)", figure.Span(LeastEstimate(p)), u.Min, figure.Span(p.Estimate), u.Max)
-		if u.Budget > 0 {
-			took = fmt.Sprintf("about %s (%d blocks) to %s (the budget, or %d blocks)", figure.Span(LeastEstimate(p)), u.Min, figure.Span(p.Estimate), u.Max)
-		}
-	}
-	fmt.Fprintf(&b, "%s%s: %s, %s, %s\n", atMost, trials, figure.Count(len(cases), "case"), figure.Count(len(platforms), "platform"), blocks)
+	trials, blocks, took := Extent(p)
+	fmt.Fprintf(&b, "%s: %s, %s, %s\n", trials, figure.Count(len(cases), "case"), figure.Count(len(platforms), "platform"), blocks)
 	if u := p.Until; u != nil {
 		fmt.Fprintf(&b, "each platform of a case until its interval decides or is within ±%g%%; looked at after %s blocks\n", u.Interval*100, joined(u.Looks))
 	}
@@ -44,6 +35,13 @@ func Render(w io.Writer, p *bench.Plan) error {
 	fmt.Fprintf(&b, "%s; seed %d; compared with %s, margin %g%%\n", took, p.Seed, p.Baseline, p.Margin*100)
 	if len(p.Exchanged) > 0 {
 		fmt.Fprintf(&b, "from block to block actors and observer change places among CPUs that are alike\n")
+	}
+	renderSkipped(&b, p.Skipped)
+	if len(p.Warnings) > 0 {
+		b.WriteString("\nmind:\n")
+	}
+	for _, warning := range p.Warnings {
+		fmt.Fprintf(&b, "  %s\n", warning)
 	}
 	b.WriteString("\n")
 
@@ -69,23 +67,21 @@ func Render(w io.Writer, p *bench.Plan) error {
 			fmt.Fprintf(&b, "  %s\n", line)
 		}
 	}
-	if len(p.Skipped) > 0 {
-		b.WriteString("\nleft out:\n")
-	}
-	for _, s := range bench.Together(p.Skipped) {
-		fmt.Fprintf(&b, "  %s: %s\n", s.Platform, s.Reason)
-		if s.Hint != "" {
-			fmt.Fprintf(&b, "    hint: %s\n", s.Hint)
-		}
-	}
-	if len(p.Warnings) > 0 {
-		b.WriteString("\nmind:\n")
-	}
-	for _, warning := range p.Warnings {
-		fmt.Fprintf(&b, "  %s\n", warning)
-	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// renderSkipped says which platforms are left out and why.
+func renderSkipped(b *strings.Builder, skipped []bench.Skip) {
+	if len(skipped) > 0 {
+		b.WriteString("\nleft out:\n")
+	}
+	for _, s := range bench.Together(skipped) {
+		fmt.Fprintf(b, "  %s: %s\n", s.Platform, s.Reason)
+		if s.Hint != "" {
+			fmt.Fprintf(b, "    hint: %s\n", s.Hint)
+		}
+	}
 }
 
 // times says how often: once, twice, 3 times.

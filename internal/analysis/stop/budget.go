@@ -84,12 +84,52 @@ func Spent(p *bench.Plan, outcomes iter.Seq2[*bench.Outcome, error]) (time.Durat
 	return all.spent, nil
 }
 
-// cost is the time that the needed trials among these are expected to take: what the
-// scene took in the mean so far, or what the plan estimates.
+// Ahead is what lies before the budget of a run, by what its trials took so far.
+type Ahead struct {
+	// Owed is what is run whatever the budget: the blocks of the rule's min, and what was begun.
+	Owed time.Duration
+	// Next is what comes after that and is begun only if the budget has room for it; 0 for nothing.
+	Next time.Duration
+}
+
+// AheadOf says it of a plan with a rule. An outcome that cannot be read is an error.
+func AheadOf(p *bench.Plan, outcomes iter.Seq2[*bench.Outcome, error]) (Ahead, error) {
+	until, plan := *p.Until, *p
+	until.Budget, plan.Until = 0, &until // a budget that is used up would leave nothing to come
+	p = &plan
+	all := NewOutcomes(p)
+	for o, err := range outcomes {
+		if err != nil {
+			return Ahead{}, err
+		}
+		all.Add(o)
+	}
+	return (&budget{Outcomes: all, ends: Replay(p, all)}).ahead(), nil
+}
+
+func (b *budget) ahead() (a Ahead) {
+	trials := b.plan.Trials
+	for first := 0; first < len(trials); {
+		next := familyEnd(b.plan, first)
+		switch {
+		case !b.open(first, next):
+		case trials[first].Block > b.plan.Until.Min && !b.begun(first, next):
+			a.Next = b.cost(first, next)
+			return a
+		default:
+			a.Owed += b.cost(first, next)
+		}
+		first = next
+	}
+	return a
+}
+
+// cost is the time that the needed trials among these without a final outcome are expected to
+// take: what the scene took in the mean so far, or what the plan estimates.
 func (b *budget) cost(first, next int) time.Duration {
 	var sum time.Duration
 	for _, t := range b.plan.Trials[first:next] {
-		if !b.ends.Needs(t) {
+		if !b.ends.Needs(t) || b.final(t) {
 			continue
 		}
 		scene := b.plan.Scene(t.Scene)

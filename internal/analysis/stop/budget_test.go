@@ -141,3 +141,31 @@ func TestBudgetFinishesWhatWasBegun(t *testing.T) {
 		t.Errorf("aborted: %+v", ends.Cases)
 	}
 }
+
+// What a run is given is weighed against what it must run, and what it might begin with.
+func TestAheadOfABudget(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		done       int // trials, of four to a block, two of them run together
+		took       time.Duration
+		owed, next time.Duration
+	}{
+		{"nothing yet, by the estimates", 0, 0, 12 * time.Second, 2 * time.Second},
+		{"within the fewest blocks", 9, 3 * time.Second, 9 * time.Second, 6 * time.Second},
+		{"the fewest blocks are done", 12, 3 * time.Second, 0, 6 * time.Second},
+		{"in the middle of what runs together", 13, 3 * time.Second, 3 * time.Second, 6 * time.Second},
+		{"all is done", 32, 3 * time.Second, 0, 0},
+	} {
+		p := budgeted(time.Nanosecond)
+		got, err := AheadOf(p, func(yield func(*bench.Outcome, error) bool) {
+			for i, trial := range p.Trials[:c.done] {
+				if !yield(lasting(trial, c.took, []float64{1, 2, 1, 0.5, 3}[i%5]), nil) {
+					return
+				}
+			}
+		})
+		if err != nil || got.Owed != c.owed || got.Next != c.next {
+			t.Errorf("%s: %+v, %v, want %v and %v", c.name, got, err, c.owed, c.next)
+		}
+	}
+}

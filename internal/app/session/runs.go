@@ -312,12 +312,7 @@ func (rs *Runs) Resume(ctx context.Context, dir string) error {
 	if err := planning.CheckChosen(h.Chosen); err != nil {
 		return err
 	}
-	atMost := ""
-	if r.Plan().Until != nil {
-		atMost = "at most "
-	}
-	n := finishedTrials(r.Plan(), finished)
-	rs.say("run %s: %d of %s%d trials are finished", h.Run, n, atMost, n+open)
+	rs.say("run %s: %s", h.Run, progressOf(r.Plan(), finishedTrials(r.Plan(), finished), open))
 	a := attempt{Runs: rs, run: r, found: found, image: img, ledger: led, power: meters, limit: rs.MaxTime, finished: finished, mixed: mixed}
 	return a.carryOut(ctx)
 }
@@ -337,7 +332,32 @@ func (rs *Runs) extend(r *store.Run, finished map[string]bool) error {
 	if err != nil {
 		return err
 	}
+	if m.Budget > 0 {
+		if err := rs.suffices(p, r); err != nil {
+			return err
+		}
+	}
 	return rs.Site.Extend(r, p)
+}
+
+// suffices is an error if the budget that a run is given is less than what comes next takes. It says
+// so where that is run nevertheless.
+func (rs *Runs) suffices(p *bench.Plan, r *store.Run) error {
+	ahead, err := stop.AheadOf(p, r.Outcomes())
+	if err != nil {
+		return err
+	}
+	given := figure.Span(rs.More.Budget.Seconds())
+	switch {
+	case ahead.Owed > rs.More.Budget:
+		rs.say("! about %s are needed for the first %s, more than the %s that the run is given: they are run nevertheless",
+			figure.Span(ahead.Owed.Seconds()), figure.Count(p.Until.Min, "block"), given)
+	case ahead.Owed == 0 && ahead.Next > rs.More.Budget:
+		need := figure.Span(ahead.Next.Seconds())
+		return fmt.Errorf("--budget: %s are too little: the next trials take about %s, so none would be run: %w%w", given, need, bench.ErrInvalid,
+			bench.Hint("give it several times that; the folder is as it was"))
+	}
+	return nil
 }
 
 // otherwise says what of host and program is not as it was when the run began. That is
@@ -361,14 +381,26 @@ func (rs *Runs) otherwise(r *store.Run) ([]string, error) {
 	return nil, fmt.Errorf("not all is as it was when the run began: %s: %w%w", strings.Join(changed, "; "), bench.ErrInvalid, hint)
 }
 
+// progressOf says how many trials are finished, and of how many where that is known: a budget
+// mostly ends a run long before the last that is planned.
+func progressOf(p *bench.Plan, finished, open int) string {
+	switch {
+	case plan.Allowed(p) < p.Blocks:
+		return figure.Count(finished, "trial") + " finished so far"
+	case p.Until != nil:
+		return fmt.Sprintf("%d of at most %d trials are finished", finished, finished+open)
+	}
+	return fmt.Sprintf("%d of %d trials are finished", finished, finished+open)
+}
+
 // extent says how much there is to run, or may be.
 func extent(p *bench.Plan) string {
-	took := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)).Round(time.Second) }
+	trials, blocks, took := plan.Extent(p)
+	until := ""
 	if u := p.Until; u != nil {
-		return fmt.Sprintf("at most %d trials in %d to %d blocks, until intervals decide or are within ±%g%%, seed %d, about %s to %s",
-			len(p.Trials), u.Min, u.Max, 100*u.Interval, p.Seed, took(plan.LeastEstimate(p)), took(p.Estimate))
+		until = fmt.Sprintf("until intervals decide or are within ±%g%%, ", 100*u.Interval)
 	}
-	return fmt.Sprintf("%s in %s, seed %d, about %s", figure.Count(len(p.Trials), "trial"), figure.Count(p.Blocks, "block"), p.Seed, took(p.Estimate))
+	return fmt.Sprintf("%s in %s, %sseed %d, %s", trials, blocks, until, p.Seed, took)
 }
 
 // newID names a run: its day and time and four letters, so that two runs of one

@@ -112,11 +112,15 @@ func (t *Tally) needed(trial bench.Trial) bool {
 	return !ended || trial.Block <= blocks
 }
 
-// Bound is "≤" while a stopping rule may still make trials unnecessary.
+// Bound is "≤" while a stopping rule may still make trials unnecessary, and "≈" where its budget
+// does not suffice for the others.
 func (t *Tally) Bound() string {
 	if t.plan.Until != nil {
 		for _, s := range t.plan.Scenes {
 			if _, ended := t.ended[s.ID]; !ended {
+				if t.Trials() < t.most() {
+					return "≈"
+				}
 				return "≤"
 			}
 		}
@@ -124,13 +128,32 @@ func (t *Tally) Bound() string {
 	return ""
 }
 
-// Trials is how many are needed, or at most.
-func (t *Tally) Trials() int {
+// most is how many trials are needed if no time is used up.
+func (t *Tally) most() int {
 	n := 0
 	for _, trial := range t.plan.Trials {
 		if t.needed(trial) {
 			n++
 		}
+	}
+	return n
+}
+
+// Trials is how many are needed, at most, or those that a budget has room for by what like ones took.
+func (t *Tally) Trials() int {
+	u := t.plan.Until
+	if u == nil || u.Budget <= 0 {
+		return t.most()
+	}
+	n, sum := t.Done, t.spent
+	for _, trial := range t.plan.Trials[min(t.next, len(t.plan.Trials)):] {
+		if !t.needed(trial) {
+			continue
+		}
+		if sum += t.takes(trial); trial.Block > u.Min && sum > u.Budget {
+			break
+		}
+		n++
 	}
 	return n
 }
@@ -153,18 +176,22 @@ func (t *Tally) leftOf(blocks int) time.Duration {
 		if trial.Block > blocks || !t.needed(trial) {
 			continue
 		}
-		took := t.took[trial.Scene]
-		if len(took) == 0 {
-			sum += time.Duration(t.plan.Scene(trial.Scene).Estimate * float64(time.Second))
-			continue
-		}
-		var s time.Duration
-		for _, d := range took {
-			s += d
-		}
-		sum += s / time.Duration(len(took))
+		sum += t.takes(trial)
 	}
 	return sum
+}
+
+// takes is the time that a trial is expected to take.
+func (t *Tally) takes(trial bench.Trial) time.Duration {
+	took := t.took[trial.Scene]
+	if len(took) == 0 {
+		return time.Duration(t.plan.Scene(trial.Scene).Estimate * float64(time.Second))
+	}
+	var sum time.Duration
+	for _, d := range took {
+		sum += d
+	}
+	return sum / time.Duration(len(took))
 }
 
 // Effects are the ratios to the baseline so far, a line per case: the geometric

@@ -33,6 +33,12 @@ func TestTally(t *testing.T) {
 	if p.Until.Budget = 5 * time.Second; g.Left().Seconds() != 20 { // for the first block
 		t.Errorf("with a short budget %v left", g.Left())
 	}
+	if g.Bound() != "≈" || g.Trials() != 2 {
+		t.Errorf("with a short budget %s%d trials", g.Bound(), g.Trials())
+	}
+	if p.Until.Budget = time.Hour; g.Bound() != "≤" || g.Trials() != 4 {
+		t.Errorf("with a long budget %s%d trials", g.Bound(), g.Trials())
+	}
 	p.Until.Budget = 0
 	for i, v := range []float64{10, 20} {
 		e := run.Event{Index: i, Trial: p.Trials[i], Scene: &p.Scenes[i]}
