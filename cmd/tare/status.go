@@ -120,12 +120,12 @@ func resultStatus(notes io.Writer, dir string, r *result.Result) error {
 	undecided, unfair := unsettled(r)
 	switch {
 	case r.Trials.Failed > 0:
-		return &statusError{exitHost, fmt.Errorf("%d of %d trials failed: see the report", r.Trials.Failed, r.Trials.Planned)}
+		return &statusError{exitHost, fmt.Errorf("%d of %d trials failed: see the report", r.Trials.Failed, r.Trials.Asked)}
 	case unfair > 0: // and not allowed
 		return &statusError{exitInvalid, fmt.Errorf("%s unfair: the report says why%w", are(unfair, "comparison"),
 			bench.Hint("remove the cause and measure again, or see the ratios with --allow-unfair"))}
 	case !r.Complete:
-		return &statusError{exitUndecided, fmt.Errorf("%d of %d trials have no outcome yet%w", r.Trials.Missing, r.Trials.Planned,
+		return &statusError{exitUndecided, fmt.Errorf("%d of %d trials have no outcome yet%w", r.Trials.Missing, r.Trials.Asked,
 			bench.Hint("tare resume "+dir))}
 	case undecided > 0:
 		fmt.Fprintf(notes, "%s undecided%s: a quieter host or more blocks may decide: %s, or in a new run: %s\n", are(undecided, "effect"), knownClosely(r), goOn(dir, r), r.WithMore())

@@ -47,7 +47,7 @@ func AnalyzeWith(r *store.Run, options Options) (*result.Result, error) {
 	out := &result.Result{
 		Format: result.Format, Run: h.Run, Experiment: p.Experiment, Repeat: repeat.all(), Title: p.Title, Question: p.Question,
 		Started: h.Started, Seconds: seconds(s.trials), Seed: p.Seed, Baseline: p.Baseline, Margin: p.Margin,
-		Blocks: p.Blocks, Trials: counts(s.trials, s.scenes), Skipped: p.Skipped, Image: h.Image,
+		Blocks: p.Blocks, Trials: counts(s.trials, s.scenes, s.ends), Skipped: p.Skipped, Image: h.Image,
 		HostFacts: hostFacts(r.Host()), Platforms: s.platforms, Layout: layout(p),
 		Method: fmt.Sprintf("geometric mean of the ratios to %s paired by block, with a 95 %% studentized bootstrap interval (%d resamples; Student's t below 5 blocks); \"differs\" holds after Holm's correction over the ratios of a case",
 			p.Baseline, stats.Resamples),
@@ -83,7 +83,7 @@ func AnalyzeWith(r *store.Run, options Options) (*result.Result, error) {
 	if n := len(r.Torn()); n > 0 {
 		warned.add("the last %d bytes of trials.jsonl are a line that was never finished; its trial counts as missing", n)
 	}
-	warned.ofMixed(out.Mixed, len(p.Trials))
+	warned.ofMixed(out.Mixed, s.trials)
 	warned.ofDisturbed(&s.disturbed, s.trials)
 	warned = append(warned, s.warnings...)
 	relative := &relativeTable{judge: judge, fair: fair, metrics: p.Metrics}

@@ -96,7 +96,7 @@ func swapSpaces(c *result.Case, scenes []*launches) string {
 	}
 	var all []string
 	for _, l := range scenes {
-		for _, t := range l.needed {
+		for _, t := range l.asked {
 			if t.outcome == nil {
 				continue
 			}
@@ -222,7 +222,7 @@ func rowWarnings(l *launches, row *result.Row) []string {
 			out = append(out, w)
 		}
 	}
-	launches := len(l.needed)
+	launches := len(l.asked)
 	if row.Failed > 0 {
 		add("%d of %d launches failed", row.Failed, launches)
 	}

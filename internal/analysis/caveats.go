@@ -31,7 +31,7 @@ func (l *launches) caveats() []string {
 			all = append(all, text)
 		}
 	}
-	for _, t := range l.needed {
+	for _, t := range l.asked {
 		if t.outcome == nil {
 			continue
 		}

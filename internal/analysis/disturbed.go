@@ -56,7 +56,7 @@ func heaviest(o *bench.Outcome) float64 {
 
 // disturbed counts the launches that were repeated, and those that count though other work held the host.
 func (l *launches) disturbed() (repeated, still int) {
-	for _, t := range l.needed {
+	for _, t := range l.asked {
 		if t.outcome == nil {
 			continue
 		}
@@ -93,7 +93,7 @@ func (w *warnings) ofDisturbed(d *disturbed, trials []launch) {
 		}
 	}
 	if still > 0 {
-		w.add("%d of %s count although other work held the host", still, figure.Count(len(trials), "launch"))
+		w.add("%d of %s count although other work held the host", still, figure.Count(made(trials), "launch"))
 	}
 	if d.waits >= 1 {
 		w.add("the run waited %.0f s in all for other work on the host to end", d.waits)

@@ -29,15 +29,15 @@ func TestRepeatedLaunchesAreCounted(t *testing.T) {
 	if d.n != 3 || len(d.due) != 0 {
 		t.Errorf("%+v", d)
 	}
-	l := launches{needed: []launch{{outcome: last["a"]}, {outcome: last["b"]}, {outcome: last["c"]}, {}}}
+	l := launches{asked: []launch{{outcome: last["a"]}, {outcome: last["b"]}, {outcome: last["c"]}, {}}}
 	if repeated, still := l.disturbed(); repeated != 2 || still != 1 {
 		t.Errorf("%d trials repeated, %d disturbed", repeated, still)
 	}
 	var w warnings
-	w.ofDisturbed(&d, l.needed)
+	w.ofDisturbed(&d, l.asked)
 	if want := []string{
 		"3 launches were repeated, the last of each trial counts: other work held 0.90 CPUs (cc1) before the launch; bound 0.3",
-		"1 of 4 launches count although other work held the host",
+		"1 of 3 launches count although other work held the host",
 		"the run waited 12 s in all for other work on the host to end",
 	}; !slices.Equal(w, want) {
 		t.Errorf("%q", w)

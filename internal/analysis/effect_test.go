@@ -41,7 +41,7 @@ func TestEffectIsPairedByBlock(t *testing.T) {
 	if a := r.Cases[0].Answer; a != "Against native (100 events/s): lxc: 9.0 % slower (6.5 to 11.5)." {
 		t.Error(a)
 	}
-	if !r.Complete || r.Trials != (result.Counts{Planned: 6, Done: 6}) {
+	if !r.Complete || r.Trials != (result.Counts{Planned: 6, Asked: 6, Done: 6}) {
 		t.Errorf("%+v", r.Trials)
 	}
 	if r.Cases[0].Rows[0].Effect != nil || !r.Cases[0].Rows[0].Baseline || r.Cases[0].Resource != "cpu" {
@@ -67,7 +67,7 @@ func TestTooFewBlocksAreRefused(t *testing.T) {
 func TestFailuresAreCountedAndListed(t *testing.T) {
 	r := analyze(t, crafted{metric: throughput, platform: []string{"native", "lxc"}, blocks: 4,
 		values: map[string][]float64{"native": {100, 101, 99, 100}, "lxc": {90, nan, 91, 89}}}.write(t))
-	if r.Trials != (result.Counts{Planned: 8, Done: 7, Failed: 1}) || !r.Complete {
+	if r.Trials != (result.Counts{Planned: 8, Asked: 8, Done: 7, Failed: 1}) || !r.Complete {
 		t.Errorf("%+v", r.Trials)
 	}
 	if f := r.Failures; len(f) != 1 || f[0] != (result.Failure{Trial: "b02-lxc", Scene: "cpu/lxc", Platform: "lxc", Phase: "launch", Error: "no answer", Hint: "look", Log: "last words"}) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"tare/internal/analysis/stop"
 	"tare/internal/bench"
 	"tare/internal/host"
 	"tare/internal/result"
@@ -37,13 +38,24 @@ func mixed(trials []launch) *result.Mixed {
 	return m
 }
 
-// ofMixed says of how many trials the figures may be of other conditions.
-func (w *warnings) ofMixed(m *result.Mixed, trials int) {
+// ofMixed says of how many of the trials that were made the figures may be of other conditions.
+func (w *warnings) ofMixed(m *result.Mixed, trials []launch) {
 	if m == nil {
 		return
 	}
 	w.add("trials are mixed: %d of %d were measured when the run had been resumed under other conditions (%s); ratios and their intervals may be of that difference, too",
-		m.Trials, trials, strings.Join(m.Differs, "; "))
+		m.Trials, made(trials), strings.Join(m.Differs, "; "))
+}
+
+// made counts the trials that were launched to an end.
+func made(trials []launch) int {
+	n := 0
+	for _, t := range trials {
+		if t.outcome != nil && t.outcome.Status.Final() {
+			n++
+		}
+	}
+	return n
 }
 
 // quietIdle is how many cores the rest of a quiet host uses at the most while a
@@ -76,9 +88,12 @@ func (w *warnings) ofOtherWork(all []result.Case) {
 }
 
 // counts counts the trials by what became of them.
-func counts(trials []launch, scenes []*launches) result.Counts {
+func counts(trials []launch, scenes []*launches, ends *stop.Ends) result.Counts {
 	c := result.Counts{Planned: len(trials)}
 	for _, t := range trials {
+		if !ends.Needs(t.Trial) {
+			c.NotNeeded++
+		}
 		switch o := t.outcome; {
 		case o == nil:
 		case o.Status == bench.Done:
@@ -93,12 +108,10 @@ func counts(trials []launch, scenes []*launches) result.Counts {
 			c.Aborted++
 		}
 	}
-	needed := 0
 	for _, l := range scenes {
-		needed += len(l.needed)
+		c.Asked += len(l.asked)
 	}
-	c.NotNeeded = c.Planned - needed
-	c.Missing = needed - c.Done - c.Failed - c.DNF - c.Overdue
+	c.Missing = c.Asked - c.Done - c.Failed - c.DNF - c.Overdue
 	return c
 }
 

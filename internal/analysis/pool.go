@@ -18,7 +18,7 @@ func pools(scenes []*launches) []result.PoolRow {
 		row := result.PoolRow{Platform: l.platform, Label: l.label, Ratio: l.scene.MemoryRatio()}
 		var used, swapped []float64
 		var balloons []result.BalloonRow
-		for _, t := range l.needed {
+		for _, t := range l.asked {
 			o := t.outcome
 			if o == nil || o.Pool == nil {
 				continue

@@ -23,9 +23,9 @@ func TestPoolsAreMediansOfLaunches(t *testing.T) {
 		{Pool: &bench.Pool{Used: 395, Swapped: 20}},
 		{Pool: &bench.Pool{}}, {}, nil,
 	} {
-		pooled.needed = append(pooled.needed, launch{outcome: o})
+		pooled.asked = append(pooled.asked, launch{outcome: o})
 	}
-	failed := &launches{scene: unread, platform: "lxc", needed: []launch{{outcome: &bench.Outcome{Pool: &bench.Pool{}}}}}
+	failed := &launches{scene: unread, platform: "lxc", asked: []launch{{outcome: &bench.Outcome{Pool: &bench.Pool{}}}}}
 	want := []result.PoolRow{{Platform: "kvm", Label: "emulated", Ratio: 1.5, Launches: 4, Used: new(395.0), Swapped: new(20.0), Killed: 1,
 		Balloon: &result.BalloonRow{Target: 400, Actual: 410, MS: 50, Given: 5}},
 		{Platform: "lxc", Ratio: 1.5, Launches: 1}}

@@ -76,9 +76,9 @@ func (t *relativeTable) relate(m *result.Matrix, l *launches) {
 // cell sets a scene's launches against the points of another's.
 func (t *relativeTable) cell(l *launches, metric bench.Metric, base []result.Point, fair *audit.Audit) *result.MatrixCell {
 	own, fates := l.points(metric.Name), l.fates()
-	c := &result.MatrixCell{Case: l.scene.Case, N: len(own), Launches: len(l.needed), Fairness: fairness(l.done, metric.Name),
+	c := &result.MatrixCell{Case: l.scene.Case, N: len(own), Launches: len(l.asked), Fairness: fairness(l.done, metric.Name),
 		Missing: fates.Missing, Failed: fates.Failed, Overdue: fates.Overdue, DNF: fates.DNF}
-	for _, n := range l.needed {
+	for _, n := range l.asked {
 		o := n.outcome
 		if o == nil || o.Status == bench.Aborted {
 			continue

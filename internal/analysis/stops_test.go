@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -35,17 +36,17 @@ func TestACaseEndsWhereItsIntervalIsNarrow(t *testing.T) {
 		ratios        []float64
 		ended, narrow bool
 		blocks, looks int
-		missing       int // of those needed
+		missing       int // of those asked for
 		why           string
 	}{
-		{"nothing yet", nil, false, false, 0, 0, 18, "goes on: the next look is after 3 blocks"},
-		{"between looks", ratios[:4], false, false, 4, 1, 10, "goes on: the next look is after 5 blocks"},
+		{"nothing yet", nil, false, false, 0, 0, 6, "goes on: the next look is after 3 blocks"},
+		{"between looks", ratios[:4], false, false, 4, 1, 2, "goes on: the next look is after 5 blocks"},
 		{"narrow at the first look", calm, true, true, 3, 1, 0, "lxc ±0.4 % after 3 blocks"},
 		{"wide until the end", []float64{0.7, 0.8, 0.9, 1, 1.1, 0.7, 0.8, 0.9, 1}, true, false, 9, 3, 0, "9 blocks, the most allowed; neither decided nor within ±3 %: lxc ±"},
-		{"a launch failed before the look", []float64{0.900, nan, 0.901}, false, false, 3, 1, 12, "goes on: the next look is after 5 blocks"},
+		{"a launch failed before the look", []float64{0.900, nan, 0.901}, false, false, 3, 1, 4, "goes on: the next look is after 5 blocks"},
 		{"and the case went on", []float64{0.900, nan, 0.901, 0.899, 0.9}, true, true, 5, 2, 0, "lxc ±"},
 		{"every launch failed", slices.Repeat([]float64{nan}, 9), true, false, 9, 3, 0, "9 blocks, the most allowed; neither decided nor within ±3 %: lxc has none"},
-		{"run on for some reason", append(slices.Clone(calm), 0.9), false, false, 4, 1, 10, "goes on: the next look is after 5 blocks"},
+		{"run on for some reason", append(slices.Clone(calm), 0.9), false, false, 4, 1, 2, "goes on: the next look is after 5 blocks"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			run := ruled(t, c.ratios...)
@@ -65,17 +66,16 @@ func TestACaseEndsWhereItsIntervalIsNarrow(t *testing.T) {
 				t.Errorf("asked while running: %+v, %v", again, err)
 			}
 			n := result.Trials
-			if n.Missing != c.missing || n.Planned != 18 || n.Done+n.Failed+n.Missing+n.NotNeeded != 18 || result.Complete != (c.missing == 0) {
+			if n.Missing != c.missing || n.Planned != 18 || n.Done+n.Failed+n.Missing != n.Asked || n.Asked > 18 || s.Ended && n.Asked+n.NotNeeded != 18 || result.Complete != (c.missing == 0) {
 				t.Errorf("%+v, complete %v", n, result.Complete)
 			}
 			if row := result.Cases[0].Rows[0]; row.Missing*2 != c.missing {
 				t.Errorf("%d launches missing of a row", row.Missing)
 			}
 			for _, row := range result.Cases[0].Rows {
-				for _, w := range row.Warnings {
-					if c.missing == 0 && strings.Contains(w, "missing") {
-						t.Errorf("%s: %s", row.Platform, w)
-					}
+				want := fmt.Sprintf("%d of %d launches are missing", c.missing/2, n.Asked/2)
+				if slices.Contains(row.Warnings, want) != (c.missing > 0) {
+					t.Errorf("%s: %q, want %q", row.Platform, row.Warnings, want)
 				}
 			}
 		})

@@ -32,7 +32,7 @@ type launches struct {
 	scene    *bench.Scene
 	platform string
 	label    string
-	needed   []launch                 // in block order, none beyond the end of the case
+	asked    []launch                 // in block order: that the stopping rule asked for or that were made, none beyond the end of the scene
 	done     []*bench.Outcome         // of those that finished
 	used     []*usage.Launch          // of all that finished and have samples
 	usage    map[string]*usage.Launch // the same by trial
@@ -88,7 +88,9 @@ func (s *study) gather(p *bench.Plan) {
 		if !s.ends.Needs(t.Trial) {
 			continue
 		}
-		l.needed = append(l.needed, t)
+		if t.outcome != nil || s.ends.Asked(t.Trial) {
+			l.asked = append(l.asked, t)
+		}
 		if t.done() {
 			l.done = append(l.done, t.outcome)
 		}
@@ -117,7 +119,7 @@ func (l *launches) points(metric string) []result.Point {
 
 // fates counts the launches that did not finish, by what became of them. Aborted ones are missing.
 func (l *launches) fates() (c result.Counts) {
-	for _, t := range l.needed {
+	for _, t := range l.asked {
 		switch o := t.outcome; {
 		case o == nil || o.Status == bench.Aborted:
 			c.Missing++

@@ -14,7 +14,7 @@ func watches(scenes []*launches) []result.HostWatch {
 	for _, l := range scenes {
 		row := result.HostWatch{Case: l.scene.Case, Title: l.scene.Title, Platform: l.platform, Label: l.label}
 		var all []float64
-		for _, t := range l.needed {
+		for _, t := range l.asked {
 			o := t.outcome
 			if o == nil || o.Watch == nil {
 				continue

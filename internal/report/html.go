@@ -34,7 +34,7 @@ type page struct {
 	Inside  []clockView
 	Where   []placeView
 	Minutes string
-	UpTo    string // before a number of trials that may turn out not to be needed
+	SoFar   string // behind a number of trials to which a stopping rule may add
 	Extent  string // blocks planned, or their bounds
 	Again   []againView
 	// Balance sets the parts against the whole host, Balanced says it in a sentence.
@@ -108,7 +108,7 @@ func HTML(w io.Writer, r *result.Result) error {
 		return fmt.Errorf("report template: %w", err)
 	}
 	p := page{Result: r, Style: template.CSS(styleText), Panels: panelsOf(r.Series), Sweeps: sweepViews(r.Sweeps), Facts: r.HostFacts,
-		Minutes: figure.Fixed(r.Seconds/60, 1), Extent: blocksOf(r), UpTo: upTo(r), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts), Balance: balancesOf(r), Balanced: balanceAnswer(r), Matrix: relativeOf(r), Hosts: watchesOf(r), Power: powersOf(r.Power)}
+		Minutes: figure.Fixed(r.Seconds/60, 1), Extent: blocksOf(r), SoFar: soFar(r), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts), Balance: balancesOf(r), Balanced: balanceAnswer(r), Matrix: relativeOf(r), Hosts: watchesOf(r), Power: powersOf(r.Power)}
 	for i, c := range r.Cases {
 		v := caseView{Case: c, ID: caseID(i, c.Name), Stop: stopOf(r, c.Name), Notes: append(notesOf(c.Rows), densityNotes(c.Density)...), Ramp: densityOf(c), Pooled: poolsOf(c), Usage: usageOf(c), Stack: stackOf(c), Audits: auditsOf(c.Rows), Latency: latenciesOf(c),
 			Launches: launchesOf(c), Waterfalls: waterfallsOf(c), Sources: sourcesOf(c), Energy: energiesOf(c, r.Power), Paces: pacesOf(c)}

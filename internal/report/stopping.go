@@ -17,11 +17,10 @@ func blocksOf(r *result.Result) string {
 	return figure.Count(r.Blocks, "block")
 }
 
-// upTo stands before a number of missing trials that a stopping rule may still
-// make unnecessary.
-func upTo(r *result.Result) string {
+// soFar stands behind a number of trials to which a stopping rule may still add.
+func soFar(r *result.Result) string {
 	if r.Until != nil {
-		return "up to "
+		return " asked for so far"
 	}
 	return ""
 }
@@ -33,6 +32,8 @@ func stopOf(r *result.Result, name string) string {
 		case s.Case != name:
 		case s.Ended:
 			return "Stopped: " + s.Why
+		case s.Blocks == 0:
+			return "Not ended yet: " + s.Why
 		default:
 			return fmt.Sprintf("Not ended after %s: %s", figure.Count(s.Blocks, "block"), s.Why)
 		}

@@ -20,13 +20,16 @@ func TestReportsSayWhyACaseEnded(t *testing.T) {
 		{Case: r.Cases[0].Name, Blocks: 5, Ended: true, Settled: true, Why: "after 5 blocks every interval is within ±3 %"},
 		{Case: r.Cases[1].Name, Blocks: 6, Why: "goes on: the next look is after 30 blocks"},
 	}
+	if got := stopOf(&result.Result{Stops: []result.Stop{{Case: "a", Why: "goes on"}}}, "a"); got != "Not ended yet: goes on" {
+		t.Errorf("of no block: %s", got)
+	}
 	var text bytes.Buffer
 	if err := Text(&text, r, false); err != nil {
 		t.Fatal(err)
 	}
 	page := renderHTML(t, r)
 	for _, want := range []string{"5 to 30 blocks, until ±3 %", "Stopped: after 5 blocks every interval is within ±3 %",
-		"Not ended after 6 blocks: goes on: the next look is after 30 blocks", "up to 2"} {
+		"Not ended after 6 blocks: goes on: the next look is after 30 blocks", " asked for so far have no outcome yet"} {
 		if !strings.Contains(text.String(), want) || !strings.Contains(page, want) {
 			t.Errorf("%q: in the text %v, on the page %v", want, strings.Contains(text.String(), want), strings.Contains(page, want))
 		}
@@ -34,7 +37,7 @@ func TestReportsSayWhyACaseEnded(t *testing.T) {
 	if n := strings.Count(text.String(), "Stopped: ") + strings.Count(text.String(), "Not ended "); n != 2 {
 		t.Errorf("%d cases of 2 say how they stand", n)
 	}
-	if !strings.Contains(page, "14 not needed") {
+	if !strings.Contains(page, "14 more not needed") {
 		t.Error("the page does not say what was not needed")
 	}
 }

@@ -49,7 +49,7 @@ func headText(r *result.Result) []block {
 		text{"", "  ", fmt.Sprintf("run %s, %s, %s, seed %d, baseline %s, equivalence within %s",
 			r.Run, r.Started, blocksOf(r), r.Seed, r.Baseline, figure.Share(r.Margin))}}
 	if !r.Complete {
-		doc = append(doc, lines{fmt.Sprintf("NOT COMPLETE: %s%d of %d trials have no outcome yet", upTo(r), r.Trials.Missing, r.Trials.Planned)})
+		doc = append(doc, lines{fmt.Sprintf("NOT COMPLETE: %d of %d trials%s have no outcome yet", r.Trials.Missing, r.Trials.Asked, soFar(r))})
 	}
 	return doc
 }

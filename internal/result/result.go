@@ -89,12 +89,13 @@ type SelfTestClaim struct {
 
 // Counts of trials by status.
 type Counts struct {
-	Planned int `json:"planned"`
+	Planned int `json:"planned"` // at most
+	Asked   int `json:"asked"`   // that the stopping rule asked for so far, or that were made
 	Done    int `json:"done"`
 	Failed  int `json:"failed"`
 	DNF     int `json:"dnf,omitempty"`     // did not finish beside a neighbour
 	Overdue int `json:"overdue,omitempty"` // ended when the time of their containments was over
-	Missing int `json:"missing"`           // without a final outcome, the aborted among them
+	Missing int `json:"missing"`           // of those asked for, without a final outcome, the aborted among them
 	Aborted int `json:"aborted,omitempty"`
 	// Repeated is how many launches other work on the host disturbed, so that their trials were
 	// launched again.

@@ -383,10 +383,10 @@ func (c *Comparison) warn(a, b []Run) {
 				name += " (" + r.name() + ")"
 			}
 			if n := r.Result.Trials.Missing; n > 0 {
-				c.Warnings = append(c.Warnings, fmt.Sprintf("run %s is not complete: %d of %d trials have no outcome", name, n, r.Result.Trials.Planned))
+				c.Warnings = append(c.Warnings, fmt.Sprintf("run %s is not complete: %d of %d trials have no outcome", name, n, r.Result.Trials.Asked))
 			}
 			if n := r.Result.Trials.Failed; n > 0 {
-				c.Warnings = append(c.Warnings, fmt.Sprintf("run %s: %d of %d trials failed", name, n, r.Result.Trials.Planned))
+				c.Warnings = append(c.Warnings, fmt.Sprintf("run %s: %d of %d trials failed", name, n, r.Result.Trials.Asked))
 			}
 			if earlier, twice := seen[r.name()]; twice {
 				c.Warnings = append(c.Warnings, fmt.Sprintf("%s and %s are the same run: nothing can differ", earlier, name))

@@ -52,7 +52,7 @@ func Within(r Run) (*Comparison, error) {
 		what  string
 	}{{r.Result.Trials.Missing, "have no outcome"}, {r.Result.Trials.Failed, "failed"}} {
 		if n.count > 0 {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d trials %s", n.count, r.Result.Trials.Planned, n.what))
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d trials %s", n.count, r.Result.Trials.Asked, n.what))
 		}
 	}
 	return c, nil

@@ -109,6 +109,21 @@ func (e *Ends) Needs(t bench.Trial) bool {
 	return !ended || t.Block <= end
 }
 
+// Asked reports whether the rule has asked for the trial, as far as outcomes tell: it does not lie
+// beyond the end of its scene, nor beyond the look that its case goes on to.
+func (e *Ends) Asked(t bench.Trial) bool {
+	scene := e.plan.Scene(t.Scene)
+	if end, ended := e.Of(scene); ended {
+		return t.Block <= end
+	}
+	for _, s := range e.Cases {
+		if looks := e.plan.Until.Looks; s.Case == scene.Case && len(s.Looks) < len(looks) {
+			return t.Block <= looks[len(s.Looks)]
+		}
+	}
+	return true
+}
+
 // Of returns the blocks at which the rule ended a scene, if it did. The
 // baseline and its control end with the last platform that is compared with it.
 func (e *Ends) Of(scene *bench.Scene) (blocks int, ended bool) {
