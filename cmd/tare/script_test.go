@@ -21,6 +21,7 @@ import (
 // commands the scripts have:
 //
 //	exits STATUS COMMAND...   run a command that ends with the status
+//	held DIR                  hold the lock of the run in DIR, as a run that goes on does, to the end of the script
 //	begun DIR                 remember the run in DIR as one that began on this host
 //	synthetic DIR [MISSING] [NAME=VALUE]...   write a run, the last trials of which may be missing
 func TestScripts(t *testing.T) {
@@ -40,7 +41,7 @@ func TestScripts(t *testing.T) {
 			return os.Geteuid() == 0, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "synthetic": synthetic, "begun": begun,
+			"exits": exits, "synthetic": synthetic, "begun": begun, "held": held,
 		},
 	})
 }
@@ -104,6 +105,15 @@ func begun(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: begun DIR")
 	}
 	ts.Check(remember(ts.Getenv("TARE_STATE"), ts.MkAbs(args[0])))
+}
+
+func held(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: held DIR")
+	}
+	r, _, err := store.OpenForResume(ts.MkAbs(args[0]))
+	ts.Check(err)
+	ts.Defer(func() { r.Close() })
 }
 
 // remember has the state directory know the run in a folder as one that began

@@ -124,6 +124,9 @@ func resultStatus(notes io.Writer, dir string, r *result.Result) error {
 	case unfair > 0: // and not allowed
 		return &statusError{exitInvalid, fmt.Errorf("%s unfair: the report says why%w", are(unfair, "comparison"),
 			bench.Hint("remove the cause and measure again, or see the ratios with --allow-unfair"))}
+	case !r.Complete && r.Going:
+		return &statusError{exitUndecided, fmt.Errorf("the run is still going on: %d of %d trials have no outcome yet%w", r.Trials.Missing, r.Trials.Asked,
+			bench.Hint("report it again when it has ended"))}
 	case !r.Complete:
 		return &statusError{exitUndecided, fmt.Errorf("%d of %d trials have no outcome yet%w", r.Trials.Missing, r.Trials.Asked,
 			bench.Hint("tare resume "+dir))}

@@ -65,6 +65,7 @@ func AnalyzeWith(r *store.Run, options Options) (*result.Result, error) {
 	}
 	out.Trials.Repeated = s.disturbed.n
 	out.Complete = out.Trials.Missing == 0
+	out.Going = r.Going()
 	out.Failures, out.Unfinished, out.Overdue = failures(s.trials)
 	cases := casesOf(scenes, controls, p, fair)
 	for _, c := range cases {

@@ -49,7 +49,11 @@ func headText(r *result.Result) []block {
 		text{"", "  ", fmt.Sprintf("run %s, %s, %s, seed %d, baseline %s, equivalence within %s",
 			r.Run, r.Started, blocksOf(r), r.Seed, r.Baseline, figure.Share(r.Margin))}}
 	if !r.Complete {
-		doc = append(doc, lines{fmt.Sprintf("NOT COMPLETE: %d of %d trials%s have no outcome yet", r.Trials.Missing, r.Trials.Asked, soFar(r))})
+		going := ""
+		if r.Going {
+			going = ": the run is still going on"
+		}
+		doc = append(doc, lines{fmt.Sprintf("NOT COMPLETE: %d of %d trials%s have no outcome yet%s", r.Trials.Missing, r.Trials.Asked, soFar(r), going)})
 	}
 	return doc
 }

@@ -23,9 +23,11 @@ type Result struct {
 	Baseline   string  `json:"baseline"`
 	Margin     float64 `json:"margin"`
 	Blocks     int     `json:"blocks"`   // planned
-	Complete   bool    `json:"complete"` // every planned trial has an outcome or is not needed
-	Trials     Counts  `json:"trials"`
-	Cases      []Case  `json:"cases"`
+	Complete   bool    `json:"complete"` // every trial that is asked for has an outcome
+	// Going: another process is still measuring it.
+	Going  bool   `json:"going,omitempty"`
+	Trials Counts `json:"trials"`
+	Cases  []Case `json:"cases"`
 	// Controls are of the baseline against itself; nil if the run did not measure it twice.
 	Controls  *Controls    `json:"controls,omitempty"`
 	Platforms []Platform   `json:"platforms"`

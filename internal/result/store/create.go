@@ -77,7 +77,7 @@ func (r *Run) take() (err error) {
 			return err
 		}
 	}
-	if r.lock, err = r.folder.lock(); err != nil {
+	if r.lock, err = r.folder.lock("wait for it to end, or give another folder with -o", "give a folder on another by -o"); err != nil {
 		return err
 	}
 	return r.checkEmpty()
@@ -126,8 +126,9 @@ func (r *Run) writeJSON(name string, v any) error {
 }
 
 // lock takes the folder's lock without waiting; closing the file releases it. It
-// is that of a file open for writing: NFS knows no other.
-func (d *folder) lock() (*os.File, error) {
+// is that of a file open for writing: NFS knows no other. What to do is said where another has
+// it, and where the file system has no locks.
+func (d *folder) lock(busy, none bench.Hint) (*os.File, error) {
 	f, err := d.root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE|unix.O_NONBLOCK, 0o644)
 	if err := d.check(lockFile, f, 0, err); err != nil {
 		if f != nil {
@@ -138,11 +139,24 @@ func (d *folder) lock() (*os.File, error) {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		f.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fmt.Errorf("%s: %w%w", d.path, ErrBusy, bench.Hint("wait for it to end, or give another folder with -o"))
+			return nil, fmt.Errorf("%s: %w%w", d.path, ErrBusy, busy)
 		}
-		return nil, fmt.Errorf("lock %s: %w%w", d.path, err, bench.Hint("its file system must lock files: give a folder on another by -o"))
+		return nil, fmt.Errorf("lock %s: %w%w", d.path, err, "its file system must lock files: "+none)
 	}
 	return f, nil
+}
+
+// Going reports whether another process is writing the run, as far as its lock tells.
+func (r *Run) Going() bool {
+	if r.lock != nil {
+		return false
+	}
+	f, err := r.folder.open(lockFile, os.O_RDONLY)
+	if err != nil {
+		return false
+	}
+	defer f.Close() // which gives the lock back
+	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
 }
 
 func (r *Run) checkEmpty() error {

@@ -33,6 +33,33 @@ func TestLockIsAFile(t *testing.T) {
 	}
 }
 
+// A run is still going on while another process has its lock, and reading does not hold it up.
+func TestGoing(t *testing.T) {
+	dir := t.TempDir()
+	w := create(t, dir)
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if !r.Going() || w.Going() {
+		t.Errorf("while it is written: %v, of the writer %v", r.Going(), w.Going())
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if r.Going() {
+		t.Error("when it has ended")
+	}
+	again, _, err := OpenForResume(dir)
+	if err != nil {
+		t.Fatalf("after it was read: %v", err)
+	}
+	if err := errors.Join(again.Close(), os.Remove(filepath.Join(dir, lockFile))); err != nil || r.Going() {
+		t.Errorf("without a lock: %v", err)
+	}
+}
+
 // A folder is looked at before anything is built for it, and stays as it is.
 func TestCheck(t *testing.T) {
 	top := t.TempDir()

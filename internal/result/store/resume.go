@@ -28,7 +28,7 @@ func OpenForResume(dir string) (_ *Run, finished map[string]bool, err error) {
 	if r.folder, err = openFolder(dir); err != nil {
 		return nil, nil, r.noRun(err)
 	}
-	if r.lock, err = r.folder.lock(); err != nil {
+	if r.lock, err = r.folder.lock(bench.Hint("it is still measured: wait until it has ended, or see what it has so far: tare report "+dir), "copy the folder to another"); err != nil {
 		return nil, nil, err
 	}
 	if err := r.load(); err != nil {

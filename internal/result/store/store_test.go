@@ -122,8 +122,8 @@ func TestCreateRefusesAFolderInUse(t *testing.T) {
 	if !errors.Is(err, ErrBusy) || bench.HintOf(err) == "" {
 		t.Errorf("while it is written: %v", err)
 	}
-	if _, _, err := OpenForResume(dir); !errors.Is(err, ErrBusy) {
-		t.Errorf("resume while it is written: %v", err)
+	if _, _, err := OpenForResume(dir); !errors.Is(err, ErrBusy) || !strings.Contains(bench.HintOf(err), "tare report "+dir) || strings.Contains(bench.HintOf(err), "-o") {
+		t.Errorf("resume while it is written: %v; %s", err, bench.HintOf(err))
 	}
 	other := t.TempDir()
 	if err := os.WriteFile(filepath.Join(other, "mine"), nil, 0o644); err != nil {
