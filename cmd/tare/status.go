@@ -186,9 +186,12 @@ func are(n int, noun string) string {
 
 func open(v result.Verdict) bool { return v == result.Inconclusive || v == result.Refused }
 
+// seeFailures is the hint where launches failed.
+const seeFailures = bench.Hint("see why: tare report of each run")
+
 // changeStatus is the status that a comparison of two runs deserves.
 func changeStatus(notes io.Writer, c *compare.Comparison) error {
-	n := 0
+	n, broke := 0, 0
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		if r.Change.Verdict == result.Unfair {
@@ -197,7 +200,13 @@ func changeStatus(notes io.Writer, c *compare.Comparison) error {
 		}
 		if r.Metric.Headline && open(r.Change.Verdict) {
 			n++
+			if r.Broke() {
+				broke++
+			}
 		}
+	}
+	if broke > 0 {
+		return &statusError{exitHost, fmt.Errorf("of %s no launch finished on a side, since they failed%w", figure.Count(broke, "change"), seeFailures)}
 	}
 	if n > 0 {
 		more := "blocks in both runs"
@@ -215,6 +224,8 @@ func gateStatus(d compare.Decision) error {
 	switch d {
 	case compare.Regression:
 		return &statusError{status: exitRegression}
+	case compare.Failed:
+		return &statusError{exitHost, fmt.Errorf("gate: launches failed, so that nothing can be decided%w", seeFailures)}
 	case compare.Undecided, compare.RegressionOfRuns:
 		return &statusError{status: exitUndecided}
 	case compare.Unfair:

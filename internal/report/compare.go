@@ -218,7 +218,7 @@ func Gate(w io.Writer, g *compare.Gate) error {
 	if words := speaksFor(g.Comparison); words != "" {
 		doc = append(doc, text{"", "  ", words})
 	}
-	for _, d := range []compare.Decision{compare.Unfair, compare.Regression, compare.RegressionOfRuns, compare.Undecided, compare.PassOfRuns, compare.Pass} {
+	for _, d := range []compare.Decision{compare.Unfair, compare.Regression, compare.RegressionOfRuns, compare.Failed, compare.Undecided, compare.PassOfRuns, compare.Pass} {
 		for i := range g.Rows {
 			r := &g.Rows[i]
 			if r.Decision != d {

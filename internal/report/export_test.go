@@ -235,13 +235,13 @@ func TestJUnitOfAGate(t *testing.T) {
 		return compare.GateRow{Case: "cpu", Platform: "docker", Metric: bench.Metric{Name: "throughput"}, Decision: d, Why: "because of " + string(d), Decide: "more"}
 	}
 	g := &compare.Gate{Limit: 0.05, Decision: compare.Regression, Why: "one got worse", Comparison: &compare.Comparison{},
-		Rows: []compare.GateRow{row(compare.Pass), row(compare.Regression), row(compare.Undecided), row(compare.Unfair)}}
+		Rows: []compare.GateRow{row(compare.Pass), row(compare.Regression), row(compare.Undecided), row(compare.Unfair), row(compare.Failed)}}
 	var b bytes.Buffer
 	if err := GateJUnit(&b, g); err != nil {
 		t.Fatal(err)
 	}
 	s := parseJUnit(t, b.Bytes())
-	if s.Tests != 5 || s.Failures != 2 || s.Errors != 1 || s.Skipped != 1 || !strings.Contains(s.Name, "5 %") {
+	if s.Tests != 6 || s.Failures != 2 || s.Errors != 2 || s.Skipped != 1 || !strings.Contains(s.Name, "5 %") {
 		t.Errorf("%+v", s)
 	}
 	if k := s.Cases[1]; k.Failure == nil || k.Failure.Message != "because of regression" || k.Failure.Text != "more" {

@@ -119,7 +119,7 @@ func failuresOf(r *result.Result, scene string) string {
 }
 
 // GateJUnit writes a test case for every row of a gate: a regression fails, an
-// unfair comparison is an error, what is not decided is skipped with the reason, as
+// unfair comparison and one of which every launch failed are errors, what is not decided is skipped with the reason, as
 // is a regression of two runs that may not be one of the platform.
 func GateJUnit(w io.Writer, g *compare.Gate) error {
 	s := junitSuite{Name: fmt.Sprintf("tare gate, %s of regression allowed", figure.Share(g.Limit)), Time: "0"}
@@ -132,7 +132,7 @@ func GateJUnit(w io.Writer, g *compare.Gate) error {
 		switch r.Decision {
 		case compare.Regression:
 			k.Failure = message
-		case compare.Unfair:
+		case compare.Unfair, compare.Failed:
 			k.Error = message
 		case compare.Undecided, compare.RegressionOfRuns:
 			k.Skipped = &junitMessage{Message: printable(r.Why), Text: printable(r.Decide)}
@@ -144,7 +144,7 @@ func GateJUnit(w io.Writer, g *compare.Gate) error {
 	switch g.Decision {
 	case compare.Regression:
 		whole.Failure = &junitMessage{Message: printable(g.Why), Type: string(g.Decision)}
-	case compare.Unfair:
+	case compare.Unfair, compare.Failed:
 		whole.Error = &junitMessage{Message: printable(g.Why), Type: string(g.Decision)}
 	case compare.Undecided, compare.RegressionOfRuns:
 		whole.Skipped = &junitMessage{Message: printable(g.Why)}

@@ -341,14 +341,15 @@ func (r *Row) archived(v Values) {
 func valuesOf(rows []placed, relative bool) Values {
 	var v Values
 	for _, p := range rows {
-		v.count(p.row.Failed+p.row.DNF, p.row.Overdue, p.row.Missing)
+		v.count(p.row.Failed, p.row.DNF, p.row.Overdue, p.row.Missing)
 		v.add(p.row.Points, p.row.Effect, relative)
 	}
 	return v
 }
 
-func (v *Values) count(failed, overdue, missing int) {
-	v.Failed += failed
+func (v *Values) count(failed, dnf, overdue, missing int) {
+	v.broken += failed
+	v.Failed += failed + dnf
 	v.Overdue += overdue
 	v.Missing += missing
 }

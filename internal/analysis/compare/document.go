@@ -108,12 +108,20 @@ type Values struct {
 	Overdue int         `json:"overdue,omitempty"` // ended by the time of their containments, which says nothing of the platform
 	Missing int         `json:"missing,omitempty"`
 	Version string      `json:"version,omitempty"` // of the platform, in the first run
+	broken  int         // of Failed, those that did not fail beside a neighbour, which is a finding
 }
 
 // N is how many values there are.
 func (v Values) N() int { return len(v.all()) }
 
+// broke reports whether launches failed and none gave a value.
+func (v Values) broke() bool { return v.N() == 0 && v.broken > 0 }
+
 func (v Values) all() []float64 { return slices.Concat(v.Values...) }
+
+// Broke reports whether a side has no value since its launches failed: the row says nothing of B
+// against A.
+func (r *Row) Broke() bool { return r.A.broke() || r.B.broke() }
 
 // Change is B over A.
 type Change struct {

@@ -23,6 +23,7 @@ const (
 	Pass       Decision = "pass"       // surely not worse by more than the limit
 	Regression Decision = "regression" // surely worse by more than the limit
 	Undecided  Decision = "inconclusive"
+	Failed     Decision = "failed" // every launch of a side failed, and not of B alone
 	Unfair     Decision = "unfair" // the sides must not be compared
 	// PassOfRuns and RegressionOfRuns are so of two runs, one a side. What differs
 	// from one run to the next may have brought them about, and not the platform.
@@ -221,9 +222,21 @@ func (g *Gate) without(row *GateRow, r *Row) {
 	case r.B.N() == 0 && r.B.Failed > 0 && r.A.N() > 0 && r.A.Failed == 0:
 		row.Decision = Regression
 		row.Why = fmt.Sprintf("no launch finishes any more: %d of %d failed in B, all %d finished in A", r.B.Failed, r.B.Failed, r.A.N())
+	case r.Broke():
+		row.Decision = Failed
+		row.Why = fmt.Sprintf("no launch finished to be compared: %s and %s", failures("A", r.A), failures("B", r.B))
+		row.Decide = "see why launches failed (tare report), then measure again"
 	default:
 		row.Decide = fmt.Sprintf("at least %d launches that finish in each run", stats.MinTested)
 	}
+}
+
+// failures says how many launches of a side failed.
+func failures(side string, v Values) string {
+	if v.broke() {
+		return fmt.Sprintf("all %d failed in %s", v.Failed, side)
+	}
+	return fmt.Sprintf("%d finished in %s", v.N(), side)
 }
 
 // needed says how much would decide a row if its estimate and scatter stay as they are.
@@ -255,7 +268,7 @@ func (g *Gate) needed(r *Row, at float64) string {
 }
 
 // decide sums up the rows: unfair before regression, of the platform and of the
-// runs, before undecided; and a pass of two runs before one of the platform.
+// runs, before failed and undecided; and a pass of two runs before one of the platform.
 func (g *Gate) decide() {
 	of := map[Decision][]string{}
 	for i := range g.Rows {
@@ -270,6 +283,8 @@ func (g *Gate) decide() {
 		g.Decision = Regression
 	case len(of[RegressionOfRuns]) > 0:
 		g.Decision = RegressionOfRuns
+	case len(of[Failed]) > 0:
+		g.Decision = Failed
 	case len(of[Undecided]) > 0:
 		g.Decision = Undecided
 	case missing(c.A) > 0 || missing(c.B) > 0:

@@ -30,6 +30,7 @@ func TestGate(t *testing.T) {
 		{"few", storetest.Options{Seed: 2, Blocks: 2}, 0.05, nil, Undecided, []string{"an interval needs at least 3"}},
 		{"not complete", storetest.Options{Seed: 2, Missing: 3}, 0.05, nil, Undecided, []string{"trials are missing: 0 in A, 3 in B"}},
 		{"a platform less", storetest.Options{Seed: 2, Platforms: platforms[:2]}, 0.05, nil, Undecided, []string{"B lacks what A has", "lxc, everywhere"}},
+		{"all failed", storetest.Options{Seed: 2, FailEvery: 1}, 0.05, nil, Regression, []string{"no launch finishes any more"}},
 		{"failures", storetest.Options{Seed: 2, FailEvery: 7}, 0.05, nil, Undecided, []string{"failed in B and 0 in A"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -86,6 +87,24 @@ func TestGateOfAPlatformThatBroke(t *testing.T) {
 	}
 	if g.Decision != Regression || !strings.Contains(g.Why, "no launch finishes any more: 8 of 8 failed in B") {
 		t.Errorf("%s: %s", g.Decision, g.Why)
+	}
+}
+
+// Two runs in which nothing came up are a failure and no question of more blocks.
+func TestGateOfRunsThatFailed(t *testing.T) {
+	failed := func(seed uint64) Run { return synthetic(t, storetest.Options{Seed: seed, FailEvery: 1}, nil) }
+	for _, c := range []struct {
+		name string
+		a, b Run
+		says string
+	}{
+		{"both", failed(1), failed(2), "no launch finished to be compared: all 8 failed in A and all 8 failed in B"},
+		{"A", failed(1), synthetic(t, storetest.Options{Seed: 2}, nil), "all 8 failed in A and 8 finished in B"},
+	} {
+		g, err := Judge(runs(t, c.a, c.b, Options{}), 0.05, nil)
+		if err != nil || g.Decision != Failed || !strings.Contains(g.Why, c.says) || g.Rows[0].Decide == "" {
+			t.Errorf("%s: %+v, %v", c.name, g, err)
+		}
 	}
 }
 
