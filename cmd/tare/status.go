@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"tare/internal/analysis/compare"
+	"tare/internal/analysis/stats"
 	"tare/internal/app/session"
 	"tare/internal/bench"
 	"tare/internal/bench/figure"
@@ -131,7 +132,7 @@ func resultStatus(notes io.Writer, dir string, r *result.Result) error {
 		return &statusError{exitUndecided, fmt.Errorf("%d of %d trials have no outcome yet%w", r.Trials.Missing, r.Trials.Asked,
 			bench.Hint("tare resume "+dir))}
 	case undecided > 0:
-		fmt.Fprintf(notes, "%s undecided%s: a quieter host or more blocks may decide: %s, or in a new run: %s\n", are(undecided, "effect"), knownClosely(r), goOn(dir, r), r.WithMore())
+		fmt.Fprintf(notes, "%s undecided%s: %s\n", are(undecided, "effect"), knownClosely(r), wayOn(dir, r))
 		return &statusError{status: exitUndecided}
 	}
 	return nil
@@ -154,12 +155,26 @@ func knownClosely(r *result.Result) string {
 	return fmt.Sprintf(", %d of them known to within ±%s", n, figure.Share(r.Until.Interval))
 }
 
-// goOn is the command that gives a run more blocks, or more time if it had a budget.
-func goOn(dir string, r *result.Result) string {
-	if r.Until != nil && r.Until.Budget > 0 {
-		return "tare resume " + dir + " --budget +5m"
+// wayOn says what may decide the undecided effects, with the commands for it: by the estimates that
+// the report gives, where it gives some.
+func wayOn(dir string, r *result.Result) string {
+	m := r.More()
+	if m.Beyond == m.Open {
+		return fmt.Sprintf("more than %d blocks would be needed, so a quieter host, a longer window or a wider margin: %s", stats.MostNeeded, r.Repeat)
 	}
-	return fmt.Sprintf("tare resume %s --blocks +%d", dir, max(10, r.Blocks))
+	command := fmt.Sprintf("tare resume %s --blocks +%d", dir, m.Added)
+	if r.Until != nil && r.Until.Budget > 0 {
+		command = "tare resume " + dir + " --budget +" + result.Minutes(m.Seconds)
+	}
+	beyond := ""
+	if m.Beyond > 0 {
+		beyond = fmt.Sprintf(" (not %d of them, which would need more than %d)", m.Beyond, stats.MostNeeded)
+	}
+	took := ""
+	if m.Seconds > 0 {
+		took = fmt.Sprintf(" (at most about %s)", figure.Span(m.Seconds))
+	}
+	return fmt.Sprintf("a quieter host or more blocks may decide%s: %s%s, or in a new run: %s", beyond, command, took, r.WithMore())
 }
 
 // unsettled counts the headline effects that the results do not decide, and those whose

@@ -65,6 +65,9 @@ type Effect struct {
 	Unfair string `json:"unfair,omitempty"`
 	// N is the number of blocks in which both finished.
 	N int `json:"n"`
+	// Needed is in how many blocks an inconclusive effect would be decided in 90 % of runs if ratio
+	// and scatter stay as they are; 0 if that is not known, and [stats.MostNeeded] + 1 if it is more.
+	Needed int `json:"blocks_needed,omitempty"`
 	// Overhead is equation 1 of tesfatsion2018 with the sign kept:
 	// (virt - native) / native. Positive means the number went up.
 	Overhead float64 `json:"overhead"`

@@ -3,9 +3,12 @@ package result
 import (
 	"fmt"
 	"iter"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
+
+	"tare/internal/analysis/stats"
 )
 
 // Headlines are the headline effects, with how many launches of each did not finish. Of
@@ -35,16 +38,69 @@ func (r *Result) Headlines() iter.Seq2[*Effect, int] {
 // mostBlocks is the most that a specification can have.
 const mostBlocks = 1000
 
-// WithMore is the command that measures the run's experiment anew with more blocks,
-// or as before where that is not for tare run.
+// fewestMore is how many more blocks are worth a command, and what is tried where nothing is known.
+const fewestMore = 10
+
+// More is what the undecided headline effects of a run are estimated to need.
+type More struct {
+	Blocks  int     // in all, for each that any number of blocks may decide
+	Added   int     // beyond what each has, at least 10
+	Seconds float64 // that these take at most, by what trials took; 0 where nothing is known
+	Open    int     // how many effects are undecided, of which
+	Beyond  int     // are not decided by the most blocks there may be
+}
+
+// More estimates it. What did not finish beside a neighbour is decided.
+func (r *Result) More() More {
+	m := More{Added: fewestMore}
+	trial := r.Seconds / float64(max(1, r.Trials.Done+r.Trials.Failed+r.Trials.DNF+r.Trials.Overdue))
+	for e, dnf := range r.Headlines() {
+		if dnf > 0 || e.Verdict != Inconclusive && e.Verdict != Refused {
+			continue
+		}
+		m.Open++
+		switch {
+		case e.Needed > stats.MostNeeded:
+			m.Beyond++
+		case e.Needed > 0:
+			m.Blocks = max(m.Blocks, e.Needed)
+			m.Added = max(m.Added, e.Needed-e.N)
+			m.Seconds += 2 * trial * float64(e.Needed-e.N) // of it and of what it is compared with
+		default: // as many again
+			m.Blocks = max(m.Blocks, fewestMore)
+			m.Added = max(m.Added, r.Blocks)
+		}
+	}
+	return m
+}
+
+// WithMore is the command that measures the run's experiment anew with the blocks that would
+// decide it, or as before where that is not for tare run.
 func (r *Result) WithMore() string {
 	if !strings.HasPrefix(r.Repeat, "tare run ") {
 		return r.Repeat
 	}
-	if u := r.Until; u != nil {
-		return fmt.Sprintf("%s --set until.interval=%.2g%% --set until.max=%d", withoutSets(r.Repeat, "until.interval", "until.max"), 50*u.Interval, min(mostBlocks, 3*u.Max))
+	m := r.More()
+	u := r.Until
+	if u == nil {
+		blocks := m.Blocks
+		if m.Seconds == 0 {
+			blocks = max(fewestMore, 3*r.Blocks)
+		}
+		return fmt.Sprintf("%s --set blocks=%d", withoutSets(r.Repeat, "blocks"), min(mostBlocks, blocks))
 	}
-	return fmt.Sprintf("%s --set blocks=%d", withoutSets(r.Repeat, "blocks"), min(mostBlocks, max(10, 3*r.Blocks)))
+	sets := fmt.Sprintf(" --set until.interval=%.2g%% --set until.max=%d", 50*u.Interval, min(mostBlocks, max(3*u.Max, m.Blocks)))
+	paths := []string{"until.interval", "until.max"}
+	if u.Budget > 0 {
+		sets += " --set budget=" + Minutes(r.Seconds+m.Seconds)
+		paths = append(paths, "budget")
+	}
+	return withoutSets(r.Repeat, paths...) + sets
+}
+
+// Minutes writes so many seconds as a flag does, in whole minutes and at least 5: 12m.
+func Minutes(seconds float64) string {
+	return fmt.Sprintf("%dm", max(5, int(math.Ceil(seconds/60))))
 }
 
 // oneSet is an override in a command line for a shell, quoted where it needs be.

@@ -273,7 +273,11 @@ func Undecided(e *result.Effect, margin float64) {
 	if within := s.ToLieWithin(margin, e.Confidence); need.N == 0 || within.N > 0 && within.N < need.N {
 		need = within
 	}
-	e.AddWhy(fmt.Sprintf("%s would decide in %.0f %% of runs", result.Needed(need.AtLeast(e.N+1), "block"), 100*stats.Power))
+	need = need.AtLeast(e.N + 1)
+	if e.Needed = need.N; need.N == 0 {
+		e.Needed = stats.MostNeeded + 1
+	}
+	e.AddWhy(fmt.Sprintf("%s would decide in %.0f %% of runs", result.Needed(need, "block"), 100*stats.Power))
 }
 
 // Judge attaches an audit and, if it found the sides not comparable, takes
