@@ -200,6 +200,8 @@ func compareRuns(args, archive []string, o compare.Options) (*compare.Comparison
 	return compare.Runs(sides[0], sides[1], o)
 }
 
+const archiveHint = bench.Hint("name a run's folder, or one that holds such folders, such as results")
+
 // runsIn are the runs that folders are, or hold.
 func runsIn(dirs []string) ([]string, error) {
 	var runs []string
@@ -210,7 +212,7 @@ func runsIn(dirs []string) ([]string, error) {
 		}
 		entries, err := os.ReadDir(dir)
 		if err != nil {
-			return nil, fmt.Errorf("archive: %w: %w", err, bench.ErrInvalid)
+			return nil, fmt.Errorf("archive: %w: %w%w", err, bench.ErrInvalid, archiveHint)
 		}
 		found := len(runs)
 		for _, e := range entries {
@@ -219,7 +221,7 @@ func runsIn(dirs []string) ([]string, error) {
 			}
 		}
 		if len(runs) == found {
-			return nil, fmt.Errorf("archive %s: no run in it: %w%w", dir, bench.ErrInvalid, bench.Hint("name a run's folder, or one that holds such folders"))
+			return nil, fmt.Errorf("archive %s: no run in it: %w%w", dir, bench.ErrInvalid, archiveHint)
 		}
 	}
 	return runs, nil

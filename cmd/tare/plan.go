@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -109,10 +110,10 @@ which measured window would take the least time.`,
 				return err
 			}
 			if err := p.CheckFiles(); err != nil {
-				p.Warnings = append(p.Warnings, "it cannot run yet: "+bench.Reason(err))
+				p.Warnings = slices.Insert(p.Warnings, 0, "it cannot run yet: "+withHint(err))
 			}
 			if err := p.Vet(); err != nil {
-				p.Warnings = append(p.Warnings, bench.Reason(err))
+				p.Warnings = slices.Insert(p.Warnings, 0, withHint(err))
 			}
 			if archive != nil {
 				return a.forecast(p, archive, asJSON)
@@ -125,6 +126,14 @@ which measured window would take the least time.`,
 	c.Flags().StringSliceVar(&archive, "archive", nil, "say what it will take, by this earlier run or the runs in this folder (repeatable)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return c
+}
+
+// withHint is what an error says, with its hint, in one line.
+func withHint(err error) string {
+	if h := bench.HintOf(err); h != "" {
+		return bench.Reason(err) + "; " + h
+	}
+	return bench.Reason(err)
 }
 
 // forecast says what a plan takes by the runs that folders are, or hold.

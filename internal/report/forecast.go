@@ -58,7 +58,17 @@ func forecastCase(f *forecast.Forecast, c *forecast.Case) []block {
 	if c.Endless() {
 		about = "more than"
 	}
-	doc := []block{blank, text{"", "", fmt.Sprintf("%s (%s): %s %s, %s", c.Title, c.Name, about, figure.Span(c.Seconds), figure.Count(c.Blocks, "block"))}}
+	answer := fmt.Sprintf("%s %s, %s", about, figure.Span(c.Seconds), figure.Count(c.Blocks, "block"))
+	switch unknown, most := c.Unknown(), figure.Count(f.Most, "block"); {
+	case unknown == 0:
+	case unknown < len(c.Rows):
+		answer += fmt.Sprintf(", supposing %s for what is not known", most)
+	case f.Least < f.Most:
+		answer = fmt.Sprintf("not known; %s, the most that the plan allows, take about %s", most, figure.Span(c.Seconds))
+	default:
+		answer = fmt.Sprintf("not known; the %s of the plan take about %s", most, figure.Span(c.Seconds))
+	}
+	doc := []block{blank, text{"", "", fmt.Sprintf("%s (%s): %s", c.Title, c.Name, answer)}}
 	var metrics []string
 	for _, r := range c.Rows {
 		if !slices.Contains(metrics, r.Metric) {

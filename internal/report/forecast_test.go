@@ -26,6 +26,7 @@ func TestTextOfAForecast(t *testing.T) {
 			{Name: "disk", Title: "Reads", Rows: []forecast.Row{row("lxc")}, Window: 1, Blocks: 13, Seconds: 60, Why: forecast.MoreWindows},
 			{Name: "memory", Title: "Bandwidth", Rows: []forecast.Row{row("lxc")}, Window: 1, Blocks: 13, Seconds: 60, Why: "its program runs until it is through"},
 			{Name: "net", Title: "Network", Rows: []forecast.Row{row("lxc")}, Window: 1, Blocks: 13, Seconds: 60, Better: &forecast.Better{Window: 4, Blocks: 9, Seconds: 100}},
+			{Name: "own", Title: "Own", Rows: []forecast.Row{few}, Blocks: 60, Seconds: 300},
 			{Name: "up", Title: "Start-up", Blocks: 60, Seconds: 20},
 		}}
 	var b bytes.Buffer

@@ -22,7 +22,8 @@ type Vocabulary struct {
 	Workloads []bench.Workload
 	// Fill checks a workload's parameters, fills in the defaults and gives every
 	// value its canonical form. An error that has the method ParamName() string
-	// is reported where that parameter was written; several may be joined.
+	// is reported where that parameter was written, and one that wraps an error with
+	// ValuePath() string where that value of it was; several may be joined.
 	Fill func(w bench.Workload, p bench.Params) (bench.Params, error)
 	// Checks are the names of the fairness audit's checks.
 	Checks []string

@@ -142,7 +142,7 @@ func readTree(src *source, text []byte) (root *node, err error) {
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		return nil, syntaxError(src, err)
+		return nil, syntaxError(src, tokens, err)
 	}
 	docs := slices.DeleteFunc(file.Docs, func(d *ast.DocumentNode) bool { return d.Body == nil })
 	if len(docs) == 0 {
@@ -181,13 +181,17 @@ func tooDeep(tokens token.Tokens) *token.Token {
 }
 
 // syntaxError converts the library's error to ours.
-func syntaxError(src *source, err error) *Error {
+func syntaxError(src *source, tokens token.Tokens, err error) *Error {
 	var found yaml.Error
 	if !errors.As(err, &found) || found.GetToken() == nil || found.GetToken().Position == nil {
 		return Place{src: src}.Errorf("not YAML: %w", err)
 	}
 	pos := found.GetToken().Position
 	at := Place{src: src, line: pos.Line, column: pos.Column, width: 1}
+	if open := quotedUpTo(tokens, pos.Line); open != nil {
+		return Place{src: src, line: open.Position.Line, column: open.Position.Column, width: 1}.Errorf("not YAML: this quote is closed only in line %d%w", pos.Line,
+			bench.Hint(fmt.Sprintf("close it where the text ends; what follows in line %d is read as outside of it: %s", pos.Line, strings.TrimSpace(found.GetMessage()))))
+	}
 	hint := bench.Hint("")
 	if at.line <= len(src.lines) {
 		switch line := src.lines[at.line-1]; {
@@ -195,9 +199,30 @@ func syntaxError(src *source, err error) *Error {
 			hint = "inside [ ] write a platform with options as docker: {net: host}, or drop the outer brackets: platforms: native, docker[net=host]"
 		case strings.HasPrefix(strings.TrimLeft(line, " "), "\t"):
 			hint = "indent with spaces, not tabs"
+		case strings.HasSuffix(before(line, at.column), "'"):
+			hint = "within single quotes an apostrophe is written twice, or put the text in double quotes"
 		}
 	}
 	return at.Errorf("not YAML: %s%w", strings.TrimSpace(found.GetMessage()), hint)
+}
+
+// before is what stands in a line before a column.
+func before(line string, column int) string {
+	all := []rune(line)
+	return string(all[:min(max(column-1, 0), len(all))])
+}
+
+// quotedUpTo is the quoted text of several lines that ends in a line; nil if there is none.
+func quotedUpTo(tokens token.Tokens, line int) *token.Token {
+	for _, t := range tokens {
+		if t.Type != token.SingleQuoteType && t.Type != token.DoubleQuoteType {
+			continue
+		}
+		if n := strings.Count(strings.TrimSpace(t.Origin), "\n"); n > 0 && t.Position.Line+n == line {
+			return t
+		}
+	}
+	return nil
 }
 
 type builder struct {

@@ -71,6 +71,7 @@ func (d *decoder) params(n *node, w bench.Workload, places Places) (bench.Params
 				d.errs = append(d.errs, fault(nil, err))
 			}
 			out[e.key] = text
+			e.value.locate("params."+e.key, places)
 		case d.scalar(e.value, kindWords[kind]):
 			out[e.key] = e.value.text
 		}
@@ -106,10 +107,27 @@ func apart(err error) []error {
 	return many.Unwrap()
 }
 
+// locate notes where the values below n were written, n itself under the path.
+func (n *node) locate(path string, places Places) {
+	places[path] = n.place
+	for _, e := range n.entries {
+		e.value.locate(path+"."+e.key, places)
+	}
+	for i, item := range n.items {
+		item.locate(fmt.Sprintf("%s.%d", path, i), places)
+	}
+}
+
 // paramError is an error about one parameter.
 type paramError interface {
 	error
 	ParamName() string
+}
+
+// valueError is an error about one value within a parameter of the JSON kind, such as "1.better".
+type valueError interface {
+	error
+	ValuePath() string
 }
 
 // fill checks the parameters and fills in the defaults.
@@ -124,11 +142,18 @@ func (d *decoder) fill(w bench.Workload, p bench.Params, places Places) bench.Pa
 	return p
 }
 
-// Blame returns err with the place of the parameter that it names, else with that of the path.
+// Blame returns err with the place of the parameter that it names, or of the value within that,
+// else with that of the path.
 func (p Places) Blame(err error, path string) *Error {
 	var named paramError
 	if errors.As(err, &named) {
-		if at, ok := p["params."+named.ParamName()]; ok {
+		param := "params." + named.ParamName()
+		at, ok := p[param]
+		var value valueError
+		if ok && errors.As(err, &value) {
+			at = p.At(param + "." + value.ValuePath())
+		}
+		if ok {
 			return at.Error(err)
 		}
 	}

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"regexp/syntax"
+	"strconv"
+	"strings"
 
 	"tare/internal/bench"
 )
@@ -48,15 +51,19 @@ func parseMetrics(text string) (read []commandMetric, listed []bench.Metric, err
 	seen := map[string]bool{wallMetric: true}
 	for i, spec := range specs {
 		if spec.Name == "" {
-			return nil, nil, fmt.Errorf("metric %d has no name", i+1)
+			return nil, nil, &valueError{strconv.Itoa(i), fmt.Errorf("metric %d has no name", i+1)}
 		}
 		if seen[spec.Name] {
-			return nil, nil, fmt.Errorf("metric %q: the name is taken", spec.Name)
+			return nil, nil, &valueError{fmt.Sprintf("%d.name", i), fmt.Errorf("metric %q: the name is taken", spec.Name)}
 		}
 		seen[spec.Name] = true
-		m, err := spec.metric()
+		m, key, err := spec.metric()
 		if err != nil {
-			return nil, nil, fmt.Errorf("metric %q: %w", spec.Name, err)
+			path := strconv.Itoa(i)
+			if key != "" {
+				path += "." + key
+			}
+			return nil, nil, &valueError{path, fmt.Errorf("metric %q: %w", spec.Name, err)}
 		}
 		if m.Headline {
 			headlines++
@@ -80,18 +87,19 @@ func parseMetrics(text string) (read []commandMetric, listed []bench.Metric, err
 	return read, append(listed, wall), nil
 }
 
-// metric checks one metric and prepares to read it.
-func (spec metricSpec) metric() (commandMetric, error) {
-	m := commandMetric{Metric: bench.Metric{
+// metric checks one metric and prepares to read it. Of an error it says which key it is about, if it
+// is about one.
+func (spec metricSpec) metric() (m commandMetric, key string, err error) {
+	m = commandMetric{Metric: bench.Metric{
 		Name: spec.Name, Unit: spec.Unit, Better: bench.Direction(spec.Better),
 		Combine: bench.Combine(spec.Combine), Headline: spec.Headline, Doc: spec.Doc,
 	}}
 	switch m.Better {
 	case bench.HigherIsBetter, bench.LowerIsBetter:
 	case "":
-		return m, fmt.Errorf("better is missing%w", bench.Hint("say better: higher or better: lower"))
+		return m, "", fmt.Errorf("better is missing%w", bench.Hint("say better: higher or better: lower"))
 	default:
-		return m, fmt.Errorf("better %q: not higher or lower", spec.Better)
+		return m, "better", fmt.Errorf("better %q: not higher or lower", spec.Better)
 	}
 	switch m.Combine {
 	case bench.Sum, bench.Mean, bench.Max:
@@ -101,35 +109,43 @@ func (spec metricSpec) metric() (commandMetric, error) {
 			m.Combine = bench.Sum
 		}
 	default:
-		return m, fmt.Errorf("combine %q: not sum, mean or max", spec.Combine)
+		return m, "combine", fmt.Errorf("combine %q: not sum, mean or max", spec.Combine)
 	}
 	switch spec.From {
 	case "", "stdout":
 	case "stderr":
 		m.stderr = true
 	default:
-		return m, fmt.Errorf("from %q: not stdout or stderr", spec.From)
+		return m, "from", fmt.Errorf("from %q: not stdout or stderr", spec.From)
 	}
-	var err error
 	switch {
 	case (spec.JSON == "") == (spec.Regex == ""):
-		return m, errors.New("needs either json or regex")
+		return m, "", errors.New("needs either json or regex")
 	case spec.JSON != "":
 		m.path, err = parseJSONPath(spec.JSON)
-	default:
-		m.regex, err = parseMetricRegex(spec.Regex)
+		return m, "json", err
 	}
-	return m, err
+	m.regex, err = parseMetricRegex(spec.Regex)
+	return m, "regex", err
 }
 
-// parseMetricRegex compiles a pattern with one group; ^ and $ match at lines.
+// multiline stands before each pattern: ^ and $ match at lines.
+const multiline = "(?m)"
+
+// parseMetricRegex compiles a pattern with one group. Errors quote it as it was written.
 func parseMetricRegex(pattern string) (*regexp.Regexp, error) {
-	re, err := regexp.Compile("(?m)" + pattern)
-	if err != nil {
-		return nil, fmt.Errorf("regex %q: %w", pattern, err)
+	re, err := regexp.Compile(multiline + pattern)
+	var bad *syntax.Error
+	switch {
+	case errors.As(err, &bad) && strings.TrimPrefix(bad.Expr, multiline) == pattern:
+		return nil, fmt.Errorf("regex %#q: %s", pattern, bad.Code)
+	case errors.As(err, &bad):
+		return nil, fmt.Errorf("regex %#q: %s: %#q", pattern, bad.Code, bad.Expr)
+	case err != nil:
+		return nil, fmt.Errorf("regex %#q: %w", pattern, err)
 	}
 	if n := re.NumSubexp(); n != 1 {
-		return nil, fmt.Errorf("regex %q: %d groups in parentheses, not one%w", pattern, n,
+		return nil, fmt.Errorf("regex %#q: %d groups in parentheses, not one%w", pattern, n,
 			bench.Hint("put the number alone in parentheses; (?:...) groups without counting"))
 	}
 	return re, nil
@@ -146,11 +162,11 @@ func (m commandMetric) read(out bench.Output) (float64, error) {
 	}
 	match := m.regex.FindSubmatch(text)
 	if match == nil {
-		return 0, fmt.Errorf("regex %q: no match in %s", m.regex.String()[len("(?m)"):], excerpt(text))
+		return 0, fmt.Errorf("regex %#q: no match in %s", m.regex.String()[len(multiline):], excerpt(text))
 	}
 	v, err := number(string(match[1]))
 	if err != nil {
-		return 0, fmt.Errorf("regex %q: %w", m.regex.String()[len("(?m)"):], err)
+		return 0, fmt.Errorf("regex %#q: %w", m.regex.String()[len(multiline):], err)
 	}
 	return v, nil
 }

@@ -103,7 +103,7 @@ func TestCommandParseRefuses(t *testing.T) {
 		{"not JSON", metric + `"json":"a"}]`, "", bench.Output{Stdout: []byte("oops")}, []string{"not JSON", `"oops"`}},
 		{"two JSON values", metric + `"json":"a"}]`, "", bench.Output{Stdout: []byte("{\"a\": 1}\n{\"a\": 2}\n")}, []string{"more than one JSON value"}},
 		{"out of range", metric + `"json":"a"}]`, "", bench.Output{Stdout: []byte(`{"a": 1e999}`)}, []string{`"1e999": not a number`}},
-		{"no match", metric + `"regex":"took (.*)"}]`, "", bench.Output{Stdout: []byte("gave 3")}, []string{`regex "took (.*)": no match in "gave 3"`}},
+		{"no match", metric + `"regex":"took (.*)"}]`, "", bench.Output{Stdout: []byte("gave 3")}, []string{"regex `took (.*)`: no match in \"gave 3\""}},
 		{"no number", metric + `"regex":"took (.*)"}]`, "", bench.Output{Stdout: []byte("took inf")}, []string{`"inf": not a number`}},
 		{"exit status", "[]", "", bench.Output{Exit: 3, Stderr: []byte("no luck")}, []string{"exit status 3", `"no luck"`}},
 		{"0 is not a success", "[]", "[1]", bench.Output{}, []string{"exit status 0 is not among [1]"}},

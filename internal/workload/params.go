@@ -33,6 +33,18 @@ func (e *ParamError) Unwrap() []error { return []error{e.Err, bench.ErrInvalid} 
 // ParamName is the parameter's name, for package spec.
 func (e *ParamError) ParamName() string { return e.Param }
 
+// valueError says which value of a parameter of the JSON kind cannot be used.
+type valueError struct {
+	path string // within the parameter, such as "1.better"
+	err  error
+}
+
+func (e *valueError) Error() string { return e.err.Error() }
+func (e *valueError) Unwrap() error { return e.err }
+
+// ValuePath is where in the parameter the value is, for package spec.
+func (e *valueError) ValuePath() string { return e.path }
+
 // Fill checks the parameters as written and returns them in canonical form with
 // every default filled in: sizes in bytes, durations as time.Duration writes
 // them, lists and maps as compact JSON. A parameter that is neither given nor

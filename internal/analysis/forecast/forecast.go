@@ -234,6 +234,17 @@ func (c *Case) Endless() bool {
 	return slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Ends != nil && r.Ends.Blocks == 0 })
 }
 
+// Unknown counts the rows of which nothing is known: for these the most blocks are supposed.
+func (c *Case) Unknown() int {
+	n := 0
+	for _, r := range c.Rows {
+		if r.Ends == nil {
+			n++
+		}
+	}
+	return n
+}
+
 // caseData is what a case is answered from.
 type caseData struct {
 	stop.Group
