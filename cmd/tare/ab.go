@@ -27,9 +27,9 @@ have it). Its path, digest and version are recorded with the run. tare gate RUN
 decides on such a run.
 
 Exit status: as of tare run.`,
-		Example: `  tare ab crun crun[program=./crun-new]
-  tare ab crun[program=./old/crun] crun[program=./new/crun] startup --set blocks=20
-  tare ab docker[driver=overlay2] docker[driver=vfs] -o results/driver`,
+		Example: `  tare ab crun 'crun[program=./crun-new]'
+  tare ab 'crun[program=./old/crun]' 'crun[program=./new/crun]' startup --set blocks=20
+  tare ab 'docker[driver=overlay2]' 'docker[driver=vfs]' -o results/driver`,
 		Args: cobra.RangeArgs(2, 3),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := r.two(a, args); err != nil {

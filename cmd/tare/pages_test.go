@@ -117,6 +117,30 @@ func TestCommandsOfPages(t *testing.T) {
 	}
 }
 
+// A shell takes name[option=value] for a pattern of file names, and some refuse one that matches
+// none.
+func TestCommandsOfPagesQuoteOptions(t *testing.T) {
+	quoted, options := regexp.MustCompile(`'[^']*'|"[^"]*"`), regexp.MustCompile(`[a-z]\[[a-z]+=`)
+	found := 0
+	for path, text := range pages(t) {
+		lines := commandLines(text)
+		for _, span := range code.FindAllString(fenced.ReplaceAllString(text, ""), -1) {
+			if words := strings.Trim(span, "`"); strings.HasPrefix(words, "tare ") || strings.HasPrefix(words, "--") {
+				lines = append(lines, words)
+			}
+		}
+		for _, line := range lines {
+			found += len(options.FindAllString(line, -1))
+			if options.MatchString(quoted.ReplaceAllString(line, "")) {
+				t.Errorf("%s: %s: an option in brackets is not quoted", path, line)
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("only %d options were found", found)
+	}
+}
+
 // commandLines are the lines of fenced and indented blocks that begin with "tare ".
 func commandLines(text string) []string {
 	var found []string

@@ -66,7 +66,7 @@ func (r *asking) take(a *app, c *cobra.Command, args []string) error {
 // known is an error unless platforms are named and each is one.
 func (a *app) known(platforms []string) error {
 	if len(platforms) == 0 {
-		return usageError("--platforms: none is named%w", bench.Hint("such as --platforms native,docker[net=host]; tare list platforms shows them"))
+		return usageError("--platforms: none is named%w", bench.Hint("such as --platforms 'native,docker[net=host]'; tare list platforms shows them"))
 	}
 	words := a.catalog().Words()
 	for _, p := range platforms {

@@ -89,7 +89,7 @@ func TestNobodyNamesDrivers(t *testing.T) {
 // nameIn is the name that a word is, or one in a list of names and variants such
 // as "docker[net=host]@kvm, lxc"; "" if it has none.
 func nameIn(word string, names []string) string {
-	for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return strings.ContainsRune(",@[]|=", r) }) {
+	for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return strings.ContainsRune(",@[]|='", r) }) {
 		if part = strings.TrimSpace(part); slices.Contains(names, part) {
 			return part
 		}
