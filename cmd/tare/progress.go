@@ -35,8 +35,8 @@ type progress struct {
 	stop    chan struct{}
 }
 
-func newProgress(w io.Writer, p *bench.Plan, finished int, verbose bool) *progress {
-	g := &progress{w: report.Plain(w), screen: w, verbose: verbose, tally: session.NewTally(p, finished),
+func newProgress(w io.Writer, tally *session.Tally, p *bench.Plan, verbose bool) *progress {
+	g := &progress{w: report.Plain(w), screen: w, verbose: verbose, tally: tally,
 		digits: len(fmt.Sprint(len(p.Trials))), started: time.Now(), stop: make(chan struct{})}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -98,8 +99,8 @@ func (m *manner) check() error {
 func (m manner) runs(a *app) *session.Runs {
 	rs := m.Runs
 	rs.Site, rs.Version, rs.Watchdog, rs.SelfTest = a.site, version, watchdogWord, m.end != nil
-	rs.Watch = func(p *bench.Plan, finished int) (func(run.Event), func()) {
-		g := newProgress(a.screen, p, finished, m.verbose)
+	rs.Watch = func(p *bench.Plan, finished int, spent time.Duration) (func(run.Event), func()) {
+		g := newProgress(a.screen, session.NewTally(p, finished, spent), p, m.verbose)
 		return g.notify, g.close
 	}
 	rs.Conclude = func(r *store.Run, e session.Ending) error { return m.conclude(a, r, e) }

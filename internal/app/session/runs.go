@@ -44,8 +44,8 @@ type Runs struct {
 
 	Beside Beside // nil for nothing
 	// Watch returns what is told the events of a run, so many of whose trials are
-	// finished already, and what is called when there are no more.
-	Watch func(p *bench.Plan, finished int) (notify func(run.Event), end func())
+	// finished already after so much time, and what is called when there are no more.
+	Watch func(p *bench.Plan, finished int, spent time.Duration) (notify func(run.Event), end func())
 	// Conclude ends a run that was measured, and while nobody else measures.
 	Conclude func(*store.Run, Ending) error
 }

@@ -169,7 +169,11 @@ func (a *attempt) measure(ctx context.Context, s *Session) error {
 		return fmt.Errorf("find this program: %w", err)
 	}
 	r := a.run
-	notify, end := a.Watch(r.Plan(), finishedTrials(r.Plan(), a.finished))
+	spent, err := stop.Spent(r.Plan(), r.Outcomes())
+	if err != nil {
+		return err
+	}
+	notify, end := a.Watch(r.Plan(), finishedTrials(r.Plan(), a.finished), spent)
 	defer end()
 	runner := &run.Runner{
 		ID: s.ID, AgentPath: s.agent, Plan: r.Plan(), Engines: s.engines, Workloads: ws, Testnet: s.testnet, Sink: r, Remove: s.remove,

@@ -20,7 +20,7 @@ type Tally struct {
 	Took    time.Duration // of the trial that ended last; 0 if its platform was given up
 
 	plan     *bench.Plan
-	spent    time.Duration              // by the trials that ended here
+	spent    time.Duration              // by the trials that ended
 	next     int                        // place in the plan of the first trial not begun
 	ended    map[string]int             // blocks of the scenes whose stopping rule ended them
 	took     map[string][]time.Duration // of finished trials, by scene
@@ -28,9 +28,9 @@ type Tally struct {
 	headline map[string]bench.Metric    // by case
 }
 
-// NewTally begins with so many trials finished.
-func NewTally(p *bench.Plan, finished int) *Tally {
-	t := &Tally{Done: finished, next: finished, plan: p, ended: map[string]int{}, took: map[string][]time.Duration{},
+// NewTally begins with so many trials finished, and so much of a budget spent.
+func NewTally(p *bench.Plan, finished int, spent time.Duration) *Tally {
+	t := &Tally{Done: finished, next: finished, plan: p, spent: spent, ended: map[string]int{}, took: map[string][]time.Duration{},
 		values: map[string]map[int]float64{}, headline: map[string]bench.Metric{}}
 	for name, ms := range p.Metrics {
 		for _, m := range ms {

@@ -22,13 +22,16 @@ func TestTally(t *testing.T) {
 			p.Trials = append(p.Trials, bench.Trial{ID: s.ID + string(rune('0'+block)), Block: block, Scene: s.ID})
 		}
 	}
-	g := NewTally(p, 0)
+	g := NewTally(p, 0, 0)
 	if g.Bound() != "≤" || g.Trials() != 4 || g.Left().Seconds() != 40 {
 		t.Errorf("at first %s%d trials, %v left", g.Bound(), g.Trials(), g.Left())
 	}
 	p.Until.Budget = 25 * time.Second
 	if g.Left().Seconds() != 25 {
 		t.Errorf("with a budget %v left", g.Left())
+	}
+	if left := NewTally(p, 2, 20*time.Second).Left(); left.Seconds() != 5 {
+		t.Errorf("of a budget of 25 s, 20 of which are spent, %v left", left)
 	}
 	if p.Until.Budget = 5 * time.Second; g.Left().Seconds() != 20 { // for the first block
 		t.Errorf("with a short budget %v left", g.Left())
