@@ -114,6 +114,9 @@ const leastCheckpointed = 2 * time.Second
 func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 	baseline := e.Baseline
 	platforms := m.platforms(s.Platforms)
+	if s.Turns > 0 {
+		platforms = m.freezable(platforms, s)
+	}
 	if s.Migrate != "" {
 		var err error
 		if platforms, err = m.movable(platforms, s); err != nil {
@@ -124,6 +127,9 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 		why := m.whyNot(baseline)
 		if why == nil && s.Migrate != "" {
 			why = m.unmoved(baseline)
+		}
+		if err := m.unfreezable(baseline); why == nil && s.Turns > 0 && err != nil {
+			return spec.Errors{s.Places.At("turns").Errorf("the baseline %s cannot take turns: %w%w", baseline, err, bench.Hint("take away turns, or name another baseline"))}
 		}
 		if why == nil {
 			why = &bench.Skip{Reason: "all-real leaves it out: name it among the platforms"}
@@ -172,6 +178,9 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 			return spec.Errors{a.Places.Blame(err, "workload")}
 		}
 		m.plan.Resources[name] = w.Resource()
+		if s.Turns > 0 {
+			metrics = bench.TurnMetrics
+		}
 	}
 	if _, ok := m.Words.Workload(s.Actors[0].Workload).(bench.RootWriter); ok && s.Migrate == "" {
 		metrics = slices.Concat(metrics, bench.StoredMetrics)
