@@ -2,12 +2,12 @@ package plan_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"tare/internal/bench"
-	"tare/internal/spec"
 )
 
 const inTurns = `
@@ -59,33 +59,59 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// Platforms that cannot be frozen from outside are left out, by variant too, and said so; a baseline
-// that cannot is an error.
-func TestTurnsLeaveOut(t *testing.T) {
+// Platforms that cannot be frozen from outside are launched apart from the baseline, by variant too,
+// and the plan says so. With a baseline that cannot, all are.
+func TestTurnsApart(t *testing.T) {
 	in := inputs(4)
 	in.Available["lxc"] = bench.Availability{Ungrouped: true}
 	in.Available["docker"] = bench.Availability{Unfrozen: []bench.Lack{{With: map[string]string{"storage": "volume"}, Err: errors.New("volumes melt")}}}
-	text := strings.Replace(inTurns, "docker, lxc", "docker, docker[storage=volume], lxc, docker@qemu-tcg", 1)
 	in.Available["docker@qemu-tcg"] = bench.Availability{}
+	text := strings.Replace(inTurns, "docker, lxc", "docker, docker[storage=volume], lxc, docker@qemu-tcg", 1)
 	p := planned(t, text, in)
-	for _, s := range p.Scenes {
-		if name := s.Platform.String(); name != "native" && name != "docker" && name != "native[as=control]" {
-			t.Errorf("%s takes turns", name)
+	of := func(name string) (platforms []string) {
+		for _, s := range p.Scenes {
+			if s.Case == name {
+				platforms = append(platforms, s.Platform.String())
+			}
 		}
+		slices.Sort(platforms)
+		return platforms
+	}
+	for name, want := range map[string]string{
+		"a":       "docker native native[as=control]",
+		"a-apart": "docker@qemu-tcg docker[storage=volume] lxc native native[as=control]",
+		"b-apart": "docker@qemu-tcg docker[storage=volume] lxc native native[as=control]",
+	} {
+		if got := strings.Join(of(name), " "); got != want {
+			t.Errorf("%s is measured on %s, want %s", name, got, want)
+		}
+	}
+	if s := p.Scene("b-apart/lxc"); s.Turns != 0 || len(s.Actors) != 2 || s.Actors[1].Serves != "subject" {
+		t.Errorf("apart there is no partner, and no peer of one: %+v", s.Actors)
+	}
+	if m := p.Metrics["a-apart"]; len(m) != 1 || m[0].Name != "rate" {
+		t.Errorf("apart the metrics are the workload's: %+v", m)
 	}
 	warned := strings.Join(p.Warnings, "\n")
 	for _, want := range []string{
-		"left out lxc, which cannot take turns: no control group of the host's holds all",
-		"left out docker[storage=volume], which cannot take turns: volumes melt",
-		"left out docker@qemu-tcg, which cannot take turns: what freezes the outer guest",
+		"lxc is launched apart, in a case whose name ends in -apart: it cannot take turns: no control group of the host's holds all",
+		"docker[storage=volume] is launched apart, in a case whose name ends in -apart: it cannot take turns: volumes melt",
+		"docker@qemu-tcg is launched apart, in a case whose name ends in -apart: it cannot take turns: what freezes the outer guest",
 	} {
 		if !strings.Contains(warned, want) {
 			t.Errorf("warnings lack %q:\n%s", want, warned)
 		}
 	}
-	_, err := makeWith(t, in, strings.Replace(inTurns, "controls: true", "baseline: lxc", 1))
-	var faults spec.Errors
-	if !errors.As(err, &faults) || !strings.Contains(faults.Text(), "the baseline lxc cannot take turns") || !strings.Contains(faults.Text(), "x.yaml:7:") {
-		t.Errorf("a baseline that cannot: %v", err)
+	p = planned(t, strings.Replace(inTurns, "controls: true", "baseline: lxc", 1), in)
+	if len(of("a")) > 0 || strings.Join(of("a-apart"), " ") != "docker lxc native" {
+		t.Errorf("with a baseline that cannot: %v, apart %v", of("a"), of("a-apart"))
+	}
+	p = planned(t, strings.Replace(inTurns, "docker, lxc", "lxc", 1), in)
+	if len(of("a")) > 0 {
+		t.Errorf("the baseline takes turns with nobody: %v", of("a"))
+	}
+	_, err := makeWith(t, in, inTurns+"  - {name: a-apart, workload: spin}\n")
+	if err == nil || !strings.Contains(err.Error(), `"a-apart", which is another scene's name`) || bench.HintOf(err) == "" {
+		t.Errorf("a name that is taken: %v", err)
 	}
 }
