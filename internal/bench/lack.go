@@ -1,5 +1,7 @@
 package bench
 
+import "errors"
+
 // Lack is a variant of a platform that cannot run on this host with any value of its other options.
 type Lack struct {
 	// With are the options that together select the variant.
@@ -10,8 +12,20 @@ type Lack struct {
 
 // Lacking returns why the variant with the options cannot run on this host, nil if it can. The
 // options include all defaults.
-func (a Availability) Lacking(options map[string]string) error {
-	for _, l := range a.Lacks {
+func (a Availability) Lacking(options map[string]string) error { return first(a.Lacks, options) }
+
+// Unfreezable returns why an instance of the variant cannot be frozen from outside and go on, nil if
+// it can. The options include all defaults.
+func (a Availability) Unfreezable(options map[string]string) error {
+	if a.Ungrouped {
+		return errors.New("no control group of the host's holds all of an instance")
+	}
+	return first(a.Unfrozen, options)
+}
+
+// first returns the reason of the first variant that has the options, nil if none has.
+func first(lacks []Lack, options map[string]string) error {
+	for _, l := range lacks {
 		if chosen(l.With, options) {
 			return l.Err
 		}

@@ -58,6 +58,8 @@ type Outcome struct {
 	Watch *Watch `json:"watch,omitempty"`
 	// Pool is how the scene's pool of memory fared.
 	Pool *Pool `json:"pool,omitempty"`
+	// Turns is how the turns of a scene went that has them.
+	Turns *Turns `json:"turns,omitempty"`
 	// Density is what a ramp found.
 	Density *Density `json:"density,omitempty"`
 	// Refused are the readings that cannot be true.

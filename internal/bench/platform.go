@@ -41,6 +41,8 @@ type Availability struct {
 	Beyond Room
 	// Ungrouped: a hypervisor holds the memory of its instances, so no control group counts it.
 	Ungrouped bool
+	// Unfrozen are the variants whose instances do not go on after they were frozen.
+	Unfrozen []Lack
 	// Untried: no instance has been started here for a try since the host booted. The next run that
 	// needs the platform tries it.
 	Untried bool

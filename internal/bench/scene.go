@@ -13,6 +13,7 @@ const (
 	Neighbour Role = "neighbour" // runs beside the subject to disturb it
 	Idle      Role = "idle"      // takes up room
 	Peer      Role = "peer"      // the other end of a workload
+	Partner   Role = "partner"   // works in turns with the subject, on the baseline
 )
 
 // Actor is one instance in a scene and what it does there.
@@ -123,6 +124,8 @@ type Scene struct {
 	// Conditions of the host, such as "thp": "never".
 	Conditions map[string]string `json:"conditions,omitempty"`
 	Timing     Timing            `json:"timing"`
+	// Turns, if not 0, is how long the subject and its partner work in turn.
+	Turns time.Duration `json:"turns,omitempty"`
 	// Cache is the state of the host's page cache at the subjects' launches: one of the constants,
 	// or empty for no particular state.
 	Cache string `json:"cache,omitempty"`

@@ -18,10 +18,14 @@ func caseOf(s spec.Scene) string {
 
 // titleOf is the case for people: "One core, threads 2".
 func titleOf(s spec.Scene) string {
-	if len(s.Factors) == 0 {
-		return s.Title
+	title := s.Title
+	if len(s.Factors) > 0 {
+		title += ", " + levels(s, " ", ", ")
 	}
-	return s.Title + ", " + levels(s, " ", ", ")
+	if s.Turns > 0 {
+		title += fmt.Sprintf(", in turns of %v", s.Turns)
+	}
+	return title
 }
 
 func levels(s spec.Scene, is, and string) string {
@@ -37,7 +41,7 @@ func levels(s spec.Scene, is, and string) string {
 func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 	name := caseOf(s)
 	out := bench.Scene{
-		ID: name + "/" + on.String(), Kind: kindOf(s), Case: name, Title: titleOf(s), Platform: on, Timing: s.Timing, Conditions: s.Conditions, Pool: s.Pool, MemoryPool: s.MemoryPool, Cache: s.Cache, Ramp: s.Ramp,
+		ID: name + "/" + on.String(), Kind: kindOf(s), Case: name, Title: titleOf(s), Platform: on, Timing: s.Timing, Conditions: s.Conditions, Pool: s.Pool, MemoryPool: s.MemoryPool, Cache: s.Cache, Ramp: s.Ramp, Turns: s.Turns,
 	}
 	for _, f := range s.Factors {
 		if out.Factors == nil {

@@ -47,6 +47,9 @@ func (m *maker) trialCost(s bench.Scene, work time.Duration) time.Duration {
 		steps := (s.Ramp.To + s.Ramp.Step - 1) / s.Ramp.Step
 		return total + (s.Timing.Warmup+s.Timing.Measure)*time.Duration(steps)
 	}
+	if s.Turns > 0 { // both sides prepare, one after the other
+		total += work - s.Timing.Warmup - s.Timing.Measure
+	}
 	return total + work
 }
 

@@ -112,8 +112,30 @@ const leastCheckpointed = 2 * time.Second
 
 // scene adds a scene of the specification on each of its platforms.
 func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
-	baseline := e.Baseline
 	platforms := m.platforms(s.Platforms)
+	if s.Turns == 0 {
+		return m.sceneOn(platforms, s, e)
+	}
+	able, rest := m.freezable(platforms, s, e.Baseline)
+	if len(rest) > 0 {
+		name := apart(s).Name
+		if slices.ContainsFunc(e.Scenes, func(o spec.Scene) bool { return o.Name == name }) {
+			return spec.Errors{s.Places.At("name").Errorf("%s cannot take turns, and is launched apart as %q, which is another scene's name%w", rest[len(rest)-1], name,
+				bench.Hint("give one of the two scenes another name"))}
+		}
+		if err := m.sceneOn(rest, apart(s), e); err != nil {
+			return err
+		}
+	}
+	if len(able) == 0 {
+		return nil
+	}
+	return m.sceneOn(able, s, e)
+}
+
+// sceneOn adds a scene on the platforms, and on the control.
+func (m *maker) sceneOn(platforms []bench.PlatformRef, s spec.Scene, e *spec.Experiment) error {
+	baseline := e.Baseline
 	if s.Migrate != "" {
 		var err error
 		if platforms, err = m.movable(platforms, s); err != nil {
@@ -172,6 +194,9 @@ func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
 			return spec.Errors{a.Places.Blame(err, "workload")}
 		}
 		m.plan.Resources[name] = w.Resource()
+		if s.Turns > 0 {
+			metrics = bench.TurnMetrics
+		}
 	}
 	if _, ok := m.Words.Workload(s.Actors[0].Workload).(bench.RootWriter); ok && s.Migrate == "" {
 		metrics = slices.Concat(metrics, bench.StoredMetrics)

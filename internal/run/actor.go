@@ -35,6 +35,7 @@ type actor struct {
 	contained *containment.Group // that group where it is a containment; nil for what means no harm
 	part      bench.Part
 	main      *agent.Process
+	ended     int64 // when the main command had, by the host's clock
 	clock     comparison
 	dropped   pagecache.Dropped
 	first     trace.Command // of a start-up scene

@@ -24,6 +24,9 @@ func (c cast) with(role bench.Role) cast {
 	return as
 }
 
+// measured are those whose programs run in the measured window.
+func (c cast) measured() cast { return append(c.with(bench.Subject), c.with(bench.Partner)...) }
+
 // each runs f for every actor at once and joins the errors.
 func (c cast) each(f func(*actor) error) error {
 	errs := make([]error, len(c))

@@ -160,16 +160,20 @@ func (j *jobs) takeStored(a *actor, metric string) {
 	a.stored = append(a.stored, bench.Value{Metric: metric, Value: float64(n) / 1024})
 }
 
-// collect reads what the subjects' programs printed into values.
-func (j *jobs) collect() error {
+// collect reads what the subjects' programs printed into values; turns is nil unless they worked in
+// turn with a partner.
+func (j *jobs) collect(turns *turns) error {
 	var metrics []bench.Metric
 	subjects := j.actors.with(bench.Subject)
 	for _, a := range subjects {
-		if a.Workload == "" {
-			continue
-		}
 		var err error
-		if metrics, err = j.collectOf(a); err != nil {
+		switch {
+		case turns != nil:
+			metrics, err = bench.TurnMetrics, turns.collect(j)
+		case a.Workload != "":
+			metrics, err = j.collectOf(a)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -96,6 +96,7 @@ func (m *measurement) of(ctx context.Context, a *actor, w *window) error {
 		}
 		r = <-finished
 	}
+	a.ended = a.main.Started() + int64(r.out.Wall)
 	a.main = nil
 	if r.err != nil {
 		return fmt.Errorf("run %v in %s: %w", c.Argv, a.Name, r.err)

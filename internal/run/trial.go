@@ -25,6 +25,7 @@ type trial struct {
 	observer *observer
 	startUp  *startUp
 	pool     *pool        // of memory, around all actors but peers; nil for none
+	turns    *turns       // of the subject and its partner; nil for none
 	restore  func() error // puts the host's conditions back; nil if none was set
 }
 
@@ -149,7 +150,7 @@ func (x *trial) steps(ctx context.Context) (err error) {
 		return err
 	}
 	x.account.enter("warmup")
-	if err := x.actors.with(bench.Subject).each(func(a *actor) error { return a.warmUp(ctx) }); err != nil {
+	if err := x.actors.measured().each(func(a *actor) error { return a.warmUp(ctx) }); err != nil {
 		return subjectFailed(ctx, err)
 	}
 	x.account.enter("measure")
@@ -164,7 +165,7 @@ func (x *trial) steps(ctx context.Context) (err error) {
 	if err := x.observer.stop(); err != nil {
 		return err
 	}
-	if err := x.jobs.collect(); err != nil {
+	if err := x.jobs.collect(x.turns); err != nil {
 		return subjectFailed(ctx, err)
 	}
 	return nil
@@ -200,7 +201,12 @@ func (x *trial) launch(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	for _, role := range []bench.Role{bench.Peer, bench.Idle, bench.Neighbour, bench.Subject} {
+	if x.scene.Turns > 0 {
+		if x.turns, err = newTurns(x.session.Guard, x.scene.Turns, x.account.outcome.Block, x.actors); err != nil {
+			return err
+		}
+	}
+	for _, role := range []bench.Role{bench.Peer, bench.Idle, bench.Neighbour, bench.Partner, bench.Subject} {
 		for _, a := range x.actors.with(role) {
 			if err := x.launcher.launch(ctx, a); err != nil {
 				return fmt.Errorf("launch %s on %s: %w", a.Name, a.Platform, err)
@@ -241,9 +247,15 @@ func (x *trial) ready(ctx context.Context) error {
 
 // measure measures the subjects, and keeps the window in which that was.
 func (x *trial) measure(ctx context.Context) (err error) {
-	m := measurement{account: x.account, subjects: x.actors.with(bench.Subject), edge: func(int64) {}}
+	m := measurement{account: x.account, subjects: x.actors.measured(), edge: func(int64) {}}
 	if x.observer.sampler != nil {
 		m.edge = x.observer.edge
+	}
+	switch {
+	case x.turns != nil: // clocks are compared before and after: a frozen agent does not answer
+		m.during = x.turns.take
+		defer func() { err = errors.Join(err, x.turns.err) }()
+	case x.observer.sampler != nil:
 		m.during = func(ctx context.Context, opened <-chan struct{}) {
 			x.actors.probeDuring(ctx, opened, x.scene.Timing.Measure)
 		}
@@ -259,11 +271,17 @@ func (x *trial) close() error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), limit, fmt.Errorf("not closed after %v", limit))
 	defer cancel()
 	errs := []error{x.observer.stop(), x.startUp.close()}
+	if x.turns != nil {
+		errs = append(errs, x.turns.thaw())
+	}
 	for i := len(x.actors) - 1; i >= 0; i-- {
 		errs = append(errs, x.actors[i].close(ctx))
 	}
 	if x.pool != nil {
 		errs = append(errs, x.pool.group.Close(ctx))
+	}
+	if x.turns != nil {
+		errs = append(errs, x.turns.close(ctx))
 	}
 	if x.restore != nil {
 		if err := x.restore(); err != nil {

@@ -22,6 +22,7 @@ const (
 	PartStartup   Part = "startup"
 	PartShare     Part = "share"
 	PartByHand    Part = "byhand"
+	PartRepeat    Part = "repeat"
 	PartReport    Part = "report"
 )
 

@@ -22,7 +22,7 @@ func TestPageOfPromises(t *testing.T) {
 			t.Errorf("a promise without a part or how it is measured: %+v", p)
 		}
 		want = append(want, fmt.Sprintf("| `%s` | %s | %s |", p.Part, p.Claim("blocks", "30", "width", "±3 %", "design", "10 blocks and of 30",
-			"level", "each level", "platform", "each platform", "workload", "each workload"), p.How))
+			"level", "each level", "platform", "each platform", "workload", "each workload", "way", "each way"), p.How))
 	}
 	if text := strings.Join(want, "\n"); !ok || strings.TrimSpace(table) != text {
 		t.Errorf("the table of docs/NUMBERS.md must be:\n%s%s", head, text)

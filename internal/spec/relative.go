@@ -65,7 +65,7 @@ func (d *decoder) checkRelatives(scenes []Scene) {
 			d.fail(at, "%w", unknown("scene", s.Relative.To, names))
 		case s.Ramp != nil || scenes[j].Ramp != nil:
 			d.fail(at, "a ramp cannot be relative: it measures a limit, not performance%w", bench.Hint("compare the limits reached in the table of the ramp itself"))
-		case s.Startup != scenes[j].Startup || s.Migrate != scenes[j].Migrate || len(s.Actors) > 0 && len(scenes[j].Actors) > 0 && s.Actors[0].Workload != scenes[j].Actors[0].Workload:
+		case s.Startup != scenes[j].Startup || s.Turns != scenes[j].Turns || s.Migrate != scenes[j].Migrate || len(s.Actors) > 0 && len(scenes[j].Actors) > 0 && s.Actors[0].Workload != scenes[j].Actors[0].Workload:
 			d.fail(at, "scene %q does not measure what %q does%w", s.Relative.To, s.Name, bench.Hint("both need the same workload of the subject"))
 		case d.measuresNothing(s):
 			d.fail(at, "scene %q measures nothing to compare with %q%w", s.Name, s.Relative.To, bench.Hint("relative needs a workload with a metric"))

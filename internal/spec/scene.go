@@ -11,7 +11,7 @@ import (
 // subjectKeys are the keys of the short form. They describe the subject and its neighbours, and are
 // expanded to actors here. sceneKeys are valid in both forms.
 var (
-	sceneKeys   = []string{"name", "title", "host", "platforms", "shape", "timing", "vary", "startup", "cache", "migrate", "optional", "grow", "pool", "memory_pool", "conditions", "actors", "ramp", "relative"}
+	sceneKeys   = []string{"name", "title", "host", "platforms", "shape", "timing", "vary", "startup", "cache", "migrate", "optional", "grow", "pool", "memory_pool", "conditions", "actors", "ramp", "relative", "turns"}
 	subjectKeys = []string{"workload", "params", "alike", "load", "placement", "beside", "idle", "peer"}
 	peerKeys    = []string{"platform", "shape", "host"}
 	besideKeys  = []string{"workload", "params", "platform", "shape", "count", "load", "placement", "host", "containment"}
@@ -74,6 +74,7 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 
 	var peerNode *node
 	if f["ramp"] != nil {
+		d.turns(f, &s, e)
 		if f["memory_pool"] != nil {
 			d.fail(f["memory_pool"].place, "memory_pool has no meaning in a ramp%w", bench.Hint("a ramp ends at a limit of the host; several alike share a pool: alike: 4"))
 		}
@@ -95,6 +96,7 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 		s.Actors = d.short(f, s, like)
 		peerNode = f["peer"]
 	}
+	d.turns(f, &s, e)
 	s.Actors = append(s.Actors, d.peers(peerNode, s, peer)...)
 	for i := range s.Actors {
 		d.tame(&s.Actors[i])

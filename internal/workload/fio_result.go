@@ -26,6 +26,7 @@ type fioDirection struct {
 	Bytes   float64    `json:"bw_bytes"` // per second
 	IOPS    float64    `json:"iops"`
 	Total   int64      `json:"total_ios"`
+	Runtime int64      `json:"runtime"` // in milliseconds, without the ramp
 	Latency fioLatency `json:"clat_ns"`
 }
 

@@ -126,14 +126,9 @@ func (w netperf) Parse(p bench.Params, _ bench.Setting, out bench.Output) ([]ben
 	if err := finished("netperf", out); err != nil {
 		return nil, err
 	}
-	fields := make(map[string]string)
-	for line := range strings.Lines(string(out.Stdout)) {
-		if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok && !strings.HasPrefix(key, "NETPERF_") {
-			if _, twice := fields[key]; twice {
-				return nil, fmt.Errorf("netperf: %s: found twice in %s", key, excerpt(out.Stdout))
-			}
-			fields[key] = value
-		}
+	fields, err := netperfFields(out.Stdout)
+	if err != nil {
+		return nil, err
 	}
 	// What is read, the unit it must be in, and the sizes that must have been used.
 	unit, sizes := "10^6bits/s", []string{"LOCAL_SEND_SIZE"}
@@ -164,4 +159,18 @@ func (w netperf) Parse(p bench.Params, _ bench.Setting, out bench.Output) ([]ben
 		values = append(values, bench.Value{Metric: q.metric, Value: v})
 	}
 	return values, nil
+}
+
+// netperfFields are the values that netperf printed, by their names.
+func netperfFields(stdout []byte) (map[string]string, error) {
+	fields := make(map[string]string)
+	for line := range strings.Lines(string(stdout)) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok && !strings.HasPrefix(key, "NETPERF_") {
+			if _, twice := fields[key]; twice {
+				return nil, fmt.Errorf("netperf: %s: found twice in %s", key, excerpt(stdout))
+			}
+			fields[key] = value
+		}
+	}
+	return fields, nil
 }

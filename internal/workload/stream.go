@@ -113,8 +113,14 @@ func streamOnly(n int64) ([]byte, error) {
 	for d*(d+1) > words {
 		d--
 	}
-	return mappingLimit(bench.Bytes(n*n*10/3), bench.Bytes(8*d*d), bench.Bytes(8*words))
+	return mappingLimit(bench.Bytes(n*n*10/3), bench.Bytes(8*d*d), bench.Bytes(8*words), libraryMaps...)
 }
+
+// libraryMaps are what OpenBLAS maps before hpcc begins, and asks for again for ever if it cannot: a
+// buffer of 128 MiB (other builds: 32 or 64) and a page, which with malloc's own word makes two pages
+// more. No table or matrix of hpcc's has such a length: a table is a power of two and a page, and no
+// matrix is as near to one.
+var libraryMaps = []bench.Bytes{32*bench.MiB + 8*bench.KiB, 64*bench.MiB + 8*bench.KiB, 128*bench.MiB + 8*bench.KiB}
 
 // Memory implements [bench.Sized].
 func (w stream) Memory(p bench.Params, s bench.Setting) (bench.Bytes, error) {
@@ -170,6 +176,7 @@ func (w stream) Steps(part string, p bench.Params, s bench.Setting) (bench.Part,
 				"OMP_NUM_THREADS":                "1",
 				"OPENBLAS_NUM_THREADS":           "1",
 				"MALLOC_TOP_PAD_":                "0", // see streamOnly
+				"MALLOC_ARENA_MAX":               "1", // a second one would have room for DGEMM in its heap
 			},
 			Timeout: limit,
 		},

@@ -116,6 +116,7 @@ func CompareRows(a, b Row) []Check {
 	c.must("page cache", cmp.Or(sa.Cache, "as it was"), cmp.Or(sb.Cache, "as it was"), "one launch read from the disk what the other had in memory")
 	c.must("conditions", cmp.Or(pairs(sa.Conditions), "none"), cmp.Or(pairs(sb.Conditions), "none"), "the host was set otherwise")
 	c.must("memory pool", sa.MemoryPool.String(), sb.MemoryPool.String(), "the instances shared another amount of memory")
+	c.must("turns", sa.Turns.String(), sb.Turns.String(), "subject and partner worked in turns of another length")
 	c.must("actors", actors(sa), actors(sb), "other instances took part")
 	for i := range sa.Actors {
 		x := &sa.Actors[i]

@@ -59,7 +59,7 @@ func TestInGuest(t *testing.T) {
 	if err != nil || !strings.Contains(said, guestExit+" 0\n") {
 		t.Fatalf("%v\n%s", err, said)
 	}
-	for _, test := range []string{"TestCreateOnThisHost", "TestMembershipOnThisHost", "TestMemoryLimitKills", "TestQuotaHolds", "TestRefusedCPUSetLeavesNothing", "TestBornInGroup",
+	for _, test := range []string{"TestCreateOnThisHost", "TestMembershipOnThisHost", "TestMemoryLimitKills", "TestQuotaHolds", "TestFreeze", "TestRefusedCPUSetLeavesNothing", "TestBornInGroup",
 		"TestTopPutBack", "TestTopPutBackAfterKill", "TestTopLeavesOthers", "TestTopHeld"} {
 		if !strings.Contains(said, "--- PASS: "+test+" ") {
 			t.Errorf("%s did not pass in the guest:\n%s", test, said)

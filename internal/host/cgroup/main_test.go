@@ -45,6 +45,9 @@ func play(part string) {
 		for i := 0; i < len(pile); i += os.Getpagesize() {
 			pile[i] = 1
 		}
+	case "spin on":
+		for began := time.Now(); time.Since(began) < time.Minute; {
+		}
 	case "spin":
 		for began := time.Now(); time.Since(began) < spin; {
 		}

@@ -132,6 +132,7 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 		a.Lack("runtime", r, available(ctx, r))
 	}
 	a.Lacks = append(a.Lacks, bench.Lack{With: map[string]string{"runtime": kata, "net": "host"}, Err: errKataHost})
+	a.Unfrozen = []bench.Lack{{With: map[string]string{"runtime": "runsc"}, Err: launch.ErrSandboxFrozen}}
 	a.Lack("driver", "overlay2", launch.NeedFilesystem("overlay"))
 	a.Lack("driver", "btrfs", p.needBtrfs())
 	if path, err := findKata(); err == nil {

@@ -17,6 +17,7 @@ func TestConformance(t *testing.T) {
 		"cpus": unlimited, "cpu quota": unlimited, "memory limit": unlimited, "disk rate": unlimited, "pids limit": unlimited,
 		"refused cpu set": unlimited, "image": shared,
 		"scope":          "it makes no cgroup",
+		"turns":          "it makes no cgroup",
 		"missing image":  "it uses none",
 		"flood of words": "it keeps all that is printed",
 	}})

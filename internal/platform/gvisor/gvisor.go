@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/platform/launch"
 	"tare/internal/platform/oci"
 )
 
@@ -40,6 +41,7 @@ func New() bench.Platform {
 		Refuse: refuse,
 
 		OwnKernel: true,
+		Unfrozen:  launch.ErrSandboxFrozen,
 		Parts:     map[string]string{"runsc-sandbox": "sandbox", "runsc-gofer": "gofer"},
 		Caveats: []bench.Caveat{
 			{Text: "O_DIRECT not honoured: its disk figures include the host's page cache"},

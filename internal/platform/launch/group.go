@@ -1,6 +1,8 @@
 package launch
 
 import (
+	"errors"
+
 	"tare/internal/bench"
 	"tare/internal/host/cgroup"
 )
@@ -16,3 +18,6 @@ func (u *Undo) Group(l bench.Ledger, host *cgroup.FS, name string, limits cgroup
 	_, missing, err = host.Create(name, limits)
 	return g, missing, err
 }
+
+// ErrSandboxFrozen is why gVisor's sandboxes take no turns: its kernel does not outlive a freeze.
+var ErrSandboxFrozen = errors.New("gVisor kills its programs when it was frozen")

@@ -57,6 +57,8 @@ type Runtime struct {
 	// OwnKernel: the container's programs run on a kernel that is not the host's.
 	OwnKernel bool
 	Caveats   []bench.Caveat
+	// Unfrozen is why its containers do not go on after they were frozen; nil if they do.
+	Unfrozen error
 	// Refuse finds a reason why a version will not do; may be nil.
 	Refuse func(version string) error
 	// Feature is a word that it must print for --version, such as "+LIBKRUN"; "" for none.
@@ -157,6 +159,9 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 		if a.Migrates, a.Unmoved = bench.Checkpoint, err; err == nil {
 			a.Programs["criu"] = host.Version
 		}
+	}
+	if r.Unfrozen != nil {
+		a.Unfrozen = []bench.Lack{{Err: r.Unfrozen}}
 	}
 	caveats, err := r.User.caveats()
 	if err != nil {

@@ -30,6 +30,7 @@ var cases = []struct {
 	{"cpu quota", testCPUQuota},
 	{"memory limit", testMemoryLimit},
 	{"disk rate", testDiskRate},
+	{"turns", testTurns},
 	{"two at once", func(t *testing.T, s *suite) { testSeveral(t, s, 2) }},
 	{"four at once", func(t *testing.T, s *suite) { testSeveral(t, s, 4) }},
 	{"refused cpu set", testRefusedCPUSet},

@@ -265,7 +265,7 @@ func boundScene(s *bench.Scene) error {
 	if s.Relative != nil {
 		err = errors.Join(err, checkNames("relative", s.Relative.To, s.Relative.Row, s.Relative.Column))
 	}
-	for _, d := range [...]int64{int64(s.Timing.Warmup), int64(s.Timing.Measure), int64(s.Timing.Cooldown), int64(s.Timing.Deadline)} {
+	for _, d := range [...]int64{int64(s.Timing.Warmup), int64(s.Timing.Measure), int64(s.Timing.Cooldown), int64(s.Timing.Deadline), int64(s.Turns)} {
 		if d < 0 || d > bench.MaxInstant {
 			err = errors.Join(err, fmt.Errorf("a timing of %d ns", d))
 		}
@@ -288,7 +288,7 @@ func boundScene(s *bench.Scene) error {
 }
 
 func checkRole(r bench.Role) error {
-	return checkWord("role", r, bench.Subject, bench.Neighbour, bench.Idle, bench.Peer)
+	return checkWord("role", r, bench.Subject, bench.Neighbour, bench.Idle, bench.Peer, bench.Partner)
 }
 
 // phases are the names of a trial's, in their order.

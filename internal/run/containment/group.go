@@ -45,6 +45,12 @@ func (g *Guard) Pool(name string, memory bench.Bytes) (*Group, error) {
 	return g.enclose(name, cgroup.Limits{Memory: memory, Swap: unbounded}, "a pool of memory needs the memory controller, with its account of swap space (swapaccount=1)")
 }
 
+// Turns makes a control group of the name that bounds nothing, for an instance that is frozen
+// from time to time.
+func (g *Guard) Turns(name string) (*Group, error) {
+	return g.enclose(name, cgroup.Limits{}, "")
+}
+
 func (g *Guard) enclose(name string, l cgroup.Limits, needs bench.Hint) (*Group, error) {
 	host, err := cgroup.Detect()
 	if err != nil {
@@ -69,6 +75,12 @@ func (c *Group) Name() string { return c.group.Name() }
 
 // Held is the memory of what is inside, and what it has in swap space.
 func (c *Group) Held() (used, swapped bench.Bytes, err error) { return c.group.Held() }
+
+// Freeze stops everything inside, and Thaw lets it go on; see [cgroup.Group.Freeze].
+func (c *Group) Freeze(ctx context.Context) error { return c.group.Freeze(ctx) }
+
+// Thaw: see Freeze.
+func (c *Group) Thaw() error { return c.group.Thaw() }
 
 // Kill ends everything inside, at once where the kernel can, and else forks first.
 func (c *Group) Kill(ctx context.Context) error { return c.group.Kill(ctx) }

@@ -33,7 +33,7 @@ type part struct {
 func parts() []part {
 	return []part{
 		{selftest.PartObserve, observe}, {selftest.PartDensity, density}, {selftest.PartProcedure, procedure}, {selftest.PartStartup, startup},
-		{selftest.PartShare, share}, {selftest.PartByHand, byHand}, {selftest.PartReport, report},
+		{selftest.PartShare, share}, {selftest.PartByHand, byHand}, {selftest.PartRepeat, repeat}, {selftest.PartReport, report},
 	}
 }
 
@@ -43,7 +43,8 @@ type numbers struct {
 	dir  string // for what the parts write, removed at the end
 	// platforms are those of the part share; none: all.
 	platforms []string
-	quick     bool // few repetitions, to see that all works
+	run       string // that part repeat is worked out from, in the place of a new one
+	quick     bool   // few repetitions, to see that all works
 	stderr    io.Writer
 }
 
@@ -81,6 +82,7 @@ func run(ctx context.Context, args []string) int {
 	state := flags.String("state", bench.StateDir, "its state directory, on the disk under test")
 	quick := flags.Bool("quick", false, "few repetitions: to see that it works, not to quote")
 	platforms := flags.String("platforms", "", "those of the part share, separated by commas; all if not given")
+	from := flags.String("run", "", "for the part repeat: a run that is there, in the place of a new one")
 	asJSON := flags.Bool("json", false, "print the figures as JSON")
 	if err := flags.Parse(args); err != nil {
 		return exitUsage
@@ -90,7 +92,7 @@ func run(ctx context.Context, args []string) int {
 		fmt.Fprintln(os.Stderr, "numbers:", err)
 		return exitUsage
 	}
-	n := &numbers{tare: tare{*bin, *state}, quick: *quick, stderr: os.Stderr}
+	n := &numbers{tare: tare{*bin, *state}, run: *from, quick: *quick, stderr: os.Stderr}
 	if *platforms != "" {
 		n.platforms = strings.Split(*platforms, ",")
 	}

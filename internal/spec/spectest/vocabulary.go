@@ -28,15 +28,15 @@ func Vocabulary() spec.Vocabulary {
 			{Name: "qemu-tcg", Options: []bench.Option{{Name: "cache", Values: []string{"none", "writeback"}, Default: "none"}}},
 		},
 		Workloads: []bench.Workload{
-			Work{Word: "spin", Known: []bench.Param{
+			Counter{Work{Word: "spin", Known: []bench.Param{
 				{Name: "threads", Kind: bench.KindInt, Default: "1", Min: 1, Load: true},
 				{Name: "limit", Kind: bench.KindInt, Default: "10000", Min: 1},
-			}},
+			}}},
 			Work{Word: "scan", Known: []bench.Param{{Name: "repeats", Kind: bench.KindInt, Default: "3", Min: 1}}},
-			Work{Word: "talk", Others: []string{"server"}, Known: []bench.Param{
+			Counter{Work{Word: "talk", Others: []string{"server"}, Known: []bench.Param{
 				{Name: "test", Kind: bench.KindWord, Words: []string{"stream", "rr"}, Default: "stream"},
 				{Name: "message", Kind: bench.KindSize, Default: "16384", Min: 1, Load: true},
-			}},
+			}}},
 			Filler{Work{Word: "fill", Known: []bench.Param{{Name: "array", Kind: bench.KindSize, Default: "1MiB", Min: 1}}}},
 			Work{Word: "own", Known: []bench.Param{
 				{Name: "argv", Kind: bench.KindJSON, Required: true},
@@ -89,6 +89,22 @@ type Filler struct{ Work }
 // Memory implements [bench.Sized].
 func (Filler) Memory(p bench.Params, _ bench.Setting) (bench.Bytes, error) {
 	return bench.ParseBytes(p["array"])
+}
+
+// Counter is a Work that counts what it does, but for streams.
+type Counter struct{ Work }
+
+// Countless implements [bench.Counter].
+func (Counter) Countless(p bench.Params) error {
+	if p["test"] == "stream" {
+		return &ParamError{Param: "test", Text: "a stream does not count"}
+	}
+	return nil
+}
+
+// Counted implements [bench.Counter].
+func (c Counter) Counted(bench.Params, bench.Output) (float64, time.Duration, error) {
+	return 0, 0, fmt.Errorf("%s never ran", c.Word)
 }
 
 // ParamError is about one parameter.

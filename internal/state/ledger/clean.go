@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/host/cgroup"
 )
 
 // Removed says what cleaning did about one thing.
@@ -83,7 +84,9 @@ func (c Cleaner) Clean(ctx context.Context, report func(Removed)) error {
 	}
 	errs := book.corrupt()
 	gone := map[Entry]bool{}
-	for _, e := range removable(held(book.entries)) {
+	entries := removable(held(book.entries))
+	errs = append(errs, c.thaw(dir, me, entries))
+	for _, e := range entries {
 		lives, err := e.Owner.lives(dir, me)
 		if err == nil && lives && (e.Owner.same(me) || !c.Force) {
 			continue
@@ -105,6 +108,23 @@ func (c Cleaner) Clean(ctx context.Context, report func(Removed)) error {
 	}
 	if err := compact(dir, gone); err != nil {
 		errs = append(errs, fmt.Errorf("clean: %w", err))
+	}
+	return errors.Join(errs...)
+}
+
+// thaw thaws the control groups that dead owners have left: what v1 has frozen does not die, and
+// whatever is asked to end it waits.
+func (c Cleaner) thaw(dir string, me Owner, entries []Entry) error {
+	var errs []error
+	for _, e := range entries {
+		if e.Kind != bench.KindCgroup || e.Owner.Boot != me.Boot || e.Owner.beyond(me) != "" {
+			continue
+		}
+		lives, err := e.Owner.lives(dir, me)
+		if err != nil || lives && (e.Owner.same(me) || !c.Force) {
+			continue // why it is not known is said at its removal
+		}
+		errs = append(errs, cgroup.Thaw(e.Name))
 	}
 	return errors.Join(errs...)
 }
