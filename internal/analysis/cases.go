@@ -63,6 +63,15 @@ func (c *caseData) against(metric string) []result.Point {
 	return points
 }
 
+// partners are what values in turns are compared with: each is a ratio to the baseline already.
+func partners(points []result.Point) []result.Point {
+	ones := make([]result.Point, len(points))
+	for i, p := range points {
+		ones[i] = result.Point{Block: p.Block, Trial: p.Trial, Value: 1}
+	}
+	return ones
+}
+
 // table works a case out.
 func (c *caseData) table(j *judge, repeat *again, meters []bench.PowerSource, p *powers) result.Case {
 	out := c.result
@@ -157,7 +166,11 @@ func rows(c *caseData, j *judge, repeat *again) []result.Row {
 				row.Baseline = true
 			} else {
 				of := c.base != nil && (m.Of == "" || m.Of == c.base.scene.Kind)
-				if row.Effect = j.effect(&row, c.result.Name, of, native, c.audits[l]); c.base != nil && !of {
+				base := native
+				if l.scene.Turns > 0 {
+					base = partners(row.Points)
+				}
+				if row.Effect = j.effect(&row, c.result.Name, of, base, c.audits[l]); c.base != nil && !of {
 					row.Effect.Why = fmt.Sprintf("the baseline, %s, moves in another way, which has no such figure", j.baseline)
 				}
 			}

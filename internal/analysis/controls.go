@@ -27,6 +27,9 @@ func controlsOf(cases []*caseData, tables []result.Case, j *judge) *result.Contr
 	out := &result.Controls{Baseline: j.baseline}
 	for i, c := range cases {
 		l := c.control
+		if c.base != nil && c.base.scene.Turns > 0 {
+			l = c.base // with its partner, which is another launch of it
+		}
 		if l == nil || c.base == nil {
 			continue
 		}
@@ -36,7 +39,11 @@ func controlsOf(cases []*caseData, tables []result.Case, j *judge) *result.Contr
 				continue
 			}
 			own := rowOf(l, m)
-			row := result.ControlRow{Case: c.result.Name, Metric: m, Effect: j.effect(&own, c.result.Name, true, c.base.points(m.Name), fair)}
+			base := c.base.points(m.Name)
+			if l == c.base {
+				base = partners(base)
+			}
+			row := result.ControlRow{Case: c.result.Name, Metric: m, Effect: j.effect(&own, c.result.Name, true, base, fair)}
 			j.say(row.Effect, m)
 			if row.Effect.HasRatio() {
 				out.Of++

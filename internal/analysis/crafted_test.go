@@ -27,6 +27,7 @@ type crafted struct {
 	header   store.Header
 	until    *bench.Until
 	control  string // the platform that is the baseline once more
+	turns    time.Duration
 }
 
 var throughput = bench.Metric{Name: "throughput", Unit: "events/s", Better: bench.HigherIsBetter, Combine: bench.Sum, Headline: true}
@@ -40,7 +41,7 @@ func (c crafted) write(t *testing.T) *store.Run {
 		p.Idle = time.Second
 	}
 	for _, name := range c.platform {
-		p.Scenes = append(p.Scenes, bench.Scene{ID: "cpu/" + name, Case: "cpu", Kind: cmp.Or(c.kind[name], bench.One), Platform: bench.PlatformRef{Name: name}, Control: name == c.control,
+		p.Scenes = append(p.Scenes, bench.Scene{ID: "cpu/" + name, Case: "cpu", Kind: cmp.Or(c.kind[name], bench.One), Platform: bench.PlatformRef{Name: name}, Control: name == c.control, Turns: c.turns,
 			Timing: bench.Timing{Cooldown: time.Second},
 			Actors: []bench.Actor{{Name: "subject", Role: bench.Subject, Workload: "sysbench-cpu", Platform: bench.PlatformRef{Name: name}, CPUSet: []int{1}}}})
 	}

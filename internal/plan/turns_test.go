@@ -24,7 +24,7 @@ scenes:
 // its own, and one metric.
 func TestTurns(t *testing.T) {
 	p := planned(t, inTurns, inputs(4))
-	for _, platform := range []string{"native", "docker", "lxc", "native[as=control]"} {
+	for _, platform := range []string{"native", "docker", "lxc"} {
 		s := p.Scene("a/" + platform)
 		if s == nil {
 			t.Fatalf("no scene on %s", platform)
@@ -47,6 +47,9 @@ func TestTurns(t *testing.T) {
 		if len(b.Actors) != 4 || !served["subject"] || !served["partner"] {
 			t.Errorf("%s: %+v", platform, b.Actors)
 		}
+	}
+	if p.Scene("a/native[as=control]") != nil {
+		t.Error("in turns the baseline's own trial is the control")
 	}
 	if m := p.Metrics["a"]; len(m) != 1 || m[0].Name != "rate_in_turns" || !m[0].Headline {
 		t.Errorf("metrics %+v", m)
@@ -78,7 +81,7 @@ func TestTurnsApart(t *testing.T) {
 		return platforms
 	}
 	for name, want := range map[string]string{
-		"a":       "docker native native[as=control]",
+		"a":       "docker native",
 		"a-apart": "docker@qemu-tcg docker[storage=volume] lxc native native[as=control]",
 		"b-apart": "docker@qemu-tcg docker[storage=volume] lxc native native[as=control]",
 	} {

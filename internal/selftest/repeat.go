@@ -20,7 +20,7 @@ const TurnsSuffix = "-in-turns"
 type RepeatRow struct {
 	Case     string `json:"case"`
 	Platform string `json:"platform"`
-	// Tare has the baseline twice a block and, where the case has them, takes turns.
+	// Tare has the baseline twice a block or, where the case has them, takes turns with it.
 	Tare float64 `json:"tare_s"`
 	// Blocks has each side once a block, as quick once had it.
 	Blocks float64 `json:"blocks_s"`
@@ -64,7 +64,7 @@ func Repeating(r Ran, width float64) ([]RepeatRow, error) {
 		}
 		apart := math.Hypot(stats.StdDev(parted.platform), stats.StdDev(parted.baseline))
 		rows = append(rows, RepeatRow{Case: sc.Case, Platform: sc.Platform.String(),
-			Tare:      float64(launches(3, width, lookedLevel, 1, stats.StdDev(ours.twice))) * (ours.cost + 2*ours.shared),
+			Tare:      float64(launches(3, width, lookedLevel, 1, stats.StdDev(ours.twice))) * (ours.cost + ours.twiceShared),
 			Blocks:    float64(launches(3, width, plainLevel, 1, stats.StdDev(parted.plain))) * (parted.cost + parted.shared),
 			Hyperfine: float64(launches(10, width, plainLevel, 2, apart)) * (parted.cost + parted.shared),
 			Phoronix:  float64(launches(3, width, plainLevel, 2, apart)) * (parted.cost + parted.shared),
@@ -76,8 +76,10 @@ func Repeating(r Ran, width float64) ([]RepeatRow, error) {
 // sides are a platform's and the baseline's launches in a case, in logarithms.
 type sides struct {
 	platform, baseline []float64
-	plain, twice       []float64 // ratios within a block, to one launch of the baseline and to both
-	cost, shared       float64   // seconds of a launch of the platform, and of the baseline for each platform
+	plain, twice       []float64 // ratios within a block, to one launch of the baseline and as Tare has them
+	// Seconds of a launch of the platform, and of the baseline for each platform: of one launch, and
+	// of all that twice rests on.
+	cost, shared, twiceShared float64
 }
 
 func (m *measured) has(name string) bool { return m.plan.Metrics[name] != nil }
@@ -101,6 +103,10 @@ func (m *measured) sides(name string, on bench.PlatformRef) (s sides, err error)
 			p = sc.ID
 		}
 	}
+	turns := strings.HasSuffix(name, TurnsSuffix)
+	if turns { // a value is a ratio to the baseline already, and the baseline's own trial the control
+		c = b
+	}
 	if p == "" || b == "" || c == "" {
 		return s, fmt.Errorf("ways of repeating: case %s on %s lacks the platform, the baseline or the control: %w", name, on, bench.ErrInvalid)
 	}
@@ -111,12 +117,19 @@ func (m *measured) sides(name string, on bench.PlatformRef) (s sides, err error)
 		}
 		x, y, z = math.Log(x), math.Log(y), math.Log(z)
 		s.platform, s.baseline = append(s.platform, x), append(s.baseline, y)
-		s.plain, s.twice = append(s.plain, x-y), append(s.twice, x-(y+z)/2)
+		ratio := x - (y+z)/2
+		if turns {
+			ratio = x
+		}
+		s.plain, s.twice = append(s.plain, x-y), append(s.twice, ratio)
 		s.cost += m.took[p][block]
 		s.shared += m.took[b][block]
 	}
 	n := float64(max(1, len(s.plain)))
 	s.cost, s.shared = s.cost/n, s.shared/n/float64(max(1, sharing))
+	if s.twiceShared = 2 * s.shared; turns {
+		s.twiceShared = s.shared
+	}
 	return s, nil
 }
 

@@ -8,7 +8,7 @@ import (
 
 // controls adds the baseline under a second name to every scene whose effects are of
 // platforms against it. A ramp, a migration and a scene that is compared with another one
-// have no such effect, or one that takes too long.
+// have no such effect, or one that takes too long. In turns the baseline's own trial is the control.
 func (d *decoder) controls(n *node, e *Experiment) {
 	var wanted bool
 	d.boolean(n, &wanted)
@@ -41,5 +41,5 @@ func controlOf(baseline bench.PlatformRef) bench.PlatformRef {
 
 // Controlled reports whether the experiment's control is measured in the scene.
 func (s *Scene) Controlled(e *Experiment) bool {
-	return e.Control != nil && s.Ramp == nil && s.Migrate == "" && s.Relative == nil
+	return e.Control != nil && s.Ramp == nil && s.Migrate == "" && s.Relative == nil && s.Turns == 0
 }

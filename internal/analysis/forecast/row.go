@@ -39,7 +39,7 @@ func (c *caseData) fill(row *Row, q *stop.Question, f *Forecast) {
 		if len(against) < len(q.Against) {
 			row.alone = fmt.Sprintf("run %s has no control: with one, ratios scatter less than is said", r.ID)
 		}
-		ratios, err := paired(own, against, row.Metric)
+		ratios, err := paired(own, against, row.Metric, s.Turns > 0)
 		if err != nil {
 			row.Why = fmt.Sprintf("run %s: %v", r.ID, err)
 			return
@@ -182,8 +182,14 @@ func (c *Count) Say() string {
 }
 
 // paired are the ratios of a metric in the blocks that both have.
-func paired(own *Scene, against []*Scene, metric string) ([]float64, error) {
+func paired(own *Scene, against []*Scene, metric string, turns bool) ([]float64, error) {
 	base := map[int][]float64{}
+	if turns { // a value is a ratio to the baseline already
+		for block := range own.values(metric) {
+			base[block] = []float64{1}
+		}
+		against = nil
+	}
 	for _, s := range against {
 		for block, v := range s.values(metric) {
 			base[block] = append(base[block], v)

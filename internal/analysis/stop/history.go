@@ -77,8 +77,11 @@ func (h *history) add(sc *bench.Scene, t bench.Trial, o *bench.Outcome, p *bench
 			continue
 		}
 		put(h.values, quantity{sc.ID, v.Metric}, t.Block, v.Value)
-		if platform == h.baseline {
-			put(h.base, quantity{sc.Case, v.Metric}, t.Block, v.Value)
+		switch base := (quantity{sc.Case, v.Metric}); {
+		case sc.Turns > 0: // the value is a ratio to the baseline already
+			put(h.base, base, t.Block, 1)
+		case platform == h.baseline:
+			put(h.base, base, t.Block, v.Value)
 		}
 	}
 }
