@@ -51,7 +51,7 @@ func TestBesideABomb(t *testing.T) {
 	if m := r.Relative; m == nil || len(m.Rows) != 3 || m.Rows[0].Cells[0].N != 1 {
 		t.Errorf("table %+v", m)
 	}
-	if r.Trials != (result.Counts{Planned: 3, Done: 2, Overdue: 1}) || len(r.Watches) != 2 {
+	if r.Trials != (result.Counts{Planned: 3, Asked: 3, Done: 2, Overdue: 1}) || len(r.Watches) != 2 {
 		t.Errorf("%+v, %d watches", r.Trials, len(r.Watches))
 	}
 }
