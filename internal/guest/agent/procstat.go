@@ -123,7 +123,7 @@ func parseInt(b []byte) (int64, bool) {
 	if negative {
 		b = b[1:]
 	}
-	if len(b) == 0 || len(b) > 20 {
+	if len(b) == 0 {
 		return 0, false
 	}
 	var n uint64
