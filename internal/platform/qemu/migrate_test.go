@@ -37,7 +37,7 @@ func TestMigration(t *testing.T) {
 		t.Errorf("it says %+v", moved)
 	}
 	if out, err := client.Exec(t.Context(), bench.Command{Argv: []string{"touch", "/tmp/end"}}); err != nil || out.Exit != 0 {
-		t.Fatalf("after the move: %v, %+v", err, out)
+		t.Fatalf("after the move: %v, %+v\n%s", err, out, i.Log())
 	}
 	if out, err := running.Wait(t.Context()); err != nil || out.Exit != 0 || !strings.Contains(string(out.Stdout), "kept") {
 		t.Errorf("the program that was moved: %v, %+v", err, out)
