@@ -72,7 +72,14 @@ func (m *measured) replay(u bench.Until, starts []int) (cases []*replayedCase, e
 		if sc.ID == base[sc.Case] {
 			continue
 		}
-		pairs, err := stats.PairedRatios(m.found[sc.ID], m.found[base[sc.Case]])
+		against := m.found[base[sc.Case]]
+		if sc.Turns > 0 { // a value is a ratio to the baseline already
+			against = values{}
+			for b := range m.found[sc.ID] {
+				against[b] = 1
+			}
+		}
+		pairs, err := stats.PairedRatios(m.found[sc.ID], against)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", sc.ID, err)
 		}

@@ -206,7 +206,11 @@ func (t *Tally) Effects() []string {
 		base := t.values[s.Case+"/"+t.plan.Baseline]
 		sum, n := 0.0, 0
 		for block, v := range t.values[s.ID] {
-			if b, ok := base[block]; ok && b > 0 && v > 0 {
+			b, ok := base[block]
+			if s.Turns > 0 { // a value is a ratio to the baseline already
+				b, ok = 1, true
+			}
+			if ok && b > 0 && v > 0 {
 				sum += math.Log(v / b)
 				n++
 			}
