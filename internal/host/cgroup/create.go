@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"tare/internal/bench"
 )
@@ -19,10 +20,10 @@ func (fs *FS) Create(name string, l Limits) (g *Group, unenforced []string, err 
 		return nil, nil, err
 	}
 	g = fs.Group(name)
-	for try := 0; ; try++ {
+	for deadline := time.Now().Add(settle); ; time.Sleep(time.Millisecond) {
 		err = fs.make(name)
 		// Another run may have just removed an ancestor that was empty.
-		if err == nil || !errors.Is(err, os.ErrNotExist) || try == 3 {
+		if err == nil || !vanished(err) || time.Now().After(deadline) {
 			break
 		}
 	}

@@ -291,9 +291,15 @@ func walk(dir string, visit func(dir string) error) error {
 		if err == nil && d.IsDir() {
 			err = visit(path)
 		}
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV) {
+		if vanished(err) {
 			return nil
 		}
 		return err
 	})
+}
+
+// vanished reports whether err says that a group is gone: a lookup then fails with ENOENT, a file
+// open or found before with ENODEV.
+func vanished(err error) bool {
+	return errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV)
 }

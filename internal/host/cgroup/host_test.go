@@ -92,6 +92,53 @@ func TestCreateOnThisHost(t *testing.T) {
 	}
 }
 
+// Others remove ancestors that are empty just now, as a run does that ends.
+func TestCreateWhileOthersRemove(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("making cgroups needs root")
+	}
+	fs, err := Detect()
+	if errors.Is(err, bench.ErrUnavailable) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	const top = "native-test-raced"
+	done := make(chan struct{})
+	removed := make(chan int)
+	go func() {
+		n := 0
+		for {
+			select {
+			case <-done:
+				removed <- n
+				return
+			default:
+			}
+			for _, dir := range distinct(fs.dirs(top)) {
+				if os.Remove(dir) == nil {
+					n++
+				}
+			}
+			time.Sleep(100 * time.Microsecond)
+		}
+	}()
+	for range 300 {
+		g, _, err := fs.Create(top+"/one", Limits{CPUSet: []int{0}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Remove(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(done)
+	if <-removed == 0 {
+		t.Error("the other removed nothing: no race was tried")
+	}
+}
+
 // child starts this test binary in the given part once it is in the group.
 func child(t *testing.T, g *Group, part string) *exec.Cmd {
 	t.Helper()
