@@ -26,11 +26,14 @@ are decided, 2 not all of them, 3 an unfair comparison, 4 a trial failed.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			render, ok := map[string]func(io.Writer, *result.Result) error{
-				"text": func(w io.Writer, r *result.Result) error { return report.Text(w, r, all) }, "html": report.HTML, "json": report.JSON, "csv": report.CSV,
+				"text": report.Brief, "markdown": report.Markdown, "html": report.HTML, "json": report.JSON, "csv": report.CSV,
 				"gobench": report.GoBench, "junit": report.JUnit,
 			}[format]
 			if !ok {
-				return usageError("--format %q: it is one of text, html, json, csv, gobench, junit", format)
+				return usageError("--format %q: it is one of text, markdown, html, json, csv, gobench, junit", format)
+			}
+			if format == "text" && all {
+				render = report.Text
 			}
 			r, err := store.Open(args[0])
 			if err != nil {
@@ -48,8 +51,8 @@ are decided, 2 not all of them, 3 an unfair comparison, 4 a trial failed.`,
 			return resultStatus(a.stderr, args[0], result)
 		},
 	}
-	c.Flags().BoolVar(&all, "all", false, "in text, every metric and not only the headline ones")
-	c.Flags().StringVar(&format, "format", "text", "text, html, json, csv, gobench (Go benchmark format, for benchstat) or junit")
+	c.Flags().BoolVar(&all, "all", false, "in text, everything and not only what answers the question")
+	c.Flags().StringVar(&format, "format", "text", "text, markdown (for a pull request), html, json, csv, gobench (Go benchmark format, for benchstat) or junit")
 	allowUnfairFlag(c, &allowUnfair)
 	return c
 }

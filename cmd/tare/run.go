@@ -157,14 +157,14 @@ func (m manner) publish(a *app, r *store.Run) (*result.Result, error) {
 	if m.asJSON {
 		return result, report.IndentedJSON(a.stdout, result)
 	}
-	if err := report.Text(a.stdout, result, false); err != nil {
+	if err := report.Brief(a.stdout, result); err != nil {
 		return nil, err
 	}
 	fmt.Fprintln(a.stdout)
 	if result.SelfTest == nil {
 		fmt.Fprintln(a.stdout, "no self-test on this host: run tare selftest")
 	}
-	_, err = fmt.Fprintf(a.stdout, "report: %s\n", filepath.Join(r.Dir(), "report.html"))
+	_, err = fmt.Fprintf(a.stdout, "page: %s; all of it here: tare report %s --all\n", filepath.Join(r.Dir(), "report.html"), r.Dir())
 	return result, err
 }
 

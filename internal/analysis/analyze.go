@@ -97,6 +97,7 @@ func AnalyzeWith(r *store.Run, options Options) (*result.Result, error) {
 		}
 	}
 	out.Warnings = warned
+	out.Summarize()
 	return out, nil
 }
 

@@ -34,7 +34,7 @@ func casesOf(scenes []*launches, controls map[string]*launches, p *bench.Plan, f
 		c := by[sc.Case]
 		if c == nil {
 			c = &caseData{metrics: p.Metrics[sc.Case], control: controls[sc.Case], audits: map[*launches]*audit.Audit{}, fair: fair, result: result.Case{
-				Name: sc.Case, Title: sc.Title, Kind: sc.Kind, Workload: workloadOf(sc), Factors: sc.Factors, Conditions: sc.Conditions, MemoryPool: sc.MemoryPool, Resource: resourceOf(p, sc),
+				Name: sc.Case, Title: sc.Title, Short: sc.Short, Kind: sc.Kind, Workload: workloadOf(sc), Factors: sc.Factors, Conditions: sc.Conditions, MemoryPool: sc.MemoryPool, Resource: resourceOf(p, sc),
 			}}
 			all, by[sc.Case] = append(all, c), c
 		}

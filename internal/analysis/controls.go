@@ -1,12 +1,6 @@
 package analysis
 
-import (
-	"tare/internal/analysis/stats"
-	"tare/internal/result"
-)
-
-// power is how often a change of the size that is stated would be found.
-const power = 0.9
+import "tare/internal/result"
 
 // withoutControls are the scenes of platforms, and by case those of the baseline once more.
 func withoutControls(scenes []*launches) (platforms []*launches, controls map[string]*launches) {
@@ -70,9 +64,8 @@ func detectable(rows []result.Row, metric string) (most float64, platform string
 		if rows[i].Metric.Name != metric || e == nil || !e.HasRatio() {
 			continue
 		}
-		d, err := stats.Detectable(stats.Interval{Mid: e.Ratio, Low: e.Low, High: e.High}, result.Values(e.Ratios), power)
-		if err == nil && d > most {
-			most, platform = d, rows[i].Platform
+		if e.Finds > most {
+			most, platform = e.Finds, rows[i].Platform
 		}
 	}
 	return most, platform

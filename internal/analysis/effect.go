@@ -28,7 +28,7 @@ type judge struct {
 // baseline has no such points, and the effect says so.
 func (j *judge) effect(row *result.Row, caseName string, compared bool, base []result.Point, fair *audit.Audit) *result.Effect {
 	level, planned := j.ends.Level(caseName, row.Platform)
-	e := effect.Of(row.Points, base, effect.Terms{Better: row.Metric.Better, Level: level, Margin: j.margin, Rare: j.rare, Pair: bothFinished})
+	e := effect.Of(row.Points, base, effect.Terms{Better: row.Metric.Better, Level: level, Margin: j.margin, Rare: j.rare, Adds: row.Metric.Adds, Pair: bothFinished})
 	if compared {
 		effect.Doubt(e, planned)
 		effect.Test(e, j.margin)

@@ -33,6 +33,9 @@ type Metric struct {
 	Doc     string    `json:"doc,omitempty"`
 	// Headline marks the metric that stands for the workload in a one-sentence answer.
 	Headline bool `json:"headline,omitempty"`
+	// Adds marks a metric of which a platform adds an amount, such as the time of a launch: what it
+	// costs is said as a difference in Unit. What other metrics cost is said as a ratio.
+	Adds bool `json:"adds,omitempty"`
 	// Of, if not empty, limits the metric to scenes of this kind, for a case with several kinds.
 	Of SceneKind `json:"of,omitempty"`
 	// Histogram and Quantile, for a metric combined by Merge, give the histogram and the
@@ -64,8 +67,8 @@ type Value struct {
 
 // The metrics of a start-up scene, which has no workload: the launch is the measurement.
 var StartupMetrics = []Metric{
-	{Name: "time_to_ready", Unit: "ms", Better: LowerIsBetter, Combine: Mean,
+	{Name: "time_to_ready", Unit: "ms", Better: LowerIsBetter, Combine: Mean, Adds: true,
 		Doc: "from issuing the platform's own start command to the first byte from inside the instance"},
-	{Name: "time_to_first_command", Unit: "ms", Better: LowerIsBetter, Combine: Mean, Headline: true,
+	{Name: "time_to_first_command", Unit: "ms", Better: LowerIsBetter, Combine: Mean, Headline: true, Adds: true,
 		Doc: "from issuing the platform's own start command to the exit of the first command (/bin/true) run inside"},
 }

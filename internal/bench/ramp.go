@@ -94,11 +94,11 @@ type DensityStep struct {
 // more instance takes, in MiB, by the meter named. The host's own differences are not metrics: they
 // include other activity of the host, may be negative and give no ratio.
 var RampMetrics = []Metric{
-	{Name: "memory_pss", Unit: "MiB", Better: LowerIsBetter, Headline: true,
+	{Name: "memory_pss", Unit: "MiB", Better: LowerIsBetter, Headline: true, Adds: true,
 		Doc: "memory per instance: slope of the sum of Pss over the number of instances"},
-	{Name: "memory_rss", Unit: "MiB", Better: LowerIsBetter, Doc: "the same by the sum of Rss"},
-	{Name: "memory_cgroup", Unit: "MiB", Better: LowerIsBetter, Doc: "the same by what is charged to the control groups"},
-	{Name: "memory_cgroup_held", Unit: "MiB", Better: LowerIsBetter, Doc: "the same without the cache of files"},
-	{Name: "time_to_first_command", Unit: "ms", Better: LowerIsBetter, Combine: Mean,
+	{Name: "memory_rss", Unit: "MiB", Better: LowerIsBetter, Adds: true, Doc: "the same by the sum of Rss"},
+	{Name: "memory_cgroup", Unit: "MiB", Better: LowerIsBetter, Adds: true, Doc: "the same by what is charged to the control groups"},
+	{Name: "memory_cgroup_held", Unit: "MiB", Better: LowerIsBetter, Adds: true, Doc: "the same without the cache of files"},
+	{Name: "time_to_first_command", Unit: "ms", Better: LowerIsBetter, Combine: Mean, Adds: true,
 		Doc: "mean over the instances of the time from the platform's own start command to the exit of the first command (/bin/true) run inside"},
 }

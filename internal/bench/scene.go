@@ -106,6 +106,8 @@ type Scene struct {
 	Case string `json:"case"`
 	// Title is the case for people.
 	Title string `json:"title"`
+	// Short is what a sentence calls the case's work: "random reads".
+	Short string `json:"short,omitempty"`
 	// Platform is the subject's.
 	Platform PlatformRef `json:"platform"`
 	// Factors are the crossed factors' levels of this scene besides the platform.

@@ -28,6 +28,14 @@ func titleOf(s spec.Scene) string {
 	return title
 }
 
+// shortOf is what a sentence calls the case's work: "random reads, block 4KiB".
+func shortOf(s spec.Scene) string {
+	if s.Short == "" || len(s.Factors) == 0 {
+		return s.Short
+	}
+	return s.Short + ", " + levels(s, " ", ", ")
+}
+
 func levels(s spec.Scene, is, and string) string {
 	var all []string
 	for _, f := range s.Factors {
@@ -41,7 +49,7 @@ func levels(s spec.Scene, is, and string) string {
 func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 	name := caseOf(s)
 	out := bench.Scene{
-		ID: name + "/" + on.String(), Kind: kindOf(s), Case: name, Title: titleOf(s), Platform: on, Timing: s.Timing, Conditions: s.Conditions, Pool: s.Pool, MemoryPool: s.MemoryPool, Cache: s.Cache, Ramp: s.Ramp, Turns: s.Turns,
+		ID: name + "/" + on.String(), Kind: kindOf(s), Case: name, Title: titleOf(s), Short: shortOf(s), Platform: on, Timing: s.Timing, Conditions: s.Conditions, Pool: s.Pool, MemoryPool: s.MemoryPool, Cache: s.Cache, Ramp: s.Ramp, Turns: s.Turns,
 	}
 	for _, f := range s.Factors {
 		if out.Factors == nil {

@@ -49,6 +49,9 @@ func (m *maker) freezable(refs []bench.PlatformRef, s spec.Scene, baseline bench
 // apart is a scene in turns without them.
 func apart(s spec.Scene) spec.Scene {
 	s.Name += "-apart"
+	if s.Short != "" {
+		s.Short += ", apart"
+	}
 	s.Turns = 0
 	s.Actors = slices.DeleteFunc(slices.Clone(s.Actors), func(a spec.Actor) bool {
 		return a.Role == bench.Partner || slices.ContainsFunc(s.Actors, func(b spec.Actor) bool { return b.Role == bench.Partner && a.Serves == b.Name })

@@ -27,7 +27,7 @@ func spoiled(t *testing.T) *result.Result {
 
 func TestUnfairComparisonInText(t *testing.T) {
 	var b bytes.Buffer
-	if err := Text(&b, spoiled(t), false); err != nil {
+	if err := Text(&b, spoiled(t)); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"  no comparison\n", "- docker: unfair: memory limit (512 MiB against 1 GiB): not alike"} {

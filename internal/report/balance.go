@@ -63,24 +63,22 @@ func balanceAnswer(r *result.Result) string {
 		figure.Fixed(100**worst.Gap, 1), worst.Busy, worst.Name(), worst.Case)
 }
 
-// balanceText is the sentence and, if all is set, the table.
-func balanceText(r *result.Result, all bool) []block {
+// balanceText is the sentence and the table.
+func balanceText(r *result.Result) []block {
 	answer := balanceAnswer(r)
 	if answer == "" {
 		return nil
 	}
 	doc := []block{blank, text{"", "  ", answer}}
-	if all {
-		doc = append(doc, table[balanceView]{rows: balancesOf(r), columns: []column[balanceView]{
-			{"CPU IN CORES", func(v balanceView) string { return "  " + v.Name }},
-			{"GUEST", func(v balanceView) string { return v.Guest }},
-			{"LAYER", func(v balanceView) string { return v.Layer }},
-			{"PEERS", func(v balanceView) string { return v.Others }},
-			{"REST", func(v balanceView) string { return v.Other }},
-			{"SUM", func(v balanceView) string { return v.Sum }},
-			{"HOST'S COUNTER", func(v balanceView) string { return v.Whole }},
-			{"GAP", func(v balanceView) string { return v.Gap }},
-		}, group: func(v balanceView) []string { return []string{v.Case} }})
-	}
+	doc = append(doc, table[balanceView]{rows: balancesOf(r), columns: []column[balanceView]{
+		{"CPU IN CORES", func(v balanceView) string { return "  " + v.Name }},
+		{"GUEST", func(v balanceView) string { return v.Guest }},
+		{"LAYER", func(v balanceView) string { return v.Layer }},
+		{"PEERS", func(v balanceView) string { return v.Others }},
+		{"REST", func(v balanceView) string { return v.Other }},
+		{"SUM", func(v balanceView) string { return v.Sum }},
+		{"HOST'S COUNTER", func(v balanceView) string { return v.Whole }},
+		{"GAP", func(v balanceView) string { return v.Gap }},
+	}, group: func(v balanceView) []string { return []string{v.Case} }})
 	return doc
 }

@@ -15,7 +15,7 @@ func TestClocksAtFaultHaveNoBound(t *testing.T) {
 		{Platform: "kvm", Launches: 2, Faults: 2},
 	}}
 	var text, page bytes.Buffer
-	if err := Text(&text, r, true); err != nil {
+	if err := Text(&text, r); err != nil {
 		t.Fatal(err)
 	}
 	if err := HTML(&page, r); err != nil {
@@ -31,9 +31,5 @@ func TestClocksAtFaultHaveNoBound(t *testing.T) {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page lacks %q", want)
 		}
-	}
-	text.Reset()
-	if err := Text(&text, r, false); err != nil || strings.Contains(text.String(), "Clocks inside") {
-		t.Errorf("%v: the short text has the table:\n%s", err, text.String())
 	}
 }

@@ -21,7 +21,7 @@ func TestControlsInReports(t *testing.T) {
 	c.Words = c.Say()
 	r.Controls = c
 	var text, js bytes.Buffer
-	if err := Text(&text, r, false); err != nil {
+	if err := Text(&text, r); err != nil {
 		t.Fatal(err)
 	}
 	if err := JSON(&js, r); err != nil {

@@ -173,7 +173,7 @@ func densityNotes(rows []result.DensityRow) []note {
 }
 
 // densityText is the table of memory, with all set on with the further meters, and that of growth.
-func densityText(c result.Case, all bool) []block {
+func densityText(c result.Case) []block {
 	v := densityOf(c)
 	if v == nil {
 		return nil
@@ -189,10 +189,7 @@ func densityText(c result.Case, all bool) []block {
 	}
 	first := memory(bench.DensityPSS, bench.DensityRSS, bench.DensityCgroup, bench.DensityUsed)
 	first.columns = append(first.columns, column[densityRow]{"PSS AT 0", densityRow.At0})
-	doc := []block{first}
-	if all {
-		doc = append(doc, memory(bench.DensityCgroupHeld, bench.DensityAvailable))
-	}
+	doc := []block{first, memory(bench.DensityCgroupHeld, bench.DensityAvailable)}
 	doc = append(doc, table[densityRow]{rows: v.Rows, columns: []column[densityRow]{
 		{"INSTANCES, MEANS", densityRow.Name},
 		{"INSTANCES", densityRow.Instances},

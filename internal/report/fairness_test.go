@@ -27,7 +27,7 @@ func TestFairnessBetweenTheAlike(t *testing.T) {
 	}
 	r := &result.Result{Title: "equals", Margin: 0.03, Cases: []result.Case{{Name: "two", Title: "Two alike", Rows: rows}}}
 	var text, page strings.Builder
-	if err := Text(&text, r, false); err != nil {
+	if err := Text(&text, r); err != nil {
 		t.Fatal(err)
 	}
 	if err := HTML(&page, r); err != nil {

@@ -92,7 +92,7 @@ func pageOf(t *testing.T, dir string) string {
 		t.Fatalf("a result without a page: %v", err)
 	}
 	for _, render := range []func(io.Writer, *result.Result) error{
-		func(w io.Writer, r *result.Result) error { return Text(w, r, true) }, JSON, CSV, GoBench, JUnit,
+		Text, Brief, JSON, CSV, GoBench, JUnit,
 	} {
 		if err := render(io.Discard, found); err != nil {
 			t.Fatalf("a result without a report: %v", err)

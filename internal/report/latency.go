@@ -184,19 +184,13 @@ func latencyNotes(group []result.Latency) []note {
 	return notes
 }
 
-// latencyText is the table and, with detail, the ratios and the percentiles as marks on a line.
-func latencyText(c result.Case, detail bool) []block {
+// latencyText is the table, the ratios and the percentiles as marks on a line.
+func latencyText(c result.Case) []block {
 	var doc []block
 	for _, group := range byHistogram(c) {
 		rows, ratios := latencyTables(group)
-		doc = append(doc, rows, said{"of all requests of all launches together, known to the bins of " + gridOf(group)})
-		notes := latencyNotes(group)
-		if detail {
-			doc = append(doc, ratios, curvesText(group))
-		} else {
-			notes = slices.DeleteFunc(notes, func(n note) bool { return !strings.Contains(n.Text, "not given: ") })
-		}
-		doc = append(doc, noted(notes))
+		doc = append(doc, rows, said{"of all requests of all launches together, known to the bins of " + gridOf(group)},
+			ratios, curvesText(group), noted(latencyNotes(group)))
 	}
 	return doc
 }

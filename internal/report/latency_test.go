@@ -37,7 +37,7 @@ func curve(platform string, factor float64, shares ...float64) result.Latency {
 // A platform no launch of which finished has a dash in every column.
 func TestLatencyOfNothing(t *testing.T) {
 	var b bytes.Buffer
-	writeBlocks(&b, latencyText(result.Case{Latency: []result.Latency{curve("native", 1, 0.9), {Histogram: "latency", Platform: "lxc", Why: "no launch finished"}}}, true))
+	writeBlocks(&b, latencyText(result.Case{Latency: []result.Latency{curve("native", 1, 0.9), {Histogram: "latency", Platform: "lxc", Why: "no launch finished"}}}))
 	if got := strings.Join(strings.Fields(b.String()), " "); !strings.Contains(got, "P50 P99.9 MAX REQUESTS native 1–1.01 us – 9 ms 1 000 000 lxc – – – – of all") || !strings.Contains(got, "RATIO BY LAUNCH P50 P99.9 native – – lxc – –") {
 		t.Error(b.String())
 	}
@@ -76,7 +76,7 @@ func TestLatencyTablesSayWhatTheyAreOf(t *testing.T) {
 	docker.Percentiles[1].Effect = &result.Effect{Verdict: result.Unfair, Unfair: "other disks"}
 	c := result.Case{Name: "c", Title: "c", Latency: []result.Latency{curve("native", 1, 0.9, 0.99), docker}}
 	var text bytes.Buffer
-	writeBlocks(&text, latencyText(c, true))
+	writeBlocks(&text, latencyText(c))
 	page := renderHTML(t, &result.Result{Cases: []result.Case{c}, Margin: 0.03})
 	for _, want := range []string{"not like the others", "3 of 3000 requests lie beyond", "2.000 (1.900 to 2.100)", "emulated (tcg)", "a grid", "unfair: other disks", "9 ms"} {
 		if !strings.Contains(text.String(), want) {

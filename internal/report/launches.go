@@ -122,7 +122,7 @@ func keyOf() []struct{ Class, Name string } {
 	return append(keys, struct{ Class, Name string }{"own", "Tare itself, beside them"})
 }
 
-func launchesText(c result.Case, all bool) []block {
+func launchesText(c result.Case) []block {
 	views := launchesOf(c)
 	columns := []column[launchView]{{"LAUNCH, MEDIAN MS", launchView.Name}}
 	for i, name := range bench.LaunchPhases {
@@ -132,9 +132,6 @@ func launchesText(c result.Case, all bool) []block {
 		column[launchView]{"TOTAL", launchView.Total},
 		column[launchView]{"TARE'S OWN", launchView.Own},
 		column[launchView]{"N", func(v launchView) string { return fmt.Sprint(v.N) }})}}
-	if !all {
-		return doc
-	}
 	for _, v := range views {
 		doc = append(doc, listed{v.Name() + ": Tare's own: " + v.Parts() + " ms"})
 	}

@@ -48,7 +48,7 @@ func TestWaterfalls(t *testing.T) {
 
 func TestLaunchesText(t *testing.T) {
 	var b bytes.Buffer
-	writeBlocks(&b, launchesText(startUpCase(), true))
+	writeBlocks(&b, launchesText(startUpCase()))
 	for _, want := range []string{
 		"  LAUNCH, MEDIAN MS   CREATE  KERNEL  INIT  AGENT  FIRST COMMAND  TOTAL  TARE'S OWN   N\n",
 		"  vm, emulated (tcg)  400     3\u202f000   200   100    50             3\u202f750  2 (0.053 %)  3\n",
@@ -61,7 +61,7 @@ func TestLaunchesText(t *testing.T) {
 		}
 	}
 	b.Reset()
-	if writeBlocks(&b, launchesText(result.Case{}, true)); b.Len() > 0 {
+	if writeBlocks(&b, launchesText(result.Case{})); b.Len() > 0 {
 		t.Errorf("of a case without launches: %q", b.String())
 	}
 }

@@ -98,7 +98,7 @@ func TestMarkupFromOutsideStaysText(t *testing.T) {
 			t.Errorf("%s: the text itself is gone", name)
 		}
 		for format, write := range map[string]func(io.Writer, *result.Result) error{
-			"text": func(w io.Writer, r *result.Result) error { return Text(w, r, true) }, "gobench": GoBench, "junit": JUnit,
+			"text": Text, "gobench": GoBench, "junit": JUnit,
 		} {
 			var b bytes.Buffer
 			if err := write(&b, r); err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // powerText is what the meters told of the run as a whole.
-func powerText(powers []result.Power, all bool) []block {
+func powerText(powers []result.Power) []block {
 	var doc []block
 	for _, p := range powersOf(powers) {
 		doc = append(doc, blank, text{"", "  ", "Power by " + p.Meter + ": " + p.About}, listed(p.Notes), table[shareView]{rows: p.Shares, columns: []column[shareView]{
@@ -28,14 +28,12 @@ func powerText(powers []result.Power, all bool) []block {
 				{"OF THE HIGHEST ABOVE REST", func(q curvePoint) string { return q.OfDynamic }},
 			}})
 		}
-		if all {
-			doc = append(doc, table[idleView]{rows: p.Idles, columns: []column[idleView]{
-				{"BLOCK", func(v idleView) string { return v.Block }},
-				{"AT REST BEFORE", func(v idleView) string { return v.Before }},
-				{"AFTER", func(v idleView) string { return v.After }},
-				{"TAKEN", func(v idleView) string { return v.Taken }},
-			}})
-		}
+		doc = append(doc, table[idleView]{rows: p.Idles, columns: []column[idleView]{
+			{"BLOCK", func(v idleView) string { return v.Block }},
+			{"AT REST BEFORE", func(v idleView) string { return v.Before }},
+			{"AFTER", func(v idleView) string { return v.After }},
+			{"TAKEN", func(v idleView) string { return v.Taken }},
+		}})
 	}
 	return doc
 }

@@ -44,7 +44,7 @@ func withPower(r *result.Result) *result.Result {
 
 func TestPowerText(t *testing.T) {
 	var b bytes.Buffer
-	if err := Text(&b, withPower(synthetic(t)), true); err != nil {
+	if err := Text(&b, withPower(synthetic(t))); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"POWER BY snmp://pdu/raritan?outlet=3\n", "POWER BY model:idle=100,core=55 (MODELLED)\n", "native [modelled]", "docker [modelled]",

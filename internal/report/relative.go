@@ -44,11 +44,11 @@ func targets(m *result.Matrix) string {
 	return strings.Join(all, ", ")
 }
 
-// relativeRows are the rows to show: the headline metrics'.
-func relativeRows(m *result.Matrix, all bool) []result.MatrixRow {
+// headRows are the rows of the headline metrics.
+func headRows(m *result.Matrix) []result.MatrixRow {
 	var rows []result.MatrixRow
 	for _, r := range m.Rows {
-		if all || r.Metric.Headline {
+		if r.Metric.Headline {
 			rows = append(rows, r)
 		}
 	}
@@ -56,12 +56,12 @@ func relativeRows(m *result.Matrix, all bool) []result.MatrixRow {
 }
 
 // relativeText is the table, and below it how platforms differ from the baseline.
-func relativeText(r *result.Result, all bool) []block {
+func relativeText(r *result.Result) []block {
 	m := r.Relative
 	if m == nil {
 		return nil
 	}
-	rows := relativeRows(m, all)
+	rows := m.Rows
 	columns := []column[result.MatrixRow]{
 		{"", func(row result.MatrixRow) string { return "  " + row.Name() }},
 		{"METRIC", func(row result.MatrixRow) string { return row.Metric.Name }},
@@ -198,7 +198,7 @@ func relativeOf(r *result.Result) *relativeView {
 	if m == nil {
 		return nil
 	}
-	v := &relativeView{Title: relativeTitle, Note: relativeNote(m) + openNote, Map: heatMap(m), Columns: m.Columns, Notes: relativeNotes(relativeRows(m, false), m.Columns)}
+	v := &relativeView{Title: relativeTitle, Note: relativeNote(m) + openNote, Map: heatMap(m), Columns: m.Columns, Notes: relativeNotes(headRows(m), m.Columns)}
 	for _, row := range m.Rows {
 		if row.Metric.Headline {
 			continue
@@ -216,7 +216,7 @@ func relativeOf(r *result.Result) *relativeView {
 // subject and platform, a column for each scene that is set against it.
 func heatMap(m *result.Matrix) template.HTML {
 	var rows []chart.HeatRow
-	for _, r := range relativeRows(m, false) {
+	for _, r := range headRows(m) {
 		row := chart.HeatRow{Group: r.Row, Name: r.Name()}
 		for i, c := range r.Cells {
 			row.Cells = append(row.Cells, heatCell(r, m.Columns[i], c))

@@ -166,7 +166,7 @@ func TestOverdueInReports(t *testing.T) {
 	if err := HTML(&page, r); err != nil {
 		t.Fatal(err)
 	}
-	if err := Text(&text, r, false); err != nil {
+	if err := Text(&text, r); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"1 did not finish beside the neighbour, 2 ended by the containment's time limit", `<small class="fail">1 DNF</small><small>2 overdue</small>`,

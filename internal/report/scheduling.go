@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"tare/internal/bench"
@@ -106,13 +105,8 @@ func paceRatio(e *result.Effect) string {
 const paceNote = "An execution is one stretch of a task of the domain on a CPU, counted by the host's scheduler: of a virtual machine all of its monitor's threads, of a container all of its processes. " +
 	"Waited is the time that tasks were ready to run and had no CPU, all together. Medians of launches; below, the ratio to the same domain of the baseline and to the subject of the scene that this one is set against, paired by block, with its 95 % interval."
 
-// schedulingText is the table of executions, unless the case has one domain
-// only and not all is asked for.
-func schedulingText(c result.Case, all bool) []block {
-	several := slices.ContainsFunc(c.Scheduling, func(d result.Scheduling) bool { return d.Domain != c.Scheduling[0].Domain })
-	if !several && !all {
-		return nil
-	}
+// schedulingText is the table of executions.
+func schedulingText(c result.Case) []block {
 	var rows [][]string
 	var notes listed
 	for _, v := range pacesOf(c) {

@@ -33,7 +33,7 @@ func domainsCase() result.Case {
 func TestExecutionsAreShown(t *testing.T) {
 	c := domainsCase()
 	var out bytes.Buffer
-	writeBlocks(&out, schedulingText(c, false))
+	writeBlocks(&out, schedulingText(c))
 	text := strings.Join(strings.Fields(out.String()), " ")
 	for _, want := range []string{
 		"native subject 12 345 12.5 us 432 ms/s",
@@ -65,15 +65,5 @@ func TestExecutionsAreShown(t *testing.T) {
 	}
 	if len(all) != 9 || all[1][4] != "executions of subject" || all[1][6] != "" || all[4][15] != "1.62" || all[8][4] != "executions of idle" {
 		t.Errorf("%d lines: %q", len(all), all)
-	}
-
-	// One domain alone is for those who ask for all.
-	c.Scheduling = c.Scheduling[:1]
-	for all, want := range map[bool]bool{false: false, true: true} {
-		out.Reset()
-		writeBlocks(&out, schedulingText(c, all))
-		if (out.Len() > 0) != want {
-			t.Errorf("all %v: %q", all, out.String())
-		}
 	}
 }

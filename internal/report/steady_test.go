@@ -36,14 +36,12 @@ func TestSteadinessInWords(t *testing.T) {
 	if got := steadinessOf(rows[:2]); len(got) != 1 || got[0] != "Within the window, iops: steady (4 of 4 launches steady)" {
 		t.Errorf("alike on all platforms: %q", got)
 	}
-	for all, want := range map[bool]int{false: 0, true: 1} {
-		var b bytes.Buffer
-		if err := Text(&b, &result.Result{Cases: []result.Case{{Name: "disk", Rows: rows}}}, all); err != nil {
-			t.Fatal(err)
-		}
-		if n := strings.Count(b.String(), "Within the window"); n != want {
-			t.Errorf("with --all %t: %d times in %s", all, n, b.String())
-		}
+	var b bytes.Buffer
+	if err := Text(&b, &result.Result{Cases: []result.Case{{Name: "disk", Rows: rows}}}); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), "Within the window"); n != 1 {
+		t.Errorf("%d times in %s", n, b.String())
 	}
 	if page := renderHTML(t, &result.Result{Cases: []result.Case{{Name: "disk", Rows: rows}}}); !strings.Contains(page, "3 slowing, by up to 12.3 %") {
 		t.Error("the page does not say it")

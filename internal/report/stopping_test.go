@@ -24,7 +24,7 @@ func TestReportsSayWhyACaseEnded(t *testing.T) {
 		t.Errorf("of no block: %s", got)
 	}
 	var text bytes.Buffer
-	if err := Text(&text, r, false); err != nil {
+	if err := Text(&text, r); err != nil {
 		t.Fatal(err)
 	}
 	page := renderHTML(t, r)
@@ -52,7 +52,7 @@ func TestReportsCiteTheSelfTest(t *testing.T) {
 		{Part: "sum", Date: "2026-02-03T03:04:05Z", Tare: "9", RestsOn: "40 trials", Claim: "sums", Found: "0 %", Held: "yes"},
 	}}
 	var text, js bytes.Buffer
-	if err := Text(&text, r, false); err != nil {
+	if err := Text(&text, r); err != nil {
 		t.Fatal(err)
 	}
 	if err := JSON(&js, r); err != nil {
@@ -82,10 +82,10 @@ func TestReportsShowTheTests(t *testing.T) {
 		}
 	}
 	var all, short, table bytes.Buffer
-	if err := Text(&all, r, true); err != nil {
+	if err := Text(&all, r); err != nil {
 		t.Fatal(err)
 	}
-	if err := Text(&short, r, false); err != nil {
+	if err := Brief(&short, r); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(strings.Fields(all.String()), " "); !strings.Contains(got, "docker 97.5 % 0.930 0.062 <0.0005 0.41 -1.20 % 0.3 ") ||

@@ -10,38 +10,21 @@ import (
 	"tare/internal/result"
 )
 
-// Text writes the result as tables for a terminal: the headline metric of each
-// case or, if all is set, every metric.
-func Text(w io.Writer, r *result.Result, all bool) error {
-	return writeBlocks(w, document(r, all))
-}
+// Text writes the whole result as tables for a terminal. [Brief] is what of it answers the question.
+func Text(w io.Writer, r *result.Result) error { return writeBlocks(w, document(r)) }
 
 // document is the text: its sections in their order, each made by one function
 // of its topic.
-func document(r *result.Result, all bool) []block {
-	doc := slices.Concat(headText(r), relativeText(r, all), watchText(r))
+func document(r *result.Result) []block {
+	doc := slices.Concat(headText(r), relativeText(r), watchText(r))
 	audited := map[string]bool{} // by platform and text, what was said
 	for _, c := range r.Cases {
-		rows := c.Rows
-		if !all {
-			rows = headline(c)
-		}
-		doc = slices.Concat(doc, caseText(c), stopText(r, c), effectsText(rows), fairnessText(rows))
-		if all {
-			doc = append(append(doc, testsText(rows)), steadinessText(rows)...)
-		}
-		doc = append(doc, notesText(rows))
-		if all {
-			doc = append(doc, auditText(c.Rows, audited)...)
-		}
-		doc = slices.Concat(doc, densityText(c, all), poolText(c), launchesText(c, all), latencyText(c, all),
-			usageText(c, all), schedulingText(c, all), energyText(c, r.Power))
+		doc = slices.Concat(doc, caseText(c), stopText(r, c), effectsText(c.Rows), fairnessText(c.Rows),
+			[]block{testsText(c.Rows)}, steadinessText(c.Rows), []block{notesText(c.Rows)}, auditText(c.Rows, audited),
+			densityText(c), poolText(c), launchesText(c), latencyText(c), usageText(c), schedulingText(c), energyText(c, r.Power))
 	}
-	doc = slices.Concat(doc, controlsText(r.Controls), sweepsText(r.Sweeps), furtherText(r, all), powerText(r.Power, all), balanceText(r, all))
-	if all {
-		doc = slices.Concat(doc, clocksText(r.Clocks), programsText(r.Platforms))
-	}
-	return slices.Concat(doc, failuresText(r), skippedText(r.Skipped), warningsText(slices.Concat(r.Warnings, caveatsOf(r.HostFacts))), selfTestText(r.SelfTest))
+	return slices.Concat(doc, controlsText(r.Controls), sweepsText(r.Sweeps), powerText(r.Power), balanceText(r), clocksText(r.Clocks),
+		programsText(r.Platforms), failuresText(r), skippedText(r.Skipped), warningsText(slices.Concat(r.Warnings, caveatsOf(r.HostFacts))), selfTestText(r.SelfTest))
 }
 
 func headText(r *result.Result) []block {
@@ -103,26 +86,6 @@ func controlsText(c *result.Controls) []block {
 		doc = append(doc, said{w})
 	}
 	return doc
-}
-
-// furtherText says how many metrics are not shown.
-func furtherText(r *result.Result, all bool) []block {
-	further := 0
-	for _, c := range r.Cases {
-		further += metrics(c.Rows) - metrics(headline(c))
-	}
-	if all || further == 0 {
-		return nil
-	}
-	return []block{blank, lines{figure.Count(further, "further metric") + ": --all, or --format html"}}
-}
-
-func metrics(rows []result.Row) int {
-	names := map[string]bool{}
-	for _, row := range rows {
-		names[row.Metric.Name] = true
-	}
-	return len(names)
 }
 
 // programsText lists the files of the platforms' programs.

@@ -124,7 +124,7 @@ func partsOf(parts map[string]float64) string {
 	return strings.Join(all, ", ")
 }
 
-func usageText(c result.Case, all bool) []block {
+func usageText(c result.Case) []block {
 	columns := []column[result.Usage]{
 		{"CPU IN CORES", result.Usage.Name},
 		{"GUEST", func(u result.Usage) string { return cores(u.GuestCPU) }},
@@ -143,10 +143,7 @@ func usageText(c result.Case, all bool) []block {
 	} else {
 		doc = append(doc, table[result.Usage]{rows: c.Usage, columns: slices.Delete(columns, 3, 4)})
 	}
-	if all {
-		doc = append(doc, table[result.Usage]{rows: c.Usage, columns: traffic}, table[result.Usage]{rows: c.Usage, columns: migration})
-	}
-	return doc
+	return append(doc, table[result.Usage]{rows: c.Usage, columns: traffic}, table[result.Usage]{rows: c.Usage, columns: migration})
 }
 
 // traffic is what the host read and wrote, of it the guests' part.

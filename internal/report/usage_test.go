@@ -18,8 +18,8 @@ func TestUsageOfOthers(t *testing.T) {
 	lxc := result.Usage{Platform: "lxc", GuestCPU: result.Known(0.5), LayerCPU: result.Known(0), Actors: map[bench.Role]float64{bench.Peer: 0.25, bench.Neighbour: 0.125}}
 	alone, beside := result.Case{Usage: []result.Usage{native}}, result.Case{Usage: []result.Usage{native, lxc}}
 	var without, with bytes.Buffer
-	writeBlocks(&without, usageText(alone, false))
-	writeBlocks(&with, usageText(beside, false))
+	writeBlocks(&without, usageText(alone))
+	writeBlocks(&with, usageText(beside))
 	if strings.Contains(strings.ToUpper(without.String()), "OTHER INSTANCES") {
 		t.Errorf("without others:\n%s", without.String())
 	}

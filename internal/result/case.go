@@ -6,6 +6,7 @@ import "tare/internal/bench"
 type Case struct {
 	Name     string            `json:"name"`
 	Title    string            `json:"title"`
+	Short    string            `json:"short,omitempty"` // what a sentence calls its work: "random reads"
 	Kind     bench.SceneKind   `json:"kind"`
 	Workload string            `json:"workload,omitempty"`
 	Resource string            `json:"resource"` // cpu, memory, disk, network, startup, migration, other

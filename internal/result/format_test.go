@@ -24,6 +24,9 @@ func TestFormatNamesEveryFieldOfTheResult(t *testing.T) {
 				return // a type of the plan's, described there, or one that is a number in JSON
 			}
 			for i := range typ.NumField() {
+				if !typ.Field(i).IsExported() {
+					continue
+				}
 				name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
 				if !strings.Contains(string(text), "`"+name+"`") {
 					t.Errorf("%s.%s: %s does not name %q", typ.Name(), typ.Field(i).Name, page, name)

@@ -22,8 +22,10 @@ type Result struct {
 	Seed       uint64  `json:"seed"`
 	Baseline   string  `json:"baseline"`
 	Margin     float64 `json:"margin"`
-	Blocks     int     `json:"blocks"`   // planned
-	Complete   bool    `json:"complete"` // every trial that is asked for has an outcome
+	Blocks     int     `json:"blocks"` // planned
+	// Summary is all of it in short.
+	Summary  *Summary `json:"summary"`
+	Complete bool     `json:"complete"` // every trial that is asked for has an outcome
 	// Going: another process is still measuring it.
 	Going  bool   `json:"going,omitempty"`
 	Trials Counts `json:"trials"`

@@ -3,6 +3,7 @@ package result
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -26,11 +27,9 @@ func (e *Effect) Say(m bench.Metric, margin float64) string {
 			text += " for typical launches"
 		}
 	case Inconclusive:
-		name := named(m)
-		text = fmt.Sprintf("undecided: %sfrom %s to %s", name,
-			strings.TrimPrefix(Change(e.Low, m), name), strings.TrimPrefix(Change(e.High, m), name))
+		text = "undecided: " + e.bound(m, margin)
 	default:
-		text = fmt.Sprintf("%s (%s)", Change(e.Ratio, m), bounds(e, m))
+		text = e.size(m)
 	}
 	if e.Unfair != "" && e.Verdict != Unfair {
 		text += " [unfair: " + e.Audit.Mark() + "]"
@@ -41,9 +40,59 @@ func (e *Effect) Say(m bench.Metric, margin float64) string {
 	return text
 }
 
+// size says what differs, with its interval: "7.1 % slower (5.0 to 9.3)", "+14.2 ms (12.1 to 16.4)".
+func (e *Effect) size(m bench.Metric) string {
+	if a := e.Added; a != nil {
+		return fmt.Sprintf("%s (%s to %s)", signed(a.Mean, m.Unit), amount(a.Low), amount(a.High))
+	}
+	return fmt.Sprintf("%s (%s)", Change(e.Ratio, m), bounds(e, m))
+}
+
+// bound says within what a change that is not decided lies: "at most 3.4 % slower" where a gain
+// beyond the margin is ruled out, and so the other way round; otherwise both ends, the gain first.
+func (e *Effect) bound(m bench.Metric, margin float64) string {
+	if a := e.Added; a != nil {
+		return fmt.Sprintf("between %s and %s", signed(a.Low, m.Unit), signed(a.High, m.Unit))
+	}
+	name := named(m)
+	low, high := strings.TrimPrefix(Change(e.Low, m), name), strings.TrimPrefix(Change(e.High, m), name)
+	switch {
+	case e.Low >= 1-margin && e.High > 1+margin:
+		return name + "at most " + high
+	case e.High <= 1+margin && e.Low < 1-margin:
+		return name + "at most " + low
+	case m.Better == bench.HigherIsBetter:
+		return name + "between " + high + " and " + low
+	}
+	return name + "between " + low + " and " + high
+}
+
+// signed writes an amount that is added, with its sign and unit: "+14.2 ms".
+func signed(v float64, unit string) string {
+	sign := "+"
+	if v < 0 {
+		sign = "-"
+	}
+	return sign + strings.TrimPrefix(amount(v), "-") + " " + unit
+}
+
+// amount writes an amount to three digits.
+func amount(v float64) string {
+	digits := 0
+	switch a := math.Abs(v); {
+	case a < 0.9995:
+		digits = 3
+	case a < 9.995:
+		digits = 2
+	case a < 99.95:
+		digits = 1
+	}
+	return figure.Fixed(v, digits)
+}
+
 // isRate says whether "slower" and "faster" are the words for a metric.
 func isRate(m bench.Metric) bool {
-	return m.Better == bench.HigherIsBetter && (strings.HasSuffix(m.Unit, "/s") || m.Unit == "IOPS")
+	return m.Better == bench.HigherIsBetter && (strings.HasSuffix(m.Unit, "/s") || m.Unit == "IOPS" || m.Name == bench.TurnMetrics[0].Name)
 }
 
 // isDuration says whether "longer" and "shorter" are. A latency is high or low.
@@ -57,6 +106,10 @@ func isDuration(m bench.Metric) bool {
 
 // factor is the ratio from which on a change is said as "times", not in percent.
 const factor = 2
+
+// many is the ratio below which a change is said as "times" too: "99.5 % slower" and "98 % slower"
+// read alike, and are 200 and 50 times slower.
+const many = 1.0 / 20
 
 // named is the metric's name with a blank, or nothing where "slower" says enough.
 func named(m bench.Metric) string {
@@ -81,6 +134,8 @@ func Change(ratio float64, m bench.Metric) string {
 		return fmt.Sprintf("%s%s times as %s", name, digits(ratio), as)
 	case ratio >= 1:
 		return fmt.Sprintf("%s%s %% %s", name, digits(100*(ratio-1)), up)
+	case ratio > 0 && ratio < many:
+		return fmt.Sprintf("%s%s times %s", name, digits(1/ratio), down)
 	}
 	return fmt.Sprintf("%s%s %% %s", name, digits(100*(1-ratio)), down)
 }
@@ -91,6 +146,8 @@ func bounds(e *Effect, m bench.Metric) string {
 	switch {
 	case e.Ratio >= factor: // all of it as factors: 1.17 to 28.6 times as long
 		return digits(e.Low) + " to " + digits(e.High)
+	case e.Ratio < many:
+		return digits(1/e.High) + " to " + digits(1/e.Low)
 	case e.Ratio < 1:
 		return digits(100*(1-e.High)) + " to " + digits(100*(1-e.Low))
 	case e.High < factor:

@@ -28,12 +28,33 @@ func TestAnswerSaysACommonRefusalOnce(t *testing.T) {
 func TestUndecidedNamesItsMetricOnce(t *testing.T) {
 	e := &Effect{Verdict: Inconclusive, Ratio: 1, Low: 0.96, High: 1.05}
 	for want, m := range map[string]bench.Metric{
-		"undecided: p95 latency from 4.0 % lower to 5.0 % higher":             {Name: "p95_latency", Unit: "ms", Better: bench.LowerIsBetter},
-		"undecided: from 4.0 % slower to 5.0 % faster":                        {Name: "throughput", Unit: "events/s", Better: bench.HigherIsBetter},
-		"undecided: time to first command from 4.0 % shorter to 5.0 % longer": {Name: "time_to_first_command", Unit: "ms", Better: bench.LowerIsBetter},
+		"undecided: p95 latency between 4.0 % lower and 5.0 % higher":             {Name: "p95_latency", Unit: "ms", Better: bench.LowerIsBetter},
+		"undecided: between 5.0 % faster and 4.0 % slower":                        {Name: "throughput", Unit: "events/s", Better: bench.HigherIsBetter},
+		"undecided: time to first command between 4.0 % shorter and 5.0 % longer": {Name: "time_to_first_command", Unit: "ms", Better: bench.LowerIsBetter},
 	} {
 		if got := e.Say(m, 0.03); got != want {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// What a platform adds is said in the metric's unit.
+func TestAddedInWords(t *testing.T) {
+	first := bench.StartupMetrics[1]
+	for _, c := range []struct {
+		mean, low, high float64
+		v               Verdict
+		want            string
+	}{
+		{14.23, 12.04, 16.4, Differs, "+14.2 ms (12.0 to 16.4)"},
+		{-0.5, -0.71, -0.3, Differs, "-0.500 ms (-0.710 to -0.300)"},
+		{303.4, 280, 1320.2, Differs, "+303 ms (280 to 1320)"},
+		{0.4, -0.2, 1, Inconclusive, "undecided: between -0.200 ms and +1.00 ms"},
+		{0.01, -0.02, 0.04, Equivalent, "no difference within 3 %"},
+	} {
+		e := &Effect{Ratio: 2, Low: 1.5, High: 3, Verdict: c.v, Added: &Added{c.mean, c.low, c.high}}
+		if got := e.Say(first, 0.03); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
 	}
 }
@@ -62,8 +83,12 @@ func TestWords(t *testing.T) {
 		{first, 1.1, 1.2, 1.3, Differs, "time to first command 20.0 % longer (10.0 to 30.0)"},
 		{score, 0.8, 0.85, 0.9, Differs, "my score 15.0 % lower (10.0 to 20.0)"},
 		{throughput, 0.98, 0.99, 1.01, Equivalent, "no difference within 3 %"},
-		{throughput, 0.961, 1, 1.004, Inconclusive, "undecided: from 3.9 % slower to 0.4 % faster"},
-		{latency, 0.9, 1, 2.5, Inconclusive, "undecided: p95 latency from 10.0 % lower to 2.5 times as high"},
+		{throughput, 0.961, 1, 1.004, Inconclusive, "undecided: at most 3.9 % slower"},
+		{throughput, 0.98, 1.01, 1.041, Inconclusive, "undecided: at most 4.1 % faster"},
+		{throughput, 0.95, 1, 1.04, Inconclusive, "undecided: between 4.0 % faster and 5.0 % slower"},
+		{throughput, 0.0045, 0.0049, 0.0053, Differs, "204 times slower (189 to 222)"},
+		{bench.TurnMetrics[0], 0.75, 0.8, 0.85, Differs, "20.0 % slower (15.0 to 25.0)"},
+		{latency, 0.9, 1, 2.5, Inconclusive, "undecided: p95 latency between 10.0 % lower and 2.5 times as high"},
 	} {
 		e := &Effect{Ratio: c.ratio, Low: c.low, High: c.high, Verdict: c.v}
 		if got := e.Say(c.m, 0.03); got != c.want {

@@ -177,6 +177,7 @@ type Inject struct {
 type Scene struct {
 	Name    string
 	Title   string
+	Short   string // what a sentence calls its work: "random reads"; "" if not given
 	Startup bool
 	// Migrate says how the subject is moved while it runs: [bench.Live], [bench.Checkpoint] or
 	// [Either]; "" for none.

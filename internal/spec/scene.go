@@ -11,7 +11,7 @@ import (
 // subjectKeys are the keys of the short form. They describe the subject and its neighbours, and are
 // expanded to actors here. sceneKeys are valid in both forms.
 var (
-	sceneKeys   = []string{"name", "title", "host", "platforms", "shape", "timing", "vary", "startup", "cache", "migrate", "optional", "grow", "pool", "memory_pool", "conditions", "actors", "ramp", "relative", "turns"}
+	sceneKeys   = []string{"name", "title", "short", "host", "platforms", "shape", "timing", "vary", "startup", "cache", "migrate", "optional", "grow", "pool", "memory_pool", "conditions", "actors", "ramp", "relative", "turns"}
 	subjectKeys = []string{"workload", "params", "alike", "load", "placement", "beside", "idle", "peer"}
 	peerKeys    = []string{"platform", "shape", "host"}
 	besideKeys  = []string{"workload", "params", "platform", "shape", "count", "load", "placement", "host", "containment"}
@@ -44,6 +44,7 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 	d.name(f["name"], &s.Name)
 	s.Title = s.Name
 	d.text(f["title"], &s.Title)
+	d.text(f["short"], &s.Short)
 	d.boolean(f["startup"], &s.Startup)
 	d.word(f["migrate"], "migrate", []string{bench.Live, bench.Checkpoint, Either}, &s.Migrate)
 	if s.Migrate != "" && s.Startup {

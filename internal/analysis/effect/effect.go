@@ -31,6 +31,8 @@ type Terms struct {
 	// Rare is the share of launches that may behave otherwise unseen where "equivalent"
 	// is said without reserve; 0 is [DefaultRare].
 	Rare float64
+	// Adds: what the side adds to the base is estimated, too.
+	Adds bool
 	// Pair is what is so of a block with a ratio, to say that there are few:
 	// "in which both finished".
 	Pair string
@@ -67,8 +69,24 @@ func Of(points, base []result.Point, t Terms) *result.Effect {
 			e.Why = err.Error()
 		}
 		e.OfTotals = ofTotals(e.Ratios, value, against)
+		if t.Adds {
+			e.Added = added(e.Ratios, value, against, t.Level)
+		}
 	}
 	return e
+}
+
+// added is the mean difference of the values to the mean of the base's in the block.
+func added(ratios []result.Point, value map[int]float64, base map[int][]float64, level float64) *result.Added {
+	var differences []float64
+	for _, r := range ratios {
+		differences = append(differences, value[r.Block]-stats.Mean(base[r.Block]))
+	}
+	i, err := stats.MeanInterval(differences, level)
+	if err != nil {
+		return nil // too few blocks; the ratio may yet have an interval
+	}
+	return &result.Added{Mean: i.Mid, Low: i.Low, High: i.High}
 }
 
 // state fills in what the ratios show.
@@ -82,6 +100,9 @@ func state(e *result.Effect, found *stats.Ratios, t Terms) error {
 	e.Verdict = Verdict(interval, t.Margin)
 	p := found.P()
 	e.PInterval = &p
+	if least, err := stats.Detectable(interval, result.Values(e.Ratios), stats.Power); err == nil {
+		e.Finds = least
+	}
 	e.Unseen = stats.UnseenShare(e.N)
 	e.Typical = e.Verdict == result.Equivalent && e.Unseen > cmp.Or(t.Rare, DefaultRare)
 	e.Supposes = suppositions(e.N, e.Unseen)

@@ -1,0 +1,243 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"tare/internal/bench"
+	"tare/internal/bench/figure"
+	"tare/internal/result"
+)
+
+// Brief writes a result in short for a terminal: its sentences, one table and what to be careful
+// about. [Text] with all has the rest.
+func Brief(w io.Writer, r *result.Result) error {
+	s := r.Summary
+	doc := []block{text{"", "", r.Title}, text{"", "  ", briefMeta(r)}, blank}
+	for _, words := range s.Sentences {
+		doc = append(doc, text{"  ", "    ", words})
+	}
+	if len(s.Sentences) == 0 {
+		doc = append(doc, said{"Nothing can be compared yet."})
+	}
+	doc = append(doc, blank)
+	if tables := costTables(r); tables != nil {
+		for _, t := range tables {
+			doc = append(doc, t.text())
+		}
+		doc = append(doc, said{costNote(r)})
+	}
+	doc = append(doc, briefCautions(s.Cautions)...)
+	return writeBlocks(w, doc)
+}
+
+func briefMeta(r *result.Result) string {
+	decided, of := 0, 0
+	for e, dnf := range r.Headlines() {
+		of++
+		if dnf > 0 || e.Verdict == result.Differs || e.Verdict == result.Equivalent {
+			decided++
+		}
+	}
+	words := fmt.Sprintf("against %s, %s, %s measured; %d of %s decided", r.Baseline, blocksOf(r), figure.Span(r.Seconds), decided, figure.Count(of, "comparison"))
+	if r.Going {
+		words += "; the run is still going on"
+	}
+	return words
+}
+
+// mostCautions is how many are shown in short.
+const mostCautions = 6
+
+// briefCautions are a line each.
+func briefCautions(cautions []string) []block {
+	if len(cautions) == 0 {
+		return nil
+	}
+	doc := []block{blank}
+	shown := cautions[:min(len(cautions), mostCautions)]
+	for _, c := range shown {
+		doc = append(doc, lines{cut("! "+c, textWidth)})
+	}
+	if left := len(cautions) - len(shown); left > 0 {
+		doc = append(doc, lines{fmt.Sprintf("! %d more: --all", left)})
+	}
+	return doc
+}
+
+// cut shortens a line to a width, at a word, with an ellipsis.
+func cut(line string, width int) string {
+	line = strings.Join(strings.Fields(line), " ")
+	if utf8.RuneCountInString(line) <= width {
+		return line
+	}
+	short := string([]rune(line)[:width-1])
+	if i := strings.LastIndexByte(short, ' '); i > width/2 {
+		short = short[:i]
+	}
+	return short + "…"
+}
+
+// costTable is a table of costs, its heads first.
+type costTable struct {
+	heads []string
+	rows  [][]string
+}
+
+func (t costTable) text() block {
+	heads := slices.Clone(t.heads)
+	for i := range heads {
+		heads[i] = strings.ToUpper(heads[i])
+	}
+	return table[[]string]{rows: t.rows, columns: cellsUnder(heads)}
+}
+
+// width is how wide it is in a terminal.
+func (t costTable) width() int {
+	sum := 0
+	for i := range t.heads {
+		most := utf8.RuneCountInString(t.heads[i])
+		for _, row := range t.rows {
+			most = max(most, utf8.RuneCountInString(row[i]))
+		}
+		sum += most + 2
+	}
+	return sum
+}
+
+// costTables are the costs: a row for each kind of work where the platforms fit beside each other, and
+// otherwise a row for each platform, in as many tables as the kinds of work need.
+func costTables(r *result.Result) []costTable {
+	works, platforms := []string{}, []string{}
+	cells := map[[2]string]string{}
+	for _, c := range r.Summary.Costs {
+		if !slices.Contains(works, c.Work) {
+			works = append(works, c.Work)
+		}
+		if !slices.Contains(platforms, c.Name()) {
+			platforms = append(platforms, c.Name())
+		}
+		cells[[2]string{c.Work, c.Name()}] = c.Short
+	}
+	if len(works) == 0 {
+		return nil
+	}
+	title := "cost"
+	if r.Summary.Costs[0].Kept {
+		title = "left of the performance alone"
+	}
+	t := costTable{heads: append([]string{title, r.Baseline}, platforms...)}
+	alone := baselines(r)
+	for _, work := range works {
+		row := []string{work, alone[work]}
+		for _, p := range platforms {
+			row = append(row, cells[[2]string{work, p}])
+		}
+		t.rows = append(t.rows, row)
+	}
+	if len(alone) == 0 {
+		t.heads = slices.Delete(t.heads, 1, 2)
+		for i := range t.rows {
+			t.rows[i] = slices.Delete(t.rows[i], 1, 2)
+		}
+	}
+	if t.width() <= textWidth-2 || len(works) > 2*len(platforms) {
+		return []costTable{t}
+	}
+	return turned(title, works, platforms, cells)
+}
+
+// turned are tables with a row for each platform.
+func turned(title string, works, platforms []string, cells map[[2]string]string) []costTable {
+	of := func(works []string) costTable {
+		t := costTable{heads: append([]string{title}, works...)}
+		for _, p := range platforms {
+			row := []string{p}
+			for _, work := range works {
+				row = append(row, cells[[2]string{work, p}])
+			}
+			t.rows = append(t.rows, row)
+		}
+		return t
+	}
+	var all []costTable
+	for from := 0; from < len(works); {
+		to := from + 1
+		for to < len(works) && of(works[from:to+1]).width() <= textWidth-2 {
+			to++
+		}
+		all = append(all, of(works[from:to]))
+		from = to
+	}
+	return all
+}
+
+// baselines are the baseline's medians by work, of cases whose platforms are compared with it.
+func baselines(r *result.Result) map[string]string {
+	all := map[string]string{}
+	within := r.Relative.Cases()
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		if within[c.Name] {
+			continue
+		}
+		for _, row := range headline(*c) {
+			if _, has := all[c.Work()]; !has && row.Baseline && row.N > 0 && row.Metric.Name != bench.TurnMetrics[0].Name {
+				all[c.Work()] = value(row)
+			}
+		}
+	}
+	return all
+}
+
+// costNote says how to read the costs.
+func costNote(r *result.Result) string {
+	return fmt.Sprintf("+ is slower or more, (a to b) the 95 %% interval; ±%s: no difference beyond that; ? is undecided, the interval alone", figure.Share(r.Margin))
+}
+
+// Markdown writes what [Brief] does, for a pull request or a page of notes.
+func Markdown(w io.Writer, r *result.Result) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## %s\n\n%s\n\n", marked(r.Title), marked(capital(briefMeta(r))+"."))
+	for _, words := range r.Summary.Sentences {
+		fmt.Fprintf(&b, "- %s\n", marked(words))
+	}
+	if tables := costTables(r); tables != nil {
+		for _, t := range tables {
+			b.WriteString("\n" + markedRow(t.heads) + "\n|" + strings.Repeat(" --- |", len(t.heads)) + "\n")
+			for _, row := range t.rows {
+				b.WriteString(markedRow(row) + "\n")
+			}
+		}
+		fmt.Fprintf(&b, "\n%s.\n", marked(capital(costNote(r))))
+	}
+	if len(r.Summary.Cautions) > 0 {
+		fmt.Fprintf(&b, "\n<details><summary>%s</summary>\n\n", figure.Count(len(r.Summary.Cautions), "caution"))
+		for _, c := range r.Summary.Cautions {
+			fmt.Fprintf(&b, "- %s\n", marked(c))
+		}
+		b.WriteString("\n</details>\n")
+	}
+	fmt.Fprintf(&b, "\nRun %s, %s. Again: `%s`\n", marked(r.Run), marked(r.Started), strings.ReplaceAll(printable(r.Repeat), "`", "'"))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func markedRow(cells []string) string {
+	row := "|"
+	for _, c := range cells {
+		row += " " + marked(c) + " |"
+	}
+	return row
+}
+
+// marked keeps text from being markup, which text of runs and hosts may hold.
+func marked(s string) string {
+	s = strings.Join(strings.Fields(printable(s)), " ")
+	return markup.Replace(s)
+}
+
+var markup = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "|", `\|`, "#", `\#`, "&", "&amp;", "~", `\~`)

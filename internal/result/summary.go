@@ -1,0 +1,379 @@
+package result
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"tare/internal/bench"
+	"tare/internal/bench/figure"
+)
+
+// Summary is a result in short: what a person would say of it.
+type Summary struct {
+	// Sentences answer the question, three to six of them where there is so much to say.
+	Sentences []string `json:"sentences"`
+	// Costs are what each platform costs each kind of work: the cases in their order, of each the
+	// platforms in theirs.
+	Costs []Cost `json:"costs"`
+	// Cautions are what to be careful about, a line each, what weighs most first.
+	Cautions []string `json:"cautions,omitempty"`
+}
+
+// Cost is what one platform costs one kind of work, by the case's first headline metric; or, of
+// scenes that are set against others, what a platform keeps in one of them.
+type Cost struct {
+	Case     string       `json:"case"`
+	Work     string       `json:"work"` // what a sentence calls it
+	Platform string       `json:"platform"`
+	Label    string       `json:"label,omitempty"`
+	Metric   bench.Metric `json:"metric"`
+	// Speed is how fast the platform is beside what it is compared with, whatever the metric's
+	// direction: 0.5 is half as fast. Low and High bound it; all are 0 where there is no ratio.
+	Speed float64 `json:"speed"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	// Added is what the platform adds, of a metric of which that is said.
+	Added   *Added  `json:"added,omitempty"`
+	Verdict Verdict `json:"verdict"`
+	Kept    bool    `json:"kept,omitempty"` // it is what the platform keeps of itself
+	// Short says it for a cell of a table: "-7.1 % (5.0 to 9.3)". Words say it in full.
+	Short string `json:"short"`
+	Words string `json:"words"`
+
+	effect *Effect
+	lost   bool // launches of it finished, or could have, and there is no figure
+}
+
+// Name is the platform with its label.
+func (c Cost) Name() string { return Labelled(c.Platform, c.Label) }
+
+// Summarize fills in the summary, from everything else there is.
+func (r *Result) Summarize() {
+	s := &Summary{Sentences: []string{}, Costs: []Cost{}}
+	within := r.Relative.Cases()
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		if within[c.Name] {
+			continue
+		}
+		m, ok := c.headline()
+		if !ok {
+			continue
+		}
+		for j := range c.Rows {
+			if row := &c.Rows[j]; row.Metric.Name == m.Name && row.Effect != nil {
+				s.Costs = append(s.Costs, r.costOf(c, row))
+			}
+		}
+	}
+	if r.Relative != nil {
+		s.Costs = append(s.Costs, r.Relative.costs(r)...)
+	}
+	s.Sentences = append(s.Sentences, sentences(s.Costs, r)...)
+	s.Cautions = r.cautions(s.Costs)
+	r.Summary = s
+}
+
+// headline is the metric that speaks for a case.
+func (c *Case) headline() (bench.Metric, bool) {
+	for _, row := range c.Rows {
+		if row.Metric.Headline {
+			return row.Metric, true
+		}
+	}
+	if len(c.Rows) > 0 {
+		return c.Rows[0].Metric, true
+	}
+	return bench.Metric{}, false
+}
+
+// Work is what a sentence calls the case's work.
+func (c *Case) Work() string { return cmp.Or(c.Short, strings.ReplaceAll(c.Name, "-", " ")) }
+
+func (r *Result) costOf(c *Case, row *Row) Cost {
+	e := row.Effect
+	out := Cost{Case: c.Name, Work: c.Work(), Platform: row.Platform, Label: row.Label, Metric: row.Metric, Verdict: e.Verdict, Added: e.Added, Words: e.Words, effect: e}
+	if e.HasRatio() {
+		out.Speed, out.Low, out.High = e.Ratio, e.Low, e.High
+		if row.Metric.Better == bench.LowerIsBetter {
+			out.Speed, out.Low, out.High = 1/e.Ratio, 1/e.High, 1/e.Low
+		}
+	}
+	switch {
+	case row.N == 0:
+		out.lost, out.Words = true, unfinished(row)
+		out.Short = "no figure"
+	case e.Verdict == Unfair:
+		out.Short = "unfair"
+	case e.Verdict == Refused:
+		out.Short = "no statement"
+	default:
+		out.Short = out.short(r.Margin)
+	}
+	return out
+}
+
+// short is a cost for a cell of a table. Positive is worse, whatever the metric's direction.
+func (c *Cost) short(margin float64) string {
+	low, high := c.cost(c.Low), c.cost(c.High)
+	switch {
+	case c.Verdict == Equivalent:
+		return "±" + trim(100*margin) + " %"
+	case c.Added != nil && c.Verdict == Differs:
+		return fmt.Sprintf("%s (%s to %s)", signed(c.Added.Mean, c.Metric.Unit), amount(c.Added.Low), amount(c.Added.High))
+	case c.Added != nil:
+		return fmt.Sprintf("? %s to %s", signed(c.Added.Low, ""), signed(c.Added.High, c.Metric.Unit))
+	case c.Verdict == Inconclusive:
+		return fmt.Sprintf("? %s to %s", strings.TrimSuffix(high, " %"), low)
+	}
+	return fmt.Sprintf("%s (%s to %s)", c.cost(c.Speed), strings.TrimSuffix(high, " %"), strings.TrimSuffix(low, " %"))
+}
+
+// cost says what a speed costs: "+7.1 %" of a rate that is 7.1 % lower, or of a time that is 7.1 %
+// longer; as a factor where words say "times".
+func (c *Cost) cost(speed float64) string {
+	cost, times := 1-speed, 1/speed
+	if c.Metric.Better == bench.LowerIsBetter {
+		cost = times - 1
+	}
+	switch {
+	case speed < many, cost >= factor-1:
+		return digits(times) + "x"
+	case speed >= factor:
+		return "1/" + digits(speed) + "x"
+	}
+	sign := "+"
+	if cost < 0 {
+		sign = "-"
+	}
+	return sign + digits(math.Abs(100*cost)) + " %"
+}
+
+// costs of the cells, of the headline metrics.
+func (m *Matrix) costs(r *Result) []Cost {
+	var all []Cost
+	rows := map[string]bool{}
+	for _, row := range m.Rows {
+		rows[row.Row] = true
+	}
+	for j, column := range m.Columns {
+		for _, row := range m.Rows {
+			c := row.Cells[j]
+			if c == nil || !row.Metric.Headline {
+				continue
+			}
+			work := column
+			if len(rows) > 1 {
+				work = row.Row + " beside " + column
+			}
+			out := Cost{Case: c.Case, Work: work, Platform: row.Platform, Label: row.Label, Metric: row.Metric, Kept: true,
+				Verdict: c.Effect.Verdict, Speed: c.Kept, Low: c.Low, High: c.High, Words: c.Words, effect: c.Effect, lost: c.N == 0 && c.Launches > 0}
+			out.Short = c.Words
+			if c.High > 0 {
+				out.Short += fmt.Sprintf(" (%.0f to %.0f)", 100*c.Low, 100*c.High)
+			}
+			if c.Effect.Verdict == Inconclusive {
+				out.Short = "? " + out.Short
+			}
+			all = append(all, out)
+		}
+	}
+	return all
+}
+
+const (
+	// fewPlatforms have a sentence each; of more there is one for each kind of work.
+	fewPlatforms = 5
+	// mostSentences is how many there are at the most, the last of which says what is left out.
+	mostSentences = 6
+	// telling is the widest bound of an undecided change that is worth a sentence, as a factor.
+	telling = 1.15
+)
+
+// sentences say the costs: of few platforms one each, of many one for each kind of work.
+func sentences(costs []Cost, r *Result) []string {
+	platforms, works := groups(costs, Cost.Name), groups(costs, func(c Cost) string { return c.Work })
+	var all []string
+	if len(platforms) <= fewPlatforms {
+		for _, g := range platforms {
+			all = append(all, of(g[0].Name(), g, func(c Cost) string { return c.Work }, r))
+		}
+	} else {
+		slices.SortStableFunc(works, func(a, b []Cost) int { return cmp.Compare(worst(a), worst(b)) })
+		for _, g := range works {
+			all = append(all, of(capital(g[0].Work), g, Cost.Name, r))
+		}
+	}
+	if len(all) > mostSentences {
+		left := len(all) - mostSentences + 1
+		all = append(all[:mostSentences-1], fmt.Sprintf("%s are in the table.", figure.Count(left, "further kind")+" of work"))
+		if left == 1 {
+			all[mostSentences-1] = "1 further kind of work is in the table."
+		}
+	}
+	return all
+}
+
+// worst is the least speed that is known among costs.
+func worst(costs []Cost) float64 {
+	least := math.Inf(1)
+	for _, c := range costs {
+		if c.Speed > 0 && c.Verdict == Differs {
+			least = min(least, c.Speed)
+		}
+	}
+	return least
+}
+
+// groups are the costs by a name, in the order in which the names come.
+func groups(costs []Cost, name func(Cost) string) [][]Cost {
+	var all [][]Cost
+	at := map[string]int{}
+	for _, c := range costs {
+		i, ok := at[name(c)]
+		if !ok {
+			i = len(all)
+			at[name(c)] = i
+			all = append(all, nil)
+		}
+		all[i] = append(all[i], c)
+	}
+	return all
+}
+
+// of says the costs of one platform, or of one kind of work, in a sentence: what is the same first,
+// then what costs, the worst first, then gains, and last what is open.
+func of(subject string, costs []Cost, name func(Cost) string, r *Result) string {
+	if costs[0].Kept {
+		return kept(subject, costs, name)
+	}
+	costs = slices.Clone(costs)
+	slices.SortStableFunc(costs, func(a, b Cost) int { return cmp.Compare(a.Speed, b.Speed) })
+	var same, costing, adding, gaining, bounded, open, without []string
+	for _, c := range costs {
+		n := name(c)
+		switch {
+		case c.lost, c.Verdict == Refused, c.Verdict == Unfair:
+			without = append(without, n+" ("+strings.TrimPrefix(strings.TrimPrefix(c.Words, "no statement: "), "no comparison: ")+")")
+		case c.Verdict == Equivalent:
+			same = append(same, n)
+		case c.Verdict == Differs && c.Added != nil && c.Added.Mean > 0:
+			adding = append(adding, fmt.Sprintf("%s to %s (%s to %s)", strings.TrimPrefix(signed(c.Added.Mean, c.Metric.Unit), "+"), n, amount(c.Added.Low), amount(c.Added.High)))
+		case c.Verdict == Differs && c.Added != nil:
+			gaining = append(gaining, c.effect.size(c.Metric)+" on "+n)
+		case c.Verdict == Differs && c.Speed < 1:
+			costing = append(costing, c.effect.size(c.Metric)+" on "+n)
+		case c.Verdict == Differs:
+			gaining = append(gaining, c.effect.size(c.Metric)+" on "+n)
+		case c.Low > 1/telling && c.High < telling:
+			bounded = append(bounded, c.effect.bound(c.Metric, r.Margin)+" on "+n)
+		default:
+			open = append(open, n+" ("+c.effect.bound(c.Metric, r.Margin)+")")
+		}
+	}
+	var parts []string
+	add := func(lead string, what []string) {
+		if len(what) > 0 {
+			parts = append(parts, lead+listing(what))
+		}
+	}
+	add("no difference within "+trim(100*r.Margin)+" % on ", same)
+	add("", costing)
+	add("adds ", adding)
+	add("", gaining)
+	add("", bounded)
+	add("not known: ", open)
+	add("no figure for ", without)
+	return subject + ": " + strings.Join(parts, "; ") + "."
+}
+
+// kept says what a platform keeps beside each neighbour, or beside one neighbour each platform.
+func kept(subject string, costs []Cost, name func(Cost) string) string {
+	costs = slices.Clone(costs)
+	slices.SortStableFunc(costs, func(a, b Cost) int { return cmp.Compare(a.Speed, b.Speed) })
+	var keeps, all, open, lost []string
+	for _, c := range costs {
+		share := fmt.Sprintf("%.0f %%", 100*c.Speed)
+		switch {
+		case c.lost || c.Speed == 0:
+			lost = append(lost, name(c)+" ("+c.Words+")")
+		case c.Verdict == Equivalent:
+			all = append(all, name(c))
+		case c.Verdict == Differs:
+			keeps = append(keeps, share+" "+name(c))
+		default:
+			open = append(open, fmt.Sprintf("%s (%.0f to %.0f %%)", name(c), 100*c.Low, 100*c.High))
+		}
+	}
+	var parts []string
+	if len(keeps) > 0 {
+		parts = append(parts, "keeps "+listing(keeps))
+	}
+	if len(all) > 0 {
+		parts = append(parts, "loses nothing to "+listing(all))
+	}
+	if len(open) > 0 {
+		parts = append(parts, "not known: "+listing(open))
+	}
+	if len(lost) > 0 {
+		parts = append(parts, "no figure for "+listing(lost))
+	}
+	return subject + ": " + strings.Join(parts, "; ") + "."
+}
+
+// listing joins words as a sentence does.
+func listing(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// cautions are what limits what the sentences say, the gravest first.
+func (r *Result) cautions(costs []Cost) []string {
+	var all []string
+	add := func(text string) {
+		if text != "" && !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	if !r.Complete {
+		add(fmt.Sprintf("not complete: %d of %s have no outcome yet", r.Trials.Missing, figure.Count(r.Trials.Asked, "trial")))
+	}
+	if n := len(r.Failures); n > 0 {
+		add(fmt.Sprintf("%d of %s failed, the first with: %s", n, figure.Count(r.Trials.Asked, "trial"), r.Failures[0].Error))
+	}
+	for _, c := range costs {
+		if c.effect.Unfair != "" {
+			add(c.Name() + " on " + c.Work + ": " + c.effect.UnfairWords())
+		}
+	}
+	for _, c := range costs {
+		if c.effect.Caution != "" {
+			add(c.Platform + ": " + c.effect.Caution)
+		}
+	}
+	if c := r.Controls; c != nil && c.Hold < c.Of {
+		add(fmt.Sprintf("%s differs from itself in %d of %s: chance, or a bias that the audit cannot see", c.Baseline, c.Of-c.Hold, figure.Count(c.Of, "comparison")))
+	}
+	for _, w := range r.Warnings {
+		add(w)
+	}
+	for _, f := range r.HostFacts {
+		add(f.Caveat)
+	}
+	for _, s := range bench.Together(r.Skipped) {
+		add("left out: " + s.Platform + ": " + s.Reason)
+	}
+	return all
+}
