@@ -34,7 +34,17 @@ func Brief(w io.Writer, r *result.Result) error {
 	return writeBlocks(w, doc)
 }
 
+// briefMeta says what a result rests on.
 func briefMeta(r *result.Result) string {
+	words := fmt.Sprintf("against %s, %s, %s measured; %s", r.Baseline, blocksOf(r), figure.Span(r.Seconds), decidedWords(r))
+	if r.Going {
+		words += "; the run is still going on"
+	}
+	return words
+}
+
+// decidedWords says how many of the comparisons are decided: "6 of 14 comparisons decided".
+func decidedWords(r *result.Result) string {
 	decided, of := 0, 0
 	for e, dnf := range r.Headlines() {
 		of++
@@ -42,11 +52,7 @@ func briefMeta(r *result.Result) string {
 			decided++
 		}
 	}
-	words := fmt.Sprintf("against %s, %s, %s measured; %d of %s decided", r.Baseline, blocksOf(r), figure.Span(r.Seconds), decided, figure.Count(of, "comparison"))
-	if r.Going {
-		words += "; the run is still going on"
-	}
-	return words
+	return fmt.Sprintf("%d of %s decided", decided, figure.Count(of, "comparison"))
 }
 
 // mostCautions is how many are shown in short.
@@ -120,7 +126,7 @@ func costTables(r *result.Result) []costTable {
 		if !slices.Contains(platforms, c.Name()) {
 			platforms = append(platforms, c.Name())
 		}
-		cells[[2]string{c.Work, c.Name()}] = c.Short
+		cells[[2]string{c.Work, c.Name()}] = c.Cell()
 	}
 	if len(works) == 0 {
 		return nil

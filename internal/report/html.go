@@ -24,19 +24,20 @@ var (
 // page is what the template shows.
 type page struct {
 	*result.Result
-	Style   template.CSS
-	Cases   []caseView
-	Sweeps  []sweepView
-	Panels  []panelView
-	Facts   []result.Fact
-	Caveats []string
-	Phases  []phaseRow
-	Inside  []clockView
-	Where   []placeView
-	Minutes string
-	SoFar   string // behind a number of trials to which a stopping rule may add
-	Extent  string // blocks planned, or their bounds
-	Again   []againView
+	Overview overview
+	Style    template.CSS
+	Cases    []caseView
+	Sweeps   []sweepView
+	Panels   []panelView
+	Facts    []result.Fact
+	Caveats  []string
+	Phases   []phaseRow
+	Inside   []clockView
+	Where    []placeView
+	Minutes  string
+	SoFar    string // behind a number of trials to which a stopping rule may add
+	Extent   string // blocks planned, or their bounds
+	Again    []againView
 	// Balance sets the parts against the whole host, Balanced says it in a sentence.
 	Balance []balanceView
 	// Matrix sets scenes against others on the same platform; nil if none is.
@@ -109,6 +110,11 @@ func HTML(w io.Writer, r *result.Result) error {
 	}
 	p := page{Result: r, Style: template.CSS(styleText), Panels: panelsOf(r.Series), Sweeps: sweepViews(r.Sweeps), Facts: r.HostFacts,
 		Minutes: figure.Fixed(r.Seconds/60, 1), Extent: blocksOf(r), SoFar: soFar(r), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts), Balance: balancesOf(r), Balanced: balanceAnswer(r), Matrix: relativeOf(r), Hosts: watchesOf(r), Power: powersOf(r.Power)}
+	ids := map[string]string{}
+	for i, c := range r.Cases {
+		ids[c.Name] = caseID(i, c.Name)
+	}
+	p.Overview = overviewOf(r, ids)
 	for i, c := range r.Cases {
 		v := caseView{Case: c, ID: caseID(i, c.Name), Stop: stopOf(r, c.Name), Notes: append(notesOf(c.Rows), densityNotes(c.Density)...), Ramp: densityOf(c), Pooled: poolsOf(c), Usage: usageOf(c), Stack: stackOf(c), Audits: auditsOf(c.Rows), Latency: latenciesOf(c),
 			Launches: launchesOf(c), Waterfalls: waterfallsOf(c), Sources: sourcesOf(c), Energy: energiesOf(c, r.Power), Paces: pacesOf(c)}
@@ -164,14 +170,6 @@ func caseID(i int, name string) string {
 		return '-'
 	}, name)
 	return fmt.Sprintf("case-%d-%s", i+1, safe)
-}
-
-// Said is the metric that answers a case in short.
-func (c caseView) Said() *metricView {
-	if len(c.Headline) == 0 {
-		return nil
-	}
-	return &c.Headline[0]
 }
 
 // breakable lets a platform's name break before its options and between them.

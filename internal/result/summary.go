@@ -39,12 +39,26 @@ type Cost struct {
 	Added   *Added  `json:"added,omitempty"`
 	Verdict Verdict `json:"verdict"`
 	Kept    bool    `json:"kept,omitempty"` // it is what the platform keeps of itself
-	// Short says it for a cell of a table: "-7.1 % (5.0 to 9.3)". Words say it in full.
-	Short string `json:"short"`
-	Words string `json:"words"`
+	// Short says it for a cell of a table, Bounds its interval: "+7.1 %" and "5.0 to 9.3"; "?" and
+	// "-1.2 to +4 %" where it is undecided. Positive is worse, whatever the metric's direction. Words
+	// say it in full.
+	Short  string `json:"short"`
+	Bounds string `json:"bounds,omitempty"`
+	Words  string `json:"words"`
 
 	effect *Effect
 	lost   bool // launches of it finished, or could have, and there is no figure
+}
+
+// Cell is Short with Bounds, for a table of text.
+func (c Cost) Cell() string {
+	switch {
+	case c.Bounds == "":
+		return c.Short
+	case c.Short == "?":
+		return "? " + c.Bounds
+	}
+	return c.Short + " (" + c.Bounds + ")"
 }
 
 // Name is the platform with its label.
@@ -111,30 +125,36 @@ func (r *Result) costOf(c *Case, row *Row) Cost {
 	case e.Verdict == Refused:
 		out.Short = "no statement"
 	default:
-		out.Short = out.short(r.Margin)
+		out.shorten(r.Margin)
 	}
 	return out
 }
 
-// short is a cost for a cell of a table. Positive is worse, whatever the metric's direction.
-func (c *Cost) short(margin float64) string {
-	low, high := c.cost(c.Low), c.cost(c.High)
+// shorten fills in Short and Bounds.
+func (c *Cost) shorten(margin float64) {
+	places := 0
+	if c.High-c.Low < 0.02 {
+		places = 1
+	}
+	low, high := c.cost(c.High, places), c.cost(c.Low, places) // fast is cheap
 	switch {
 	case c.Verdict == Equivalent:
-		return "±" + trim(100*margin) + " %"
+		c.Short = "±" + trim(100*margin) + " %"
 	case c.Added != nil && c.Verdict == Differs:
-		return fmt.Sprintf("%s (%s to %s)", signed(c.Added.Mean, c.Metric.Unit), amount(c.Added.Low), amount(c.Added.High))
+		c.Short, c.Bounds = signed(c.Added.Mean, c.Metric.Unit), amount(c.Added.Low)+" to "+amount(c.Added.High)
 	case c.Added != nil:
-		return fmt.Sprintf("? %s to %s", signed(c.Added.Low, ""), signed(c.Added.High, c.Metric.Unit))
+		c.Short, c.Bounds = "?", strings.TrimSpace(signed(c.Added.Low, ""))+" to "+signed(c.Added.High, c.Metric.Unit)
 	case c.Verdict == Inconclusive:
-		return fmt.Sprintf("? %s to %s", strings.TrimSuffix(high, " %"), low)
+		c.Short, c.Bounds = "?", strings.TrimSuffix(low, " %")+" to "+high
+	default:
+		bare := strings.NewReplacer("+", "", " %", "", "x", "")
+		c.Short, c.Bounds = c.cost(c.Speed, places), bare.Replace(low)+" to "+bare.Replace(high)
 	}
-	return fmt.Sprintf("%s (%s to %s)", c.cost(c.Speed), strings.TrimSuffix(high, " %"), strings.TrimSuffix(low, " %"))
 }
 
 // cost says what a speed costs: "+7.1 %" of a rate that is 7.1 % lower, or of a time that is 7.1 %
-// longer; as a factor where words say "times".
-func (c *Cost) cost(speed float64) string {
+// longer; as a factor where words say "times". From 10 % on it has so many places.
+func (c *Cost) cost(speed float64, places int) string {
 	cost, times := 1-speed, 1/speed
 	if c.Metric.Better == bench.LowerIsBetter {
 		cost = times - 1
@@ -149,7 +169,11 @@ func (c *Cost) cost(speed float64) string {
 	if cost < 0 {
 		sign = "-"
 	}
-	return sign + digits(math.Abs(100*cost)) + " %"
+	text := digits(math.Abs(100 * cost))
+	if math.Abs(cost) >= 0.0995 {
+		text = figure.Fixed(math.Abs(100*cost), places)
+	}
+	return sign + text + " %"
 }
 
 // costs of the cells, of the headline metrics.
@@ -173,10 +197,10 @@ func (m *Matrix) costs(r *Result) []Cost {
 				Verdict: c.Effect.Verdict, Speed: c.Kept, Low: c.Low, High: c.High, Words: c.Words, effect: c.Effect, lost: c.N == 0 && c.Launches > 0}
 			out.Short = c.Words
 			if c.High > 0 {
-				out.Short += fmt.Sprintf(" (%.0f to %.0f)", 100*c.Low, 100*c.High)
+				out.Bounds = fmt.Sprintf("%.0f to %.0f", 100*c.Low, 100*c.High)
 			}
 			if c.Effect.Verdict == Inconclusive {
-				out.Short = "? " + out.Short
+				out.Short, out.Bounds = "?", out.Bounds+" %"
 			}
 			all = append(all, out)
 		}
@@ -280,6 +304,9 @@ func of(subject string, costs []Cost, name func(Cost) string, r *Result) string 
 			parts = append(parts, lead+listing(what))
 		}
 	}
+	if n := len(same); n > mostNamed && n == len(costs) {
+		same = []string{"all"}
+	}
 	add("no difference within "+trim(100*r.Margin)+" % on ", same)
 	add("", costing)
 	add("adds ", adding)
@@ -324,8 +351,14 @@ func kept(subject string, costs []Cost, name func(Cost) string) string {
 	return subject + ": " + strings.Join(parts, "; ") + "."
 }
 
+// mostNamed is how many of a kind a sentence names; of more it counts the rest.
+const mostNamed = 3
+
 // listing joins words as a sentence does.
 func listing(words []string) string {
+	if left := len(words) - mostNamed; left > 1 {
+		words = append(slices.Clone(words[:mostNamed]), fmt.Sprintf("%d more", left))
+	}
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}

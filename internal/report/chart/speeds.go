@@ -1,0 +1,103 @@
+package chart
+
+import (
+	"html/template"
+	"math"
+)
+
+// Speeds is the logarithmic axis that the cells of a table share: how fast something is beside
+// another, worse to the right. What lies beyond its ends is an arrow there, so that one value far
+// out does not make all others one spot.
+type Speeds struct {
+	axis   Axis // of 1 / speed
+	margin float64
+}
+
+const (
+	cellWidth  = 120.0
+	cellHeight = 16.0
+	cellPad    = 9.0
+)
+
+// ends are where an axis may end, as factors.
+var ends = []float64{1.1, 1.25, 1.5, 2, 4}
+
+// NewSpeeds makes the axis as short as shows every speed but those beyond its longest, 4 times as
+// slow or as fast.
+func NewSpeeds(speeds []float64, margin float64) Speeds {
+	low, high := ends[0], ends[0]
+	for _, s := range speeds {
+		if s > 0 && !math.IsInf(s, 0) {
+			low, high = max(low, endFor(s)), max(high, endFor(1/s))
+		}
+	}
+	return Speeds{Axis{Low: 1 / low, High: high, Log: true}, margin}
+}
+
+// endFor is the nearest end that shows a factor, the last if none does.
+func endFor(factor float64) float64 {
+	for _, e := range ends {
+		if factor <= e {
+			return e
+		}
+	}
+	return ends[len(ends)-1]
+}
+
+// Fastest and Slowest are the ends: 1.25 times as fast, and 2 for half as fast.
+func (s Speeds) Fastest() float64 { return 1 / s.axis.Low }
+func (s Speeds) Slowest() float64 { return s.axis.High }
+
+func (s Speeds) at(speed float64) float64 { return s.axis.at(1/speed, cellPad, cellWidth-cellPad) }
+
+// Cell draws an estimate as a dot with its interval as a line, both of the class; a dot that is not
+// sure is hollow.
+func (s Speeds) Cell(class string, e Interval, sure bool) template.HTML {
+	d := newDrawing(cellWidth, cellHeight, "speed "+class, e.Title)
+	mid := cellHeight / 2
+	left, right := s.at(1+s.margin), s.at(1-s.margin)
+	d.rect("band", left, 0, right-left, cellHeight, "")
+	d.line("one", s.at(1), 0, s.at(1), cellHeight)
+	if e.High < 1/s.axis.High { // all of it is beyond the slow end
+		d.text("beyond end", cellWidth-1, mid+4, "▸")
+		return d.html()
+	}
+	if e.Low > 1/s.axis.Low {
+		d.text("beyond", 1, mid+4, "◂")
+		return d.html()
+	}
+	d.line("interval", s.at(e.High), mid, s.at(e.Low), mid)
+	if e.Low < 1/s.axis.High {
+		d.text("beyond end", cellWidth-1, mid+4, "▸")
+	}
+	if e.High > 1/s.axis.Low {
+		d.text("beyond", 1, mid+4, "◂")
+	}
+	dot := "dot"
+	if !sure {
+		dot = "dot hollow"
+	}
+	d.circle(dot, s.at(e.Mid), mid, 4.2, "")
+	return d.html()
+}
+
+// Amount draws an amount as a bar, on a logarithmic scale from 1 to most.
+func Amount(class string, v, most float64, title string) template.HTML {
+	d := newDrawing(cellWidth, cellHeight, "speed "+class, title)
+	share := math.Log1p(max(v, 0)) / math.Log1p(max(most, 1))
+	d.rect("amount", cellPad, 4, share*(cellWidth-2*cellPad), cellHeight-8, "")
+	return d.html()
+}
+
+// Axis draws the scale below the cells.
+func (s Speeds) Axis() template.HTML {
+	d := newDrawing(cellWidth, 14, "speed", "axis: faster to the left, slower to the right")
+	for _, t := range []Tick{{1, "0"}, {0.9, "10 %"}, {0.75, "25 %"}, {0.5, "50 %"}, {0.25, "75 %"}} {
+		if 1/t.At > s.axis.High*1.001 || t.At < 1 && s.at(t.At)-s.at(1) < 20 || t.At == 0.9 && s.axis.High > 1.3 || t.At == 0.75 && s.axis.High > 2 {
+			continue
+		}
+		d.line("tick", s.at(t.At), 0, s.at(t.At), 3)
+		d.text("tick", s.at(t.At), 13, t.Name)
+	}
+	return d.html()
+}

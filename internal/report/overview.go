@@ -1,0 +1,144 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strings"
+
+	"tare/internal/bench/figure"
+	"tare/internal/report/chart"
+	"tare/internal/result"
+)
+
+// overview is the page's first screen: sentences, one picture of everything, cautions.
+type overview struct {
+	Sentences []sentence
+	Decided   string
+	Works     []overviewWork
+	Rows      []overviewRow
+	Note      string
+	Cautions  []caution
+}
+
+// sentence is one with the platform or work it is about.
+type sentence struct{ About, Words string }
+
+type overviewWork struct {
+	Name, ID string // the case's anchor
+	Axis     template.HTML
+}
+
+type overviewRow struct {
+	Name  string
+	Cells []overviewCell
+}
+
+// overviewCell is a cell of the picture; one without Words has no figure.
+type overviewCell struct {
+	Work, ID, Class, Words, Bounds string
+	Plot                   template.HTML
+}
+
+// caution is one in a line, with all of it if that is longer.
+type caution struct{ Short, Full string }
+
+// cautionWidth is how long a caution may be before the rest of it is folded away.
+const cautionWidth = 130
+
+func overviewOf(r *result.Result, ids map[string]string) overview {
+	s := r.Summary
+	if s == nil {
+		s = &result.Summary{}
+	}
+	v := overview{Decided: decidedWords(r)}
+	for _, words := range s.Sentences {
+		about, rest, found := strings.Cut(words, ": ")
+		if !found {
+			about, rest = "", words
+		}
+		v.Sentences = append(v.Sentences, sentence{about, strings.ReplaceAll(rest, " %", "\u00a0%")})
+	}
+	for _, words := range s.Cautions {
+		c := caution{Short: cut(words, cautionWidth)}
+		if strings.HasSuffix(c.Short, "…") {
+			c.Full = words
+		}
+		v.Cautions = append(v.Cautions, c)
+	}
+	v.picture(s.Costs, r.Margin, ids)
+	return v
+}
+
+// picture fills in the table of costs. What platforms keep beside others is drawn by [heatMap].
+func (v *overview) picture(costs []result.Cost, margin float64, ids map[string]string) {
+	costs = slices.DeleteFunc(slices.Clone(costs), func(c result.Cost) bool { return c.Kept })
+	if len(costs) == 0 {
+		return
+	}
+	var speeds []float64
+	most := map[string]float64{}
+	weight := map[string]float64{} // by platform, what all of it costs in logarithms
+	var names []string
+	for _, c := range costs {
+		if c.Added != nil {
+			most[c.Work] = max(most[c.Work], c.Added.Mean)
+		} else if c.Label == "" {
+			speeds = append(speeds, c.Speed)
+		}
+		if c.Speed > 0 {
+			weight[c.Name()] -= math.Log(c.Speed)
+		}
+		if !slices.Contains(names, c.Name()) {
+			names = append(names, c.Name())
+		}
+		if !slices.ContainsFunc(v.Works, func(w overviewWork) bool { return w.Name == c.Work }) {
+			v.Works = append(v.Works, overviewWork{Name: c.Work, ID: ids[c.Case]})
+		}
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(weight[b], weight[a]) })
+	axis := chart.NewSpeeds(speeds, margin)
+	for i, w := range v.Works {
+		if _, adds := most[w.Name]; !adds {
+			v.Works[i].Axis = axis.Axis()
+		}
+	}
+	for _, name := range names {
+		row := overviewRow{Name: name}
+		for _, w := range v.Works {
+			cell := overviewCell{Work: w.Name}
+			for _, c := range costs {
+				if c.Name() == name && c.Work == w.Name {
+					cell = cellOf(c, axis, most[w.Name], ids[c.Case])
+				}
+			}
+			row.Cells = append(row.Cells, cell)
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	v.Note = fmt.Sprintf("Dots are estimates, lines their 95 %% intervals, on one scale from %s times as fast to %s times as slow; the shaded band is ±%s. A hollow dot is not decided, an arrow lies beyond. The worst platform comes first.",
+		figure.Number(axis.Fastest()), figure.Number(axis.Slowest()), figure.Share(margin))
+}
+
+func cellOf(c result.Cost, axis chart.Speeds, most float64, id string) overviewCell {
+	cell := overviewCell{Work: c.Work, ID: id, Words: c.Short, Bounds: c.Bounds, Class: "open"}
+	switch {
+	case c.Speed == 0:
+		return cell
+	case c.Verdict == result.Equivalent:
+		cell.Class = "same"
+	case c.Verdict == result.Differs && c.Speed < 1:
+		cell.Class = "worse"
+	case c.Verdict == result.Differs:
+		cell.Class = "better"
+	}
+	title := c.Name() + ", " + c.Work + ": " + c.Words
+	if c.Added != nil {
+		cell.Plot = chart.Amount(cell.Class, c.Added.Mean, most, title)
+		return cell
+	}
+	cell.Plot = axis.Cell(cell.Class, chart.Interval{Low: c.Low, Mid: c.Speed, High: c.High, Title: title}, cell.Class != "open")
+	return cell
+}

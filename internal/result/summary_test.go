@@ -1,0 +1,113 @@
+package result
+
+import (
+	"strings"
+	"testing"
+
+	"tare/internal/bench"
+)
+
+var (
+	ofCPU   = bench.Metric{Name: "throughput", Unit: "events/s", Better: bench.HigherIsBetter, Headline: true}
+	ofStart = bench.StartupMetrics[1]
+)
+
+// summarized is a result of one case for each metric, whose effects are by platform.
+func summarized(cases ...Case) *Result {
+	r := &Result{Baseline: "native", Margin: 0.03, Complete: true, Cases: cases}
+	r.Summarize()
+	return r
+}
+
+func caseWith(name, short string, m bench.Metric, platforms map[string]*Effect, order ...string) Case {
+	c := Case{Name: name, Short: short, Kind: bench.One, Rows: []Row{{Metric: m, Platform: "native", Baseline: true, N: 5, Median: 100}}}
+	for _, p := range order {
+		e := platforms[p]
+		e.Words = e.Say(m, 0.03)
+		c.Rows = append(c.Rows, Row{Metric: m, Platform: p, N: 5, Effect: e})
+	}
+	return c
+}
+
+func TestSentences(t *testing.T) {
+	r := summarized(
+		caseWith("cpu", "CPU work", ofCPU, map[string]*Effect{
+			"docker": {Ratio: 1, Low: 0.99, High: 1.01, Verdict: Equivalent},
+			"gvisor": {Ratio: 0.9, Low: 0.88, High: 0.92, Verdict: Differs},
+		}, "docker", "gvisor"),
+		caseWith("net-rr", "", ofCPU, map[string]*Effect{
+			"docker": {Ratio: 0.89, Low: 0.87, High: 0.91, Verdict: Differs},
+			"gvisor": {Ratio: 0.0049, Low: 0.0045, High: 0.0053, Verdict: Differs},
+		}, "docker", "gvisor"),
+		caseWith("disk", "disk reads", ofCPU, map[string]*Effect{
+			"docker": {Ratio: 0.98, Low: 0.94, High: 1.02, Verdict: Inconclusive},
+			"gvisor": {Ratio: 1.01, Low: 0.7, High: 1.4, Verdict: Inconclusive},
+		}, "docker", "gvisor"),
+		caseWith("write", "writing", ofCPU, map[string]*Effect{
+			"docker": {Verdict: Refused, Why: "only 1 block"},
+			"gvisor": {Ratio: 1.1, Low: 1.05, High: 1.15, Verdict: Differs},
+		}, "docker", "gvisor"),
+		caseWith("startup", "start-up", ofStart, map[string]*Effect{
+			"docker": {Ratio: 50, Low: 10, High: 250, Verdict: Differs, Added: &Added{278.4, 270, 290}},
+			"gvisor": {Ratio: 1.1, Low: 0.9, High: 1.3, Verdict: Inconclusive, Added: &Added{0.5, -0.3, 1.2}},
+		}, "docker", "gvisor"),
+	)
+	want := []string{
+		"docker: no difference within 3 % on CPU work; 11.0 % slower (9.0 to 13.0) on net rr; adds 278 ms to start-up (270 to 290); at most 6.0 % slower on disk reads; no figure for writing (only 1 block).",
+		"gvisor: 204 times slower (189 to 222) on net rr and 10.0 % slower (8.0 to 12.0) on CPU work; 10.0 % faster (5.0 to 15.0) on writing; not known: start-up (between -0.300 ms and +1.20 ms) and disk reads (between 40.0 % faster and 30.0 % slower).",
+	}
+	if got := r.Summary.Sentences; strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	cells := map[string]string{}
+	for _, c := range r.Summary.Costs {
+		cells[c.Work+" "+c.Platform] = c.Cell()
+	}
+	for of, want := range map[string]string{
+		"CPU work docker": "±3 %", "CPU work gvisor": "+10 % (8.0 to 12)", "net rr docker": "+11 % (9.0 to 13)", "net rr gvisor": "204x (189 to 222)",
+		"disk reads docker": "? -2.0 to +6.0 %", "writing docker": "no statement", "writing gvisor": "-10 % (-15 to -5.0)",
+		"start-up docker": "+278 ms (270 to 290)", "start-up gvisor": "? -0.300 to +1.20 ms",
+	} {
+		if cells[of] != want {
+			t.Errorf("%s: %q, want %q", of, cells[of], want)
+		}
+	}
+}
+
+// With many platforms a sentence is about a kind of work, the costliest first, and there are no
+// more than six.
+func TestSentencesOfManyPlatforms(t *testing.T) {
+	platforms := []string{"a", "b", "c", "d", "e", "f", "g"}
+	var cases []Case
+	for i := range 9 {
+		effects := map[string]*Effect{}
+		for _, p := range platforms {
+			effects[p] = &Effect{Ratio: 1, Low: 0.99, High: 1.01, Verdict: Equivalent}
+		}
+		ratio := 0.9 - float64(i)/20
+		effects["b"] = &Effect{Ratio: ratio, Low: ratio - 0.01, High: ratio + 0.01, Verdict: Differs}
+		cases = append(cases, caseWith("work-"+string(rune('1'+i)), "", ofCPU, effects, platforms...))
+	}
+	got := summarized(cases...).Summary.Sentences
+	if len(got) != 6 || got[0] != "Work 9: no difference within 3 % on a, c, d and 3 more; 50.0 % slower (49.0 to 51.0) on b." || got[5] != "4 further kinds of work are in the table." {
+		t.Errorf("%d sentences: %s", len(got), strings.Join(got, "\n"))
+	}
+}
+
+func TestCautions(t *testing.T) {
+	r := &Result{Baseline: "native", Margin: 0.03, Trials: Counts{Asked: 20, Missing: 2, Failed: 1},
+		Failures: []Failure{{Error: "no agent"}}, Warnings: []string{"other work kept the host busy"},
+		Controls:  &Controls{Baseline: "native", Hold: 6, Of: 7},
+		HostFacts: []Fact{{Name: "CPUs", Caveat: "only 2 usable CPUs"}, {Name: "other", Caveat: "only 2 usable CPUs"}},
+		Skipped:   []bench.Skip{{Platform: "kvm", Reason: "/dev/kvm is missing"}},
+		Cases: []Case{caseWith("cpu", "", ofCPU, map[string]*Effect{
+			"docker": {Verdict: Unfair, Unfair: "kernel: another"}, "tcg": {Ratio: 0.1, Low: 0.09, High: 0.11, Verdict: Differs, Caution: "emulated"}}, "docker", "tcg")}}
+	r.Summarize()
+	want := []string{
+		"not complete: 2 of 20 trials have no outcome yet", "1 of 20 trials failed, the first with: no agent", "docker on cpu: unfair: kernel: another", "tcg: emulated",
+		"native differs from itself in 1 of 7 comparisons: chance, or a bias that the audit cannot see", "other work kept the host busy", "only 2 usable CPUs", "left out: kvm: /dev/kvm is missing",
+	}
+	if got := r.Summary.Cautions; strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
