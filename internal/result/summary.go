@@ -281,7 +281,11 @@ func of(subject string, costs []Cost, name func(Cost) string, r *Result) string 
 		n := name(c)
 		switch {
 		case c.lost, c.Verdict == Refused, c.Verdict == Unfair:
-			without = append(without, n+" ("+strings.TrimPrefix(strings.TrimPrefix(c.Words, "no statement: "), "no comparison: ")+")")
+			why := c.Words
+			if !c.lost {
+				why = cmp.Or(c.effect.Unfair, c.effect.Why)
+			}
+			without = append(without, n+" ("+why+")")
 		case c.Verdict == Equivalent:
 			same = append(same, n)
 		case c.Verdict == Differs && c.Added != nil && c.Added.Mean > 0:
