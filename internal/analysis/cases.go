@@ -44,6 +44,7 @@ func casesOf(scenes []*launches, controls map[string]*launches, p *bench.Plan, f
 		}
 	}
 	for _, c := range all {
+		c.metrics = slices.Concat(c.metrics, used(c.scenes))
 		for _, l := range c.scenes {
 			if l != c.base {
 				c.audits[l] = fair.compare(l, c.base, c.result.Resource)

@@ -108,6 +108,9 @@ func (l *launch) done() bool { return l.outcome != nil && l.outcome.Status == be
 func (l *launches) points(metric string) []result.Point {
 	points := []result.Point{}
 	for _, o := range l.done {
+		if v, known := usedBy(l.usage[o.Trial], metric); known {
+			points = append(points, result.Point{Block: o.Block, Trial: o.Trial, Value: v})
+		}
 		for _, v := range o.Values {
 			if v.Metric == metric {
 				points = append(points, result.Point{Block: o.Block, Trial: o.Trial, Value: v.Value})

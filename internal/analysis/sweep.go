@@ -22,7 +22,7 @@ const fewestLevels = 3
 const worse = 0.1
 
 // sweeps are drawn of every factor with numbers for levels, of the headline
-// metric and the first latency.
+// metric, the first latency and what the subjects used.
 func sweeps(cases []result.Case, plan *bench.Plan) []result.Sweep {
 	var all []result.Sweep
 	at := map[string]int{}
@@ -183,6 +183,8 @@ func drawn(c *result.Case) []string {
 			names = append(names, row.Metric.Name)
 		case latency == "" && isLatency(row.Metric.Name):
 			latency = row.Metric.Name
+		case slices.Contains(bench.UsageMetrics, row.Metric) && !slices.Contains(names, row.Metric.Name):
+			names = append(names, row.Metric.Name)
 		}
 	}
 	if latency != "" && !slices.ContainsFunc(names, isLatency) {

@@ -72,3 +72,12 @@ var StartupMetrics = []Metric{
 	{Name: "time_to_first_command", Unit: "ms", Better: LowerIsBetter, Combine: Mean, Headline: true, Adds: true,
 		Doc: "from issuing the platform's own start command to the exit of the first command (/bin/true) run inside"},
 }
+
+// UsageMetrics are what the subjects of a sampled scene used over the window, with the layer that
+// serves them.
+var UsageMetrics = []Metric{
+	{Name: "cpu_used", Unit: "cores", Better: LowerIsBetter, Adds: true, Doc: "CPU of the subjects and of the layer that serves them"},
+	{Name: "cpu_overhead", Unit: "times", Better: LowerIsBetter,
+		Doc: "CPU of the subjects and their layer over that of the subjects: 1 and equation 3 of tesfatsion2018"},
+	{Name: "memory_used", Unit: "MiB", Better: LowerIsBetter, Adds: true, Doc: "memory of the subjects and of the layer that serves them"},
+}

@@ -39,7 +39,7 @@ type overviewRow struct {
 // overviewCell is a cell of the picture; one without Words has no figure.
 type overviewCell struct {
 	Work, ID, Class, Words, Bounds string
-	Plot                   template.HTML
+	Plot                           template.HTML
 }
 
 // caution is one in a line, with all of it if that is longer.
