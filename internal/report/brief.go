@@ -181,18 +181,17 @@ func turned(title string, works, platforms []string, cells map[[2]string]string)
 	return all
 }
 
-// baselines are the baseline's medians by work, of cases whose platforms are compared with it.
+// baselines are the baseline's medians by work. What is in turns has a ratio alone.
 func baselines(r *result.Result) map[string]string {
 	all := map[string]string{}
-	within := r.Relative.Cases()
-	for i := range r.Cases {
-		c := &r.Cases[i]
-		if within[c.Name] {
+	for _, cost := range r.Summary.Costs {
+		i := slices.IndexFunc(r.Cases, func(c result.Case) bool { return c.Name == cost.Case })
+		if i < 0 || cost.Kept || cost.Metric.Name == bench.TurnMetrics[0].Name {
 			continue
 		}
-		for _, row := range headline(*c) {
-			if _, has := all[c.Work()]; !has && row.Baseline && row.N > 0 && row.Metric.Name != bench.TurnMetrics[0].Name {
-				all[c.Work()] = value(row)
+		for _, row := range r.Cases[i].Rows {
+			if row.Baseline && row.N > 0 && row.Metric.Name == cost.Metric.Name {
+				all[cost.Work] = value(row)
 			}
 		}
 	}

@@ -86,9 +86,27 @@ func (r *Result) Summarize() {
 	if r.Relative != nil {
 		s.Costs = append(s.Costs, r.Relative.costs(r)...)
 	}
+	tellApart(s.Costs)
 	s.Sentences = append(s.Sentences, sentences(s.Costs, r)...)
 	s.Cautions = r.cautions(s.Costs)
 	r.Summary = s
+}
+
+// tellApart gives works of one name the names of their cases.
+func tellApart(costs []Cost) {
+	cases := map[string]string{} // by work, the first
+	again := map[string]bool{}
+	for _, c := range costs {
+		if cases[c.Work] == "" {
+			cases[c.Work] = c.Case
+		}
+		again[c.Work] = again[c.Work] || cases[c.Work] != c.Case
+	}
+	for i := range costs {
+		if again[costs[i].Work] {
+			costs[i].Work = costs[i].Case
+		}
+	}
 }
 
 // headline is the metric that speaks for a case.

@@ -74,6 +74,14 @@ func TestSentences(t *testing.T) {
 	}
 }
 
+func TestWorksOfOneNameAreToldApart(t *testing.T) {
+	effects := map[string]*Effect{"lxc": {Ratio: 1, Low: 0.99, High: 1.01, Verdict: Equivalent}}
+	r := summarized(caseWith("a", "reads", ofCPU, effects, "lxc"), caseWith("b", "reads", ofCPU, effects, "lxc"), caseWith("c", "writes", ofCPU, effects, "lxc"))
+	if got := r.Summary.Sentences[0]; got != "lxc: no difference within 3 % on a, b and writes." {
+		t.Error(got)
+	}
+}
+
 // With many platforms a sentence is about a kind of work, the costliest first, and there are no
 // more than six.
 func TestSentencesOfManyPlatforms(t *testing.T) {
