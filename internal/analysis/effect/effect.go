@@ -70,21 +70,22 @@ func Of(points, base []result.Point, t Terms) *result.Effect {
 		}
 		e.OfTotals = ofTotals(e.Ratios, value, against)
 		if t.Adds {
-			e.Added = added(e.Ratios, value, against, t.Level)
+			e.Added = added(e, value, against, t.Level)
 		}
 	}
 	return e
 }
 
-// added is the mean difference of the values to the mean of the base's in the block.
-func added(ratios []result.Point, value map[int]float64, base map[int][]float64, level float64) *result.Added {
+// added is the mean difference of the values to the mean of the base's in the block; nil where the
+// blocks are too few, and where the ratio says more: few large values leave a sum less certain.
+func added(e *result.Effect, value map[int]float64, base map[int][]float64, level float64) *result.Added {
 	var differences []float64
-	for _, r := range ratios {
+	for _, r := range e.Ratios {
 		differences = append(differences, value[r.Block]-stats.Mean(base[r.Block]))
 	}
 	i, err := stats.MeanInterval(differences, level)
-	if err != nil {
-		return nil // too few blocks; the ratio may yet have an interval
+	if err != nil || e.Verdict == result.Differs && i.Low <= 0 && 0 <= i.High {
+		return nil
 	}
 	return &result.Added{Mean: i.Mid, Low: i.Low, High: i.High}
 }

@@ -236,3 +236,30 @@ func TestWidenGivesTheVerdictAnew(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+// What is added is the mean difference by block, and is left out where it would take back what the
+// ratio says.
+func TestAdded(t *testing.T) {
+	points := func(values ...float64) (all []result.Point) {
+		for i, v := range values {
+			all = append(all, result.Point{Block: i + 1, Value: v})
+		}
+		return all
+	}
+	terms := Terms{Better: bench.LowerIsBetter, Level: 0.95, Margin: 0.03, Adds: true}
+	e := Of(points(19, 20, 22, 19), points(5, 5.5, 5.2, 4.9), terms)
+	if e.Added == nil || math.Abs(e.Added.Mean-14.85) > 1e-9 || e.Added.Low > 14 || e.Added.Low < 10 || e.Added.High < 15.5 || e.Added.High > 20 {
+		t.Errorf("%+v", e.Added)
+	}
+	if e := Of(points(19, 20), points(5, 5.5), terms); e.Added != nil {
+		t.Errorf("of two blocks: %+v", e.Added)
+	}
+	terms.Level = 0.999
+	if e := Of(points(19, 40, 80), points(1, 1.8, 4.3), terms); e.Verdict != result.Differs || e.Added != nil {
+		t.Errorf("%s, %+v", e.Verdict, e.Added)
+	}
+	terms.Adds = false
+	if e := Of(points(19, 20, 22, 19), points(5, 5.5, 5.2, 4.9), terms); e.Added != nil {
+		t.Errorf("of a metric nothing adds to: %+v", e.Added)
+	}
+}
