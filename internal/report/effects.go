@@ -93,6 +93,9 @@ func viewRow(row result.Row, axis chart.Ratios) rowView {
 	}
 	v.Caution = e.Caution
 	v.Detail = "ratio " + e.RatioWords()
+	if e.Finds > 0 {
+		v.Detail += "; the smallest change it finds: " + finds(e)
+	}
 	v.Tests = testsOf(e)
 	switch {
 	case e.Caution != "":
@@ -106,6 +109,14 @@ func viewRow(row result.Row, axis chart.Ratios) rowView {
 		v.Verdict = "better"
 	}
 	return v
+}
+
+// finds is the smallest change that the row finds in 90 % of runs.
+func finds(e *result.Effect) string {
+	if e.Finds >= 0.1 {
+		return figure.Fixed(100*e.Finds, 0) + " %"
+	}
+	return figure.Fixed(100*e.Finds, 1) + " %"
 }
 
 // plotRow draws every block's ratio as a point and the interval as a bar.
@@ -157,8 +168,16 @@ func effectsText(rows []result.Row) []block {
 			}
 			return row.Effect.Bounds()
 		}},
-		{"", effectWords},
+		{"", func(row result.Row) string {
+			if !bounded(row) || row.Effect.Finds == 0 {
+				return ""
+			}
+			return finds(row.Effect)
+		}},
+		{"", func(row result.Row) string { // the head names the metric
+			return strings.Replace(effectWords(row), strings.ReplaceAll(row.Metric.Name, "_", " ")+" ", "", 1)
+		}},
 	}, group: func(row result.Row) []string {
-		return []string{strings.ToUpper(row.Metric.Name), "MEDIAN", "N", "RATIO", "95 % INTERVAL", strings.ToUpper(better(row.Metric))}
+		return []string{strings.ToUpper(row.Metric.Name), "MEDIAN", "N", "RATIO", "95 % INTERVAL", "FINDS", strings.ToUpper(better(row.Metric))}
 	}}}
 }
