@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"fmt"
 	"html/template"
 	"math"
 )
@@ -92,12 +93,20 @@ func Amount(class string, v, most float64, title string) template.HTML {
 // Axis draws the scale below the cells.
 func (s Speeds) Axis() template.HTML {
 	d := newDrawing(cellWidth, 14, "speed", "axis: faster to the left, slower to the right")
-	for _, t := range []Tick{{1, "0"}, {0.9, "10 %"}, {0.75, "25 %"}, {0.5, "50 %"}, {0.25, "75 %"}} {
-		if 1/t.At > s.axis.High*1.001 || t.At < 1 && s.at(t.At)-s.at(1) < 20 || t.At == 0.9 && s.axis.High > 1.3 || t.At == 0.75 && s.axis.High > 2 {
-			continue
-		}
+	for _, t := range s.ticks() {
 		d.line("tick", s.at(t.At), 0, s.at(t.At), 3)
 		d.text("tick", s.at(t.At), 13, t.Name)
 	}
 	return d.html()
+}
+
+// ticks are what is lost there, to two of them beside 0: the last that the axis holds and, where
+// there is room, half of that.
+func (s Speeds) ticks() []Tick {
+	lost := map[float64][]int{1.1: {5}, 1.25: {10, 20}, 1.5: {15, 30}, 2: {25, 50}, 4: {50, 75}}[s.axis.High]
+	all := []Tick{{1, "0"}}
+	for _, percent := range lost {
+		all = append(all, Tick{1 - float64(percent)/100, fmt.Sprintf("%d %%", percent)})
+	}
+	return all
 }
