@@ -36,7 +36,7 @@ func Brief(w io.Writer, r *result.Result) error {
 
 // briefMeta says what a result rests on.
 func briefMeta(r *result.Result) string {
-	words := fmt.Sprintf("against %s, %s, %s measured; %s", r.Baseline, blocksOf(r), figure.Span(r.Seconds), decidedWords(r))
+	words := fmt.Sprintf("against %s; %s in %s", r.Baseline, decidedWords(r), figure.Span(r.Seconds))
 	if r.Going {
 		words += "; the run is still going on"
 	}
