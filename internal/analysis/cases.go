@@ -11,6 +11,7 @@ import (
 	"tare/internal/analysis/stats"
 	"tare/internal/analysis/usage"
 	"tare/internal/bench"
+	"tare/internal/bench/figure"
 	"tare/internal/result"
 )
 
@@ -282,7 +283,7 @@ func rowWarnings(l *launches, row *result.Row) []string {
 	}
 	for _, i := range stats.Outliers(result.Values(row.Points)) {
 		p := row.Points[i]
-		add("trial %s (%.4g %s) lies far from the other launches; it is counted", p.Trial, p.Value, row.Metric.Unit)
+		add("trial %s (%s) lies far from the other launches; it is counted", p.Trial, figure.Quantity(p.Value, row.Metric.Unit))
 	}
 	return out
 }
