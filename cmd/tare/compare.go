@@ -73,7 +73,8 @@ func gateCommand(a *app) *cobra.Command {
 	var o compare.Options
 	var asJSON bool
 	var limit, junit string
-	var metrics, archive []string
+	var asked compare.Asked
+	var archive []string
 	c := &cobra.Command{
 		Use:   "gate A... with B... | A B | RUN",
 		Short: "Decide whether B got worse than A by more than a limit, for CI",
@@ -111,7 +112,7 @@ and the gate decides on each of them against that, block by block.`,
 			if err != nil {
 				return err
 			}
-			g, err := compare.Judge(got, most, metrics)
+			g, err := compare.Judge(got, most, asked)
 			if err != nil {
 				return err
 			}
@@ -128,7 +129,8 @@ and the gate decides on each of them against that, block by block.`,
 	}
 	compareFlags(c, &o, &archive, &asJSON)
 	c.Flags().StringVar(&limit, "max-regression", "", "the worsening allowed, such as 5% or 0.05")
-	c.Flags().StringSliceVar(&metrics, "metric", nil, "decide on these metrics instead of the headline ones")
+	c.Flags().StringSliceVar(&asked.Metrics, "metric", nil, "decide on these metrics instead of those that speak for a case")
+	c.Flags().StringSliceVar(&asked.Platforms, "platforms", nil, "decide on these platforms instead of all but the baseline")
 	c.Flags().StringVar(&junit, "junit", "", "write the decisions to this file as JUnit XML")
 	return c
 }

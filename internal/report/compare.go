@@ -233,32 +233,8 @@ func Gate(w io.Writer, g *compare.Gate) error {
 			}
 		}
 	}
-	if n := bounded(g); n > 0 {
-		doc = append(doc, blank, said{boundsNote(n)})
-	}
 	doc = append(doc, differencesText(g.Comparison)...)
-	return writeBlocks(w, append(doc, blank, text{"", "  ", g.Method}, text{"", "  ", g.Comparison.Method}))
-}
-
-// bounded counts the rows that have bounds.
-func bounded(g *compare.Gate) (n int) {
-	for i := range g.Rows {
-		if g.Rows[i].P != nil {
-			n++
-		}
-	}
-	return n
-}
-
-// boundsNote says what the two kinds of bounds of a gate's row are, which do not
-// have the same level.
-func boundsNote(rows int) string {
-	least := "the least holds for this row"
-	if rows > 1 {
-		least = fmt.Sprintf("the least holds for all %d rows at once, so for its own row at more", rows)
-	}
-	return "How to read a row: \"between ... and ...\" and \"at most\" are the least and the most by which it may be worse, each one-sided at 97.5 %: " + least +
-		", the most for its row alone, which is enough as every row must pass. Behind \"B against A\" is the row's own interval, 95 % on both sides together (more where a stopping rule looked)."
+	return writeBlocks(w, append(doc, blank, text{"How to read a row: ", "  ", g.Method + "."}))
 }
 
 // gateWords is why the gate decides so: of several rows the first, for each is

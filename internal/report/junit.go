@@ -4,9 +4,11 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"tare/internal/analysis/compare"
+	"tare/internal/bench"
 	"tare/internal/bench/figure"
 	"tare/internal/result"
 )
@@ -39,7 +41,7 @@ type junitMessage struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit writes a test case for every effect and for every cell of the table of
+// JUnit writes a test case for every effect, but for those of what subjects used, and for every cell of the table of
 // scenes set against others, which counts in the place of its case's effect, and
 // for what failed without either. It fails if a launch did not finish or the comparison is unfair, and
 // is skipped, with the reason, if the data do not decide. That two platforms differ is not a failure.
@@ -49,6 +51,7 @@ func JUnit(w io.Writer, r *result.Result) error {
 	for _, c := range r.Cases {
 		for _, row := range c.Rows {
 			switch {
+			case slices.Contains(bench.UsageMetrics, row.Metric):
 			case row.Effect != nil && !within[c.Name]:
 				s.add(effectCase(r, &c, &row))
 			case row.Failed > 0 && row.Metric.Headline:

@@ -60,20 +60,6 @@ func conditionsOf(c result.Case) string {
 	return text
 }
 
-// headline are the rows of the metrics that speak for a case, or of all if none does.
-func headline(c result.Case) []result.Row {
-	var rows []result.Row
-	for _, row := range c.Rows {
-		if row.Metric.Headline {
-			rows = append(rows, row)
-		}
-	}
-	if rows == nil {
-		return c.Rows
-	}
-	return rows
-}
-
 // controlsTitle stands over how the baseline compares with itself.
 const controlsTitle = "Controls: the baseline against itself"
 

@@ -46,7 +46,7 @@ func TestGateTellsThePlatformFromTheRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, err := Judge(got, 0.05, nil)
+			g, err := Judge(got, 0.05, Asked{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +80,7 @@ func TestGatePassesThePlatform(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g, err := Judge(got, 0.05, []string{"throughput", "iops"}); err != nil || g.Decision != Pass || g.Why != "no metric got worse by more than 5 %" {
+	if g, err := Judge(got, 0.05, Asked{Metrics: []string{"throughput", "iops"}}); err != nil || g.Decision != Pass || g.Why != "no metric got worse by more than 5 %" {
 		t.Errorf("%+v, %v", g, err)
 	}
 }
@@ -147,7 +147,7 @@ func TestWhatOneRunOfASideLacks(t *testing.T) {
 	if len(got.OnlyA) != 4 || got.OnlyA[0] != "cpu/lxc throughput" || len(got.Rows) != 8 {
 		t.Errorf("only A %q, %d rows", got.OnlyA, len(got.Rows))
 	}
-	if g, err := Judge(got, 0.9, nil); err != nil || g.Decision != Undecided || !strings.Contains(g.Why, "B lacks what A has") {
+	if g, err := Judge(got, 0.9, Asked{}); err != nil || g.Decision != Undecided || !strings.Contains(g.Why, "B lacks what A has") {
 		t.Errorf("%+v, %v", g.Decision, err)
 	}
 }
@@ -167,11 +167,11 @@ func TestCompareCarriesTheLevelOfLooks(t *testing.T) {
 		t.Errorf("disk: %+v", ch)
 	}
 	of := func(c *Comparison) GateRow {
-		g, err := Judge(c, 0.08, []string{"throughput"})
+		g, err := Judge(c, 0.08, Asked{Metrics: []string{"throughput"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return g.Rows[1]
+		return g.Rows[0]
 	}
 	strict, plain := of(got), of(runs(t, a, b, Options{}))
 	if strict.Platform != "docker" || strict.High <= plain.High || strict.Low >= plain.Low || *strict.P <= *plain.P {

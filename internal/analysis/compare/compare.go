@@ -181,12 +181,16 @@ type placed struct {
 	row *result.Row
 }
 
-// placedRows are a run's rows, and their order.
+// placedRows are a run's rows, and their order. What subjects used is compared within a run alone: of
+// two runs it follows from what else was on the host.
 func placedRows(r Run) (map[key]placed, []key) {
 	at, order := map[key]placed{}, []key(nil)
 	for i := range r.Result.Cases {
 		k := &r.Result.Cases[i]
 		for j := range k.Rows {
+			if slices.Contains(bench.UsageMetrics, k.Rows[j].Metric) {
+				continue
+			}
 			name := key{k.Name + "/" + k.Rows[j].Platform, k.Rows[j].Metric.Name}
 			at[name] = placed{k, &k.Rows[j]}
 			order = append(order, name)

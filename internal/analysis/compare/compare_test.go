@@ -298,7 +298,7 @@ func TestFormatNamesEveryField(t *testing.T) {
 	}
 	a := synthetic(t, storetest.Options{Seed: 1, FailEvery: 5, Missing: 1}, nil)
 	b := synthetic(t, storetest.Options{Seed: 2, Platforms: platforms[:2]}, replace(t, "run.json", `"tare": "0.1.0"`, `"tare": "0.2.0"`))
-	g, err := Judge(runs(t, a, b, Options{}), 0.05, nil)
+	g, err := Judge(runs(t, a, b, Options{}), 0.05, Asked{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,40 +76,67 @@ type GateRow struct {
 	Decide string `json:"decide,omitempty"`
 }
 
-// Judge decides on the headline metrics of a comparison or, if any are named,
-// on those. The limit is the worsening allowed, such as 0.05. It is an error
-// that wraps bench.ErrInvalid if a named metric is not in the comparison, or
+// Asked is what a gate decides on. Without metrics these are the headline ones. Without platforms they
+// are all but the baseline, whose change is the host's; that too where there is no other.
+type Asked struct{ Metrics, Platforms []string }
+
+// Judge decides on what is asked of a comparison. The limit is the worsening allowed, such as 0.05. It is
+// an error that wraps bench.ErrInvalid if a named metric or platform is not in the comparison, or
 // the limit is not at least 0 and below 1.
-func Judge(c *Comparison, limit float64, metrics []string) (*Gate, error) {
+func Judge(c *Comparison, limit float64, asked Asked) (*Gate, error) {
 	if !(limit >= 0 && limit < 1) {
 		return nil, fmt.Errorf("gate: a limit of %g: %w%w", limit, bench.ErrInvalid, bench.Hint("give a share from 0 to below 1, such as 5%"))
 	}
 	g := &Gate{Format: GateFormat, Limit: limit, Comparison: c, Rows: []GateRow{}}
-	g.Method = fmt.Sprintf("a row passes if the upper bound of its worsening, one-sided at 97.5 %% (at the interval's own level where a stopping rule looked), "+
-		"is at most %s; since every row must pass, that bound needs no correction. A row is a regression if one-sided p of a worsening of at most %s, "+
-		"corrected over the rows by Holm's step-down, is below 2.5 %%. Lower bounds are Bonferroni's: they hold for all rows at once at 97.5 %%",
-		figure.Share(limit), figure.Share(limit))
-	if c.SpeaksFor == TheseRuns {
-		g.Method += ". One run a side says nothing of what differs from one run to the next, so it decides on these two runs only"
-	}
-	var rows []*Row
-	for _, m := range metrics {
+	g.Method = fmt.Sprintf("a row passes if the most it may be worse, one-sided at 97.5 %% (higher where a stopping rule looked), is at most %s; "+
+		"every row must pass, so that needs no correction. It is a regression if p of a worsening of at most %s, corrected over the rows by Holm's step-down, is below 2.5 %%. "+
+		"The least it may be worse holds for all rows at once. Behind \"B against A\" is the row's own interval, 95 %% on both sides together", figure.Share(limit), figure.Share(limit))
+	for _, m := range asked.Metrics {
 		if !slices.ContainsFunc(c.Rows, func(r Row) bool { return r.of([]string{m}) }) {
 			return nil, fmt.Errorf("gate: no metric %q in both runs: %w%w", m, bench.ErrInvalid, bench.Hint("they have "+strings.Join(metricNames(c), ", ")))
 		}
 	}
-	for i := range c.Rows {
-		r := &c.Rows[i]
-		if len(metrics) == 0 && r.Metric.Headline || r.of(metrics) {
-			rows = append(rows, r)
+	for _, p := range asked.Platforms {
+		if !slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Platform == p }) {
+			return nil, fmt.Errorf("gate: no platform %q in both runs: %w%w", p, bench.ErrInvalid, bench.Hint("they have "+strings.Join(platformNames(c), ", ")))
 		}
 	}
+	rows := asked.rows(c)
 	if len(rows) == 0 {
 		return nil, fmt.Errorf("gate: no headline metric is in both runs: %w%w", bench.ErrInvalid, bench.Hint("name one with --metric: "+strings.Join(metricNames(c), ", ")))
 	}
 	g.judge(rows)
 	g.decide()
 	return g, nil
+}
+
+// rows are those of the comparison that are asked for.
+func (a Asked) rows(c *Comparison) []*Row {
+	var rows, others []*Row // others: not of the baseline
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		if len(a.Metrics) == 0 && !r.Metric.Headline || len(a.Metrics) > 0 && !r.of(a.Metrics) || len(a.Platforms) > 0 && !slices.Contains(a.Platforms, r.Platform) {
+			continue
+		}
+		rows = append(rows, r)
+		if !r.Baseline {
+			others = append(others, r)
+		}
+	}
+	if len(a.Platforms) == 0 && len(others) > 0 {
+		return others
+	}
+	return rows
+}
+
+func platformNames(c *Comparison) []string {
+	var names []string
+	for _, r := range c.Rows {
+		if !slices.Contains(names, r.Platform) {
+			names = append(names, r.Platform)
+		}
+	}
+	return names
 }
 
 // of reports whether a row is of one of the metrics, or of what is left of it.
@@ -258,13 +285,10 @@ func (g *Gate) needed(r *Row, at float64) string {
 		where = ""
 	}
 	if need.N == 0 {
-		return fmt.Sprintf("the change lies too close to the limit for its scatter: %d %ss%s would not do; a quieter host or another limit", stats.MostNeeded, noun, where)
+		_, most := costs(r, at)
+		return fmt.Sprintf("this host does not decide it: %d %ss%s would not do; use a limit of at least %s, or a quieter host", stats.MostNeeded, noun, where, figure.Share(math.Ceil(1000*most)/1000))
 	}
-	text := fmt.Sprintf("%s%s for a chance of %.0f %% if the change stays as it is, or a quieter host", result.Needed(need.AtLeast(has+1), noun), where, 100*stats.Power)
-	if r.Change.SpeaksFor == TheseRuns {
-		text += "; that would speak for two runs only, and for the platform " + MoreRuns
-	}
-	return text
+	return fmt.Sprintf("%s%s for a chance of %.0f %% if the change stays as it is, or a quieter host", result.Needed(need.AtLeast(has+1), noun), where, 100*stats.Power)
 }
 
 // decide sums up the rows: unfair before regression, of the platform and of the
@@ -297,7 +321,7 @@ func (g *Gate) decide() {
 		return
 	case len(of[PassOfRuns]) > 0:
 		g.Decision = PassOfRuns
-		g.Why = fmt.Sprintf("no metric is worse by more than %s in run B than in run A; for the platform: %s", figure.Share(g.Limit), MoreRuns)
+		g.Why = fmt.Sprintf("no metric is worse by more than %s in run B than in run A", figure.Share(g.Limit))
 		return
 	default:
 		g.Decision = Pass

@@ -3,6 +3,7 @@ package compare
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ func TestGate(t *testing.T) {
 		want    Decision
 		says    []string
 	}{
-		{"identical", storetest.Options{Seed: 2}, 0.05, nil, PassOfRuns, []string{"no metric is worse by more than 5 % in run B than in run A", "--archive"}},
+		{"identical", storetest.Options{Seed: 2}, 0.05, nil, PassOfRuns, []string{"no metric is worse by more than 5 % in run B than in run A"}},
 		{"10 % slower", storetest.Options{Seed: 2, Ratio: slower(0.9, "docker")}, 0.05, nil, RegressionOfRuns,
 			[]string{"throughput of prime search, 1 thread on docker", "% slower", "more than the 5 % allowed", "cannot tell the platform from the run"}},
 		{"10 % slower, 20 % allowed", storetest.Options{Seed: 2, Ratio: slower(0.9, "docker")}, 0.20, nil, PassOfRuns, nil},
@@ -34,7 +35,7 @@ func TestGate(t *testing.T) {
 		{"failures", storetest.Options{Seed: 2, FailEvery: 7}, 0.05, nil, Undecided, []string{"failed in B and 0 in A"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g, err := Judge(runs(t, synthetic(t, a, nil), synthetic(t, c.b, nil), Options{}), c.limit, c.metrics)
+			g, err := Judge(runs(t, synthetic(t, a, nil), synthetic(t, c.b, nil), Options{}), c.limit, Asked{Metrics: c.metrics})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +62,7 @@ func TestGate(t *testing.T) {
 func TestGateOfUnfairRuns(t *testing.T) {
 	a := synthetic(t, storetest.Options{Seed: 1}, nil)
 	b := synthetic(t, storetest.Options{Seed: 2, Ratio: slower(0.5, "docker")}, replace(t, "run.json", "sha256:5f2b", "sha256:0000"))
-	g, err := Judge(runs(t, a, b, Options{}), 0.05, nil)
+	g, err := Judge(runs(t, a, b, Options{}), 0.05, Asked{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,7 @@ func TestGateOfAPlatformThatBroke(t *testing.T) {
 			}
 		}
 	}
-	g, err := Judge(runs(t, a, b, Options{}), 0.05, nil)
+	g, err := Judge(runs(t, a, b, Options{}), 0.05, Asked{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestGateOfRunsThatFailed(t *testing.T) {
 		{"both", failed(1), failed(2), "no launch finished to be compared: all 8 failed in A and all 8 failed in B"},
 		{"A", failed(1), synthetic(t, storetest.Options{Seed: 2}, nil), "all 8 failed in A and 8 finished in B"},
 	} {
-		g, err := Judge(runs(t, c.a, c.b, Options{}), 0.05, nil)
+		g, err := Judge(runs(t, c.a, c.b, Options{}), 0.05, Asked{})
 		if err != nil || g.Decision != Failed || !strings.Contains(g.Why, c.says) || g.Rows[0].Decide == "" {
 			t.Errorf("%s: %+v, %v", c.name, g, err)
 		}
@@ -124,14 +125,14 @@ func TestGateCorrectsForTheNumberOfRows(t *testing.T) {
 		c.Rows = append(c.Rows, r)
 	}
 	add(values[1])
-	alone, err := Judge(c, 0.01, nil)
+	alone, err := Judge(c, 0.01, Asked{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 19 {
 		add([2][]float64{{100, 101, 99, 100.5}, {100, 101, 99, 100.6}})
 	}
-	many, err := Judge(c, 0.01, nil)
+	many, err := Judge(c, 0.01, Asked{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func TestGateCorrectsForTheNumberOfRows(t *testing.T) {
 		t.Errorf("alone %s (p %v), among 20 %s (p %v)", alone.Decision, *alone.Rows[0].P, many.Rows[0].Decision, *many.Rows[0].P)
 	}
 	add(values[0])
-	if g, _ := Judge(c, 0.01, nil); g.Rows[20].Decision != RegressionOfRuns {
+	if g, _ := Judge(c, 0.01, Asked{}); g.Rows[20].Decision != RegressionOfRuns {
 		t.Errorf("a clear worsening among many: %+v", g.Rows[20])
 	}
 }
@@ -148,12 +149,38 @@ func TestGateRefusesBadQuestions(t *testing.T) {
 	a := synthetic(t, storetest.Options{Seed: 1}, nil)
 	c := runs(t, a, a, Options{})
 	for _, limit := range []float64{-0.01, 1, math.NaN(), math.Inf(1)} {
-		if _, err := Judge(c, limit, nil); !errors.Is(err, bench.ErrInvalid) {
+		if _, err := Judge(c, limit, Asked{}); !errors.Is(err, bench.ErrInvalid) {
 			t.Errorf("limit %v: %v", limit, err)
 		}
 	}
-	_, err := Judge(c, 0.05, []string{"speed"})
+	_, err := Judge(c, 0.05, Asked{Metrics: []string{"speed"}})
 	if !errors.Is(err, bench.ErrInvalid) || !strings.Contains(err.Error(), `"speed"`) || !strings.Contains(bench.HintOf(err), "throughput") {
 		t.Errorf("an unknown metric: %v", err)
+	}
+}
+
+// The baseline's own change is the host's: it decides only if it is asked for, or alone.
+func TestGateOfPlatforms(t *testing.T) {
+	a, b := synthetic(t, storetest.Options{Seed: 1}, nil), synthetic(t, storetest.Options{Seed: 2, Ratio: slower(0.8, "native")}, nil)
+	c := runs(t, a, b, Options{})
+	for _, x := range []struct {
+		platforms []string
+		want      Decision
+	}{{nil, PassOfRuns}, {[]string{"native"}, RegressionOfRuns}, {[]string{"native", "lxc"}, RegressionOfRuns}, {[]string{"lxc"}, PassOfRuns}} {
+		g, err := Judge(c, 0.05, Asked{Platforms: x.platforms})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g.Decision != x.want {
+			t.Errorf("%v: %s, not %s: %s", x.platforms, g.Decision, x.want, g.Why)
+		}
+		for _, r := range g.Rows {
+			if x.platforms == nil && r.Platform == "native" || x.platforms != nil && !slices.Contains(x.platforms, r.Platform) {
+				t.Errorf("%v: a row of %s", x.platforms, r.Platform)
+			}
+		}
+	}
+	if _, err := Judge(c, 0.05, Asked{Platforms: []string{"kvm"}}); !errors.Is(err, bench.ErrInvalid) || !strings.Contains(bench.HintOf(err), "they have native, docker, lxc") {
+		t.Errorf("a platform that is in neither: %v", err)
 	}
 }

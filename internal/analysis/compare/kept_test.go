@@ -100,7 +100,7 @@ func TestGateOfWhatIsLeft(t *testing.T) {
 		t.Errorf("%+v", ch)
 	}
 	for metrics, want := range map[string]Decision{"": RegressionOfRuns, "throughput": RegressionOfRuns, "left_of_throughput": RegressionOfRuns, "p95_latency": RegressionOfRuns} {
-		g, err := Judge(c, 0.1, strings.Fields(metrics))
+		g, err := Judge(c, 0.1, Asked{Metrics: strings.Fields(metrics)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestGateOfWhatIsLeft(t *testing.T) {
 			t.Errorf("%q: %s: %s", metrics, g.Decision, g.Why)
 		}
 	}
-	if g, err := Judge(runs(t, a, besides(t, 2, nil), Options{}), 0.1, nil); err != nil || g.Decision != PassOfRuns {
+	if g, err := Judge(runs(t, a, besides(t, 2, nil), Options{}), 0.1, Asked{}); err != nil || g.Decision != PassOfRuns {
 		t.Errorf("nothing changed: %+v, %v", g, err)
 	}
 }
@@ -150,7 +150,7 @@ func TestWhatIsLeftIsAudited(t *testing.T) {
 	if ch := rowOf(t, c, "beside", "native", "left_of_throughput").Change; ch.Verdict == result.Unfair {
 		t.Errorf("%+v", ch)
 	}
-	if g, err := Judge(c, 0.1, nil); err != nil || g.Decision != Unfair {
+	if g, err := Judge(c, 0.1, Asked{}); err != nil || g.Decision != Unfair {
 		t.Errorf("%+v, %v", g, err)
 	}
 
@@ -165,7 +165,7 @@ func TestWhatIsLeftIsAudited(t *testing.T) {
 	if got := strings.Join(c.OnlyA, "; "); got != "beside/lxc left_of_throughput (cpu); beside/lxc left_of_p95_latency (cpu)" {
 		t.Error(got)
 	}
-	g, err := Judge(c, 0.1, nil)
+	g, err := Judge(c, 0.1, Asked{})
 	if err != nil || g.Decision != Undecided || !strings.Contains(g.Why, "the containment's time limit was reached in 1 in B and 0 in A") {
 		t.Errorf("%+v, %v", g, err)
 	}

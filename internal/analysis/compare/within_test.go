@@ -46,7 +46,7 @@ func TestGateOfOneRunWithBothSides(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := Judge(c1, c.limit, []string{"throughput", "iops"})
+		g, err := Judge(c1, c.limit, Asked{Metrics: []string{"throughput", "iops"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestGateOfOneRunThatBroke(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g, err := Judge(c, 0.05, nil); err != nil || g.Decision != Regression || !strings.Contains(g.Why, "no launch finishes any more") {
+	if g, err := Judge(c, 0.05, Asked{}); err != nil || g.Decision != Regression || !strings.Contains(g.Why, "no launch finishes any more") {
 		t.Errorf("%+v, %v", g, err)
 	}
 }
