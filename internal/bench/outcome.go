@@ -6,8 +6,9 @@ type Status string
 const (
 	Done   Status = "done"
 	Failed Status = "failed" // it started and did not finish: data, counted in the report
-	// DidNotFinish: beside a neighbour or in a pool of memory, a subject crashed, printed nothing
-	// that can be parsed or missed its own deadline. This is a result, not a failure of the run.
+	// DidNotFinish: beside a neighbour or in a pool of memory, a subject was killed or missed its own
+	// deadline; or it crashed, or printed nothing that can be parsed, where the neighbour means harm or
+	// a scene without it is compared. This is a result, not a failure of the run.
 	DidNotFinish Status = "dnf"
 	// Overdue: the containments' time ended before the subject did. The bound was written in the
 	// specification or chosen to protect the host. It says nothing about the platform.

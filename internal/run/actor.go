@@ -110,6 +110,22 @@ func (a *actor) must(ctx context.Context, c bench.Command, what string) error {
 	return checkExit(what+" in "+a.Name, c, out, nil)
 }
 
+// ownEnd is the failure of a program that came to its end of its own accord: it was neither killed
+// nor out of time.
+type ownEnd struct{ error }
+
+func (e *ownEnd) Unwrap() error { return e.error }
+
+// ofItself marks a failure with the end of its program, if that was of its own accord. A shell
+// passes on as a status what killed the program that it ran.
+func ofItself(out bench.Output, err error) error {
+	killed := []int{128 + int(unix.SIGKILL), 128 + int(unix.SIGTERM)}
+	if out.TimedOut || slices.Contains(killed, out.Exit) {
+		return err
+	}
+	return &ownEnd{err}
+}
+
 // checkExit is an error for a command that failed, with the last of what it
 // printed. Exit statuses in fine are not failures.
 func checkExit(what string, c bench.Command, out bench.Output, fine []int) error {
@@ -123,7 +139,7 @@ func checkExit(what string, c bench.Command, out bench.Output, fine []int) error
 	case out.Signal != "":
 		how = "ended by signal " + out.Signal
 	}
-	return fmt.Errorf("%s: %v: %s: %s", what, c.Argv, how, tail(out, 600))
+	return ofItself(out, fmt.Errorf("%s: %v: %s: %s", what, c.Argv, how, tail(out, 600)))
 }
 
 // tail is the last of what a command printed, standard error first.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,33 +25,56 @@ func withNeighbour(subject, neighbour string) bench.Scene {
 	return s
 }
 
-// What becomes of a subject beside a neighbour is a finding; the same without
-// one is a failure.
+// What becomes of a subject beside a neighbour is a finding where it is killed, or where the same
+// scene without the neighbour shows how it does alone. Otherwise what a program does of its own
+// accord is a failure.
 func TestSubjectDoesNotFinish(t *testing.T) {
-	const crash = "sleep 0.2; kill -SEGV $$"
-	alone := scene("alone", subjects(1, bench.Params{"script": crash}))
-	r, s := newRunner(t, counter{}, fake.Options{}, alone, withNeighbour(crash, "sleep 0.05"), withNeighbour("sleep 0.3; echo words", "sleep 0.05"))
-	r.Plan.Scenes[2].ID, r.Plan.Trials[2].Scene = "garbled", "garbled"
-	if err := r.Run(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []struct {
+	const crash, killed, exits, garbled = "sleep 0.2; kill -SEGV $$", "sleep 0.2; kill -KILL $$", "sleep 0.2; exit 1", "sleep 0.3; echo words"
+	wants := []struct {
+		script string
+		scene  func(script string) bench.Scene
 		status bench.Status
 		phase  string
 		says   string
 	}{
-		{bench.Failed, "measure", "SEGV"},
-		{bench.DidNotFinish, "measure", "SEGV"},
-		{bench.DidNotFinish, "collect", "words"},
-	} {
+		{crash, func(s string) bench.Scene { return scene("alone", subjects(1, bench.Params{"script": s})) }, bench.Failed, "measure", "SEGV"},
+		{crash, besides, bench.Failed, "measure", "SEGV"},
+		{exits, besides, bench.Failed, "measure", "exit status 1"},
+		{garbled, besides, bench.Failed, "collect", "words"},
+		{killed, besides, bench.DidNotFinish, "measure", "KILL"},
+		{"sleep 0.2; sh -c 'kill -KILL $$'; exit $?", besides, bench.DidNotFinish, "measure", "exit status 137"},
+		{crash, againstAlone, bench.DidNotFinish, "measure", "SEGV"},
+		{exits, againstAlone, bench.DidNotFinish, "measure", "exit status 1"},
+		{garbled, againstAlone, bench.DidNotFinish, "collect", "words"},
+	}
+	var scenes []bench.Scene
+	for i, w := range wants {
+		s := w.scene(w.script)
+		s.ID = strconv.Itoa(i)
+		scenes = append(scenes, s)
+	}
+	r, s := newRunner(t, counter{}, fake.Options{}, scenes...)
+	if err := r.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range wants {
 		o := s.outcomes[i]
 		if o.Status != want.status || o.Phase != want.phase || !strings.Contains(strings.ToUpper(o.Error), strings.ToUpper(want.says)) {
-			t.Errorf("%s: %s in %s: %s", o.Scene, o.Status, o.Phase, o.Error)
+			t.Errorf("%d, %q: %s in %s: %s; want %s in %s", i, want.script, o.Status, o.Phase, o.Error, want.status, want.phase)
 		}
 		if !o.Status.Final() || len(o.Values) > 0 {
 			t.Errorf("%s: final %v, values %v", o.Scene, o.Status.Final(), o.Values)
 		}
 	}
+}
+
+func besides(script string) bench.Scene { return withNeighbour(script, "sleep 0.05") }
+
+// againstAlone is such a scene, set against one without the neighbour.
+func againstAlone(script string) bench.Scene {
+	s := besides(script)
+	s.Relative = &bench.Relative{To: "alone"}
+	return s
 }
 
 // A neighbour's program that ends is started again until the subject is
@@ -144,7 +168,7 @@ func TestFate(t *testing.T) {
 		"not the subject's":                        {t.Context(), true, errors.New("no such file"), &bench.Watch{Overdue: true}, bench.Failed},
 		"stopped from outside":                     {stopped, true, late, &bench.Watch{Overdue: true}, bench.Aborted},
 	} {
-		if got := fate(c.ctx, &bench.Outcome{Watch: c.watch}, c.began, c.err); got != c.want {
+		if got := fate(c.ctx, &bench.Scene{}, &bench.Outcome{Watch: c.watch}, c.began, c.err); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}

@@ -107,7 +107,7 @@ func (m *measurement) of(ctx context.Context, a *actor, w *window) error {
 		return nil
 	}
 	if a.part.End != "" && !r.out.TimedOut {
-		return fmt.Errorf("run %v in %s: it ended without printing %q: %s", c.Argv, a.Name, a.part.End, tail(r.out, 600))
+		return ofItself(r.out, fmt.Errorf("run %v in %s: it ended without printing %q: %s", c.Argv, a.Name, a.part.End, tail(r.out, 600)))
 	}
 	return checkExit("run in "+a.Name, c, r.out, a.part.OKExit)
 }

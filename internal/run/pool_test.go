@@ -140,10 +140,10 @@ func TestStarvedInThePool(t *testing.T) {
 		}
 	}
 	o := &bench.Outcome{Pool: &bench.Pool{Swapped: 1}}
-	if got := fate(t.Context(), o, false, errors.New("no more memory")); got != bench.DidNotFinish {
+	if got := fate(t.Context(), &bench.Scene{}, o, false, errors.New("no more memory")); got != bench.DidNotFinish {
 		t.Errorf("a subject that failed: %s", got)
 	}
-	if got := fate(t.Context(), o, false, fmt.Errorf("windows %w", errApart)); got != bench.Failed {
+	if got := fate(t.Context(), &bench.Scene{}, o, false, fmt.Errorf("windows %w", errApart)); got != bench.Failed {
 		t.Errorf("windows apart: %s", got)
 	}
 }

@@ -88,7 +88,7 @@ func (x *trial) execute(ctx context.Context) {
 	}
 	o.Status = bench.Done
 	if err != nil {
-		o.Status, o.Phase = fate(ctx, o, x.beside.began, err), failed
+		o.Status, o.Phase = fate(ctx, x.scene, o, x.beside.began, err), failed
 		o.Error, o.Hint = err.Error(), bench.HintOf(err)
 		o.Values = nil
 	}
@@ -165,8 +165,8 @@ func (x *trial) steps(ctx context.Context) (err error) {
 	if err := x.observer.stop(); err != nil {
 		return err
 	}
-	if err := x.jobs.collect(x.turns); err != nil {
-		return subjectFailed(ctx, err)
+	if err := x.jobs.collect(x.turns); err != nil { // the programs had ended well
+		return subjectFailed(ctx, &ownEnd{err})
 	}
 	return nil
 }
@@ -302,7 +302,9 @@ func (x *trial) noteHeldUp() {
 }
 
 // fate is the status of a trial that came to an error; began says that a neighbour was at work.
-func fate(ctx context.Context, o *bench.Outcome, began bool, err error) bench.Status {
+// That a program ends of its own accord is its neighbour's doing where that means harm, or where the
+// same scene without it shows how the program does alone.
+func fate(ctx context.Context, s *bench.Scene, o *bench.Outcome, began bool, err error) bench.Status {
 	switch w := o.Watch; {
 	case ctx.Err() != nil:
 		return bench.Aborted
@@ -314,6 +316,8 @@ func fate(ctx context.Context, o *bench.Outcome, began bool, err error) bench.St
 		return bench.Failed
 	case w != nil && w.Overdue:
 		return bench.Overdue
+	case w == nil && s.Relative == nil && errors.As(err, new(*ownEnd)) && !errors.Is(err, moreMemory):
+		return bench.Failed
 	}
 	return bench.DidNotFinish
 }
