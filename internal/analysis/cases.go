@@ -185,13 +185,19 @@ func rows(c *caseData, j *judge, repeat *again) []result.Row {
 	for _, l := range c.scenes {
 		tellSteadiness(all, l, j.margin)
 	}
-	correctFamily(all, j)
+	correctFamily(all, j.baseline)
+	questionWaiting(c, all)
+	for i := range all {
+		if e := all[i].Effect; e != nil {
+			j.say(e, all[i].Metric)
+		}
+	}
 	return all
 }
 
 // correctFamily corrects the verdicts of a case's headline rows, which share the
 // baseline's launches. Those of other metrics are exploratory.
-func correctFamily(rows []result.Row, j *judge) {
+func correctFamily(rows []result.Row, baseline string) {
 	var family []*result.Effect
 	platforms := map[string]bool{}
 	for i := range rows {
@@ -204,16 +210,11 @@ func correctFamily(rows []result.Row, j *judge) {
 			e.Exploratory = true
 		}
 	}
-	what := fmt.Sprintf("the %d compared with %s", len(family), j.baseline)
+	what := fmt.Sprintf("the %d compared with %s", len(family), baseline)
 	if len(platforms) == len(family) {
-		what = fmt.Sprintf("the %d platforms compared with %s", len(family), j.baseline)
+		what = fmt.Sprintf("the %d platforms compared with %s", len(family), baseline)
 	}
 	effect.Family(family, what)
-	for i := range rows {
-		if e := rows[i].Effect; e != nil {
-			j.say(e, rows[i].Metric)
-		}
-	}
 }
 
 // rowOf is a platform's row of a metric, compared with nothing yet.

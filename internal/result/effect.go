@@ -56,6 +56,9 @@ type Effect struct {
 	Typical bool    `json:"typical,omitempty"`
 	// Supposes is what the interval stands on.
 	Supposes []string `json:"supposes,omitempty"`
+	// Waiting is the share of a CPU that the baseline's program left idle while it waited for nothing
+	// that is measured: the rate tells how long it waits. 0 if it worked. With it nothing is decided.
+	Waiting float64 `json:"waiting,omitempty"`
 	// P is of the permutation test of no effect, Holm the same corrected over
 	// the headline effects of the table, Equivalence of the two one-sided tests
 	// of an effect beyond the margin; nil if there are too few blocks.

@@ -142,6 +142,8 @@ func (r *Result) costOf(c *Case, row *Row) Cost {
 		out.Short = "unfair"
 	case e.Verdict == Refused:
 		out.Short = "no statement"
+	case e.Waiting > 0:
+		out.Short, out.Speed, out.Low, out.High = fmt.Sprintf("%.0f %% idle", 100*e.Waiting), 0, 0, 0
 	default:
 		out.shorten(r.Margin)
 	}
@@ -314,6 +316,8 @@ func of(subject string, costs []Cost, name func(Cost) string, r *Result) string 
 			costing = append(costing, c.effect.size(c.Metric)+" on "+n)
 		case c.Verdict == Differs:
 			gaining = append(gaining, c.effect.size(c.Metric)+" on "+n)
+		case c.effect.Waiting > 0:
+			without = append(without, fmt.Sprintf("%s (%s)", n, c.effect.open(c.Metric, r.Margin)))
 		case c.Low > 1/telling && c.High < telling:
 			bounded = append(bounded, c.effect.bound(c.Metric, r.Margin)+" on "+n)
 		default:
@@ -394,6 +398,23 @@ func capital(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
+// plausible is by how much a platform may be faster than the bare host without a question: a guest's
+// huge pages or another allocator make a few percent, and what a layer caches makes a lot.
+const plausible = 1.25
+
+// implausible questions a gain over the bare host; "" if there is none to question.
+func (r *Result) implausible(c Cost) string {
+	bare, _, _ := strings.Cut(r.Baseline, "[")
+	if bare != "native" || c.Kept || c.Verdict != Differs || c.Low < plausible {
+		return ""
+	}
+	gain, than := Change(c.effect.Ratio, c.Metric), "than"
+	if strings.Contains(gain, " times as ") {
+		than = "as"
+	}
+	return fmt.Sprintf("%s on %s: %s %s the bare host is not plausible; check that both did the same work, and what is cached", c.Name(), c.Work, gain, than)
+}
+
 // cautions are what limits what the sentences say, the gravest first.
 func (r *Result) cautions(costs []Cost) []string {
 	var all []string
@@ -412,6 +433,9 @@ func (r *Result) cautions(costs []Cost) []string {
 		if c.effect.Unfair != "" {
 			add(c.Name() + " on " + c.Work + ": " + c.effect.UnfairWords())
 		}
+	}
+	for _, c := range costs {
+		add(r.implausible(c))
 	}
 	for _, c := range costs {
 		if c.effect.Caution != "" {

@@ -27,7 +27,7 @@ func (e *Effect) Say(m bench.Metric, margin float64) string {
 			text += " for typical launches"
 		}
 	case Inconclusive:
-		text = "undecided: " + e.bound(m, margin)
+		text = "undecided: " + e.open(m, margin)
 	default:
 		text = e.size(m)
 	}
@@ -38,6 +38,14 @@ func (e *Effect) Say(m bench.Metric, margin float64) string {
 		text += " [" + e.Caution + "]"
 	}
 	return text
+}
+
+// open says why an effect is not decided that waits, and of any other within what it lies.
+func (e *Effect) open(m bench.Metric, margin float64) string {
+	if e.Waiting > 0 {
+		return fmt.Sprintf("%.0f %% idle, so this measures waiting", 100*e.Waiting)
+	}
+	return e.bound(m, margin)
 }
 
 // size says what differs, with its interval: "7.1 % slower (5.0 to 9.3)", "+14.2 ms (12.1 to 16.4)".

@@ -286,6 +286,10 @@ func Undecided(e *result.Effect, margin float64) {
 	if e.Verdict != result.Inconclusive {
 		return
 	}
+	if e.Waiting > 0 {
+		e.Needed = stats.MostNeeded + 1
+		return
+	}
 	s, err := stats.ScatterOf(result.Values(e.Ratios))
 	if err != nil || s.SD == 0 {
 		e.AddWhy("more blocks or a quieter host may decide")

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -72,7 +73,7 @@ func (g *generator) sources(c caseModel, s *bench.Scene) []source {
 	busy, disk, net, mem := 0.06, 2e4, 1e3, 300e6 // of the rest of the host
 	shared := false                               // Docker's daemons are counted
 	for _, a := range s.Actors {
-		cores := c.cores
+		cores := cmp.Or(g.Cores, c.cores)
 		switch a.Role {
 		case bench.Peer:
 			cores = 0.25

@@ -26,6 +26,8 @@ type Options struct {
 	// Ratio is the true ratio to native of a throughput, by platform name; see
 	// DefaultRatio.
 	Ratio map[string]float64
+	// Cores are the CPUs that each subject keeps busy; 0 leaves each case its own.
+	Cores float64
 	// FailEvery makes each n-th trial fail, 0 none.
 	FailEvery int
 	// Missing leaves out the last n trials, as in a run that was killed.
