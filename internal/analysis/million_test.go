@@ -3,6 +3,7 @@ package analysis
 import (
 	"bytes"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"testing"
 
@@ -11,10 +12,11 @@ import (
 )
 
 // BenchmarkAnalyzeMillion analyses a run of about a million samples, and
-// prints the peak resident memory it took. The goal is 3 s and 500 MB.
+// prints the peak resident memory it took. The goal is 5 s and 500 MB of ten million.
 func BenchmarkAnalyzeMillion(b *testing.B) {
 	r := storetest.Synthetic(b, b.TempDir(), storetest.Options{Blocks: 3, Seconds: 2550, Seed: 1})
 	var samples int
+	debug.FreeOSMemory() // of making the run
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil { // resets VmHWM
 		b.Fatal(err)
 	}

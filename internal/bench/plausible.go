@@ -85,15 +85,23 @@ func CheckInstant(ns int64) error {
 	return nil
 }
 
+// CheckInstants returns an error unless the sample's times are plausible.
+func (s *Sample) CheckInstants() error {
+	for _, ns := range [...]int64{s.At, s.Late, s.Took, s.CPU, s.Guest} {
+		if err := CheckInstant(ns); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Check returns an error unless the sample is plausible.
 func (s *Sample) Check() error {
 	if !slices.Contains(Levels, s.Level) {
 		return fmt.Errorf("level %q is none of %v", s.Level, Levels)
 	}
-	for _, ns := range [...]int64{s.At, s.Late, s.Took, s.CPU, s.Guest} {
-		if err := CheckInstant(ns); err != nil {
-			return err
-		}
+	if err := s.CheckInstants(); err != nil {
+		return err
 	}
 	for column, v := range s.Values {
 		if err := CheckReading(column, v); err != nil {

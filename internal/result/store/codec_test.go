@@ -74,6 +74,44 @@ func TestDecodingGivesBackWhatWasEncoded(t *testing.T) {
 	})
 }
 
+// Lines of sources that take turns, and whose columns come and go, read as each for itself does.
+func TestLinesOfKnownSourcesReadAsOthers(t *testing.T) {
+	check := func(s *bench.Sample) error { return s.Check() }
+	rapid.Check(t, func(t *rapid.T) {
+		h := &heads{decoder: newDecoder(), check: check}
+		sources := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) bench.Sample {
+			return bench.Sample{Level: rapid.SampledFrom([]bench.Level{bench.Host, bench.Guest, "x"}).Draw(t, "level"),
+				Actor: rapid.SampledFrom([]string{"", "a", "é"}).Draw(t, "actor"), Meter: rapid.SampledFrom([]string{"proc", "procs", ""}).Draw(t, "meter")}
+		}), 1, 4).Draw(t, "sources")
+		known := 0
+		for range rapid.IntRange(1, 30).Draw(t, "lines") {
+			s := rapid.SampledFrom(sources).Draw(t, "source")
+			s.At, s.Guest = rapid.Int64Range(-5, 1<<61).Draw(t, "at"), rapid.Int64Range(0, 1).Draw(t, "guest")
+			s.Values = map[string]float64{}
+			for _, c := range []string{"a_s", "mem_b", "c"} {
+				if rapid.IntRange(0, 9).Draw(t, "has") > 0 {
+					s.Values[c] = rapid.SampledFrom([]float64{0, 1, 2.5, -1, 1e7, 1e16, 1e19}).Draw(t, "value")
+				}
+			}
+			line := encodeOne(t, s)
+			if rapid.IntRange(0, 9).Draw(t, "other form") == 0 {
+				line = append([]byte(" "), line...)
+			}
+			var want, got bench.Sample
+			if err := json.Unmarshal(line, &want); err != nil {
+				t.Fatal(err)
+			}
+			wantErr, gotErr := want.Check(), h.read(line, &got)
+			if (wantErr == nil) != (gotErr == nil) || wantErr == nil && !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s:\ngot  %+v, %v\nwant %+v, %v", line, got, gotErr, want, wantErr)
+			}
+			if known = max(known, len(h.known)); known > len(sources) {
+				t.Fatalf("%d heads of %d sources", known, len(sources))
+			}
+		}
+	})
+}
+
 func TestNaNIsAbsentAndInfinityRefused(t *testing.T) {
 	s := bench.Sample{Level: bench.Host, Meter: "proc", Values: map[string]float64{"a": math.NaN(), "b": 1}}
 	if got := string(encodeOne(t, s)); !strings.HasSuffix(got, `"values":{"b":1}}`) {
@@ -99,8 +137,16 @@ func FuzzDecode(f *testing.F) {
 	f.Add(`{"meter":"proc","values":null}`)
 	f.Add(`{"at":1,"late":2,"took":3,"cpu":4,"level":"h","meter":"p","values":{"a":123456789012345.67,"b":0.000000000000001}} `)
 	d := newDecoder()
+	h := &heads{decoder: newDecoder(), check: func(*bench.Sample) error { return nil }}
 	f.Fuzz(func(t *testing.T, line string) {
 		var got, want bench.Sample
+		for range 2 { // the second time its source is known
+			var known bench.Sample
+			wantErr := d.decode([]byte(line), &got)
+			if gotErr := h.read([]byte(line), &known); gotErr == nil && (wantErr != nil || !reflect.DeepEqual(known, got)) {
+				t.Fatalf("by its head: %+v, else %+v, %v", known, got, wantErr)
+			}
+		}
 		gotErr := d.decode([]byte(line), &got)
 		wantErr := json.Unmarshal([]byte(line), &want)
 		if (gotErr == nil) != (wantErr == nil) {

@@ -16,29 +16,33 @@ type decoder struct {
 	names map[string]string // every name seen, so that each is allocated once
 	line  []byte
 	pos   int
+
+	values  map[string]float64 // of the sample, used again
+	direct  bool               // the last line was read directly; if so
+	named   [2]int             // where it says who read whom by what
+	columns []string           // and its columns in their order
 }
 
 func newDecoder() *decoder { return &decoder{names: map[string]string{}} }
 
-// decode fills s, whose Values map is emptied and used again.
+// decode fills s, whose Values are used again for the next line.
 func (d *decoder) decode(line []byte, s *bench.Sample) error {
-	values := s.Values
-	if values == nil {
-		values = map[string]float64{}
+	if d.values == nil {
+		d.values = map[string]float64{}
 	}
-	clear(values)
-	*s = bench.Sample{Values: values}
-	d.line, d.pos = line, 0
-	if d.sample(s) {
+	clear(d.values)
+	*s = bench.Sample{Values: d.values}
+	d.line, d.pos, d.columns = line, 0, d.columns[:0]
+	if d.direct = d.sample(s); d.direct {
 		return d.few()
 	}
-	clear(values)
-	*s = bench.Sample{Values: values}
+	clear(d.values)
+	*s = bench.Sample{Values: d.values}
 	if err := json.Unmarshal(line, s); err != nil {
 		return err
 	}
 	if s.Values == nil { // the line says null
-		s.Values = values
+		s.Values = d.values
 	}
 	for _, name := range [...]string{string(s.Level), s.Actor, s.Meter} {
 		d.names[name] = name
@@ -59,10 +63,10 @@ func (d *decoder) few() error {
 
 // sample reports whether the line was in the expected form.
 func (d *decoder) sample(s *bench.Sample) bool {
-	if !(d.field(`{"at":`, &s.At) && d.field(`,"late":`, &s.Late) &&
-		d.field(`,"took":`, &s.Took) && d.field(`,"cpu":`, &s.CPU)) {
+	if !d.instants(&s.At, &s.Late, &s.Took, &s.CPU) {
 		return false
 	}
+	d.named[0] = d.pos
 	level, ok := "", d.accept(`,"level":`)
 	if !ok || !d.name(&level) {
 		return false
@@ -74,6 +78,7 @@ func (d *decoder) sample(s *bench.Sample) bool {
 	if !d.accept(`,"meter":`) || !d.name(&s.Meter) {
 		return false
 	}
+	d.named[1] = d.pos
 	if d.accept(`,"guest":`) && !d.integer(&s.Guest) {
 		return false
 	}
@@ -90,6 +95,7 @@ func (d *decoder) sample(s *bench.Sample) bool {
 			return false
 		}
 		s.Values[key] = v
+		d.columns = append(d.columns, key)
 		if d.accept(`}}`) {
 			return d.pos == len(d.line)
 		}
@@ -97,6 +103,11 @@ func (d *decoder) sample(s *bench.Sample) bool {
 			return false
 		}
 	}
+}
+
+// instants reads what a line begins with.
+func (d *decoder) instants(at, late, took, cpu *int64) bool {
+	return d.field(`{"at":`, at) && d.field(`,"late":`, late) && d.field(`,"took":`, took) && d.field(`,"cpu":`, cpu)
 }
 
 func (d *decoder) accept(text string) bool {

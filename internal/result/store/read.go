@@ -91,15 +91,11 @@ func (r *Run) Samples(trial string, f func(*bench.Sample) error) error {
 	if err != nil {
 		return fmt.Errorf("read samples: %w", err)
 	}
-	d := newDecoder()
+	h := &heads{decoder: newDecoder(), check: check}
 	var s bench.Sample
 	var stop error
 	err = eachLine(text, path, maxSample, func(n int, line []byte) error {
-		err := d.decode(line, &s)
-		if err == nil {
-			err = check(&s)
-		}
-		if err != nil {
+		if err := h.read(line, &s); err != nil {
 			return lineError(path, n, line, err,
 				"remove the trial's line from trials.jsonl and tare resume measures it again")
 		}
