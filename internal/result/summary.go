@@ -405,7 +405,7 @@ const plausible = 1.25
 // implausible questions a gain over the bare host; "" if there is none to question.
 func (r *Result) implausible(c Cost) string {
 	bare, _, _ := strings.Cut(r.Baseline, "[")
-	if bare != "native" || c.Kept || c.Verdict != Differs || c.Low < plausible {
+	if bare != bench.Native || c.Kept || c.Verdict != Differs || c.Low < plausible {
 		return ""
 	}
 	gain, than := Change(c.effect.Ratio, c.Metric), "than"
