@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tare/internal/analysis"
 	"tare/internal/analysis/compare"
 	"tare/internal/bench"
 	"tare/internal/report"
@@ -188,7 +189,7 @@ func compareRuns(args, archive []string, o compare.Options) (*compare.Comparison
 				return nil, err
 			}
 			defer r.Close()
-			result, err := analyze(r, o.AllowUnfair)
+			result, err := analyze(r, analysis.Options{AllowUnfair: o.AllowUnfair})
 			if err != nil {
 				return nil, err
 			}

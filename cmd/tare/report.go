@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,17 +15,25 @@ import (
 
 func reportCommand(a *app) *cobra.Command {
 	var format string
-	var all, allowUnfair bool
+	var all bool
+	var against []string
+	var o analysis.Options
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Report a run, finished or not, from what it stored",
 		Long: `Reports a run from what it stored; the run itself is not touched. The exit
 status is the one tare run ended with, in every format: 0 all headline effects
-are decided, 2 not all of them, 3 an unfair comparison, 4 a trial failed.`,
+are decided, 2 not all of them, 3 an unfair comparison, 4 a trial failed.
+
+Any two platforms of a run can be set against each other (--baseline), and any two
+cases that have a metric in common (--against): with the audit of that very pair, and
+corrected for how many there are.`,
 		Example: `  tare report results/20260102-030405-abcd
+  tare report results/20260102-030405-abcd --baseline docker
+  tare report results/20260102-030405-abcd --against four-alike=cpu
   tare report results/20260102-030405-abcd --format html > report.html`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) (err error) {
 			render, ok := map[string]func(io.Writer, *result.Result) error{
 				"text": report.Brief, "markdown": report.Markdown, "html": report.HTML, "json": report.JSON, "csv": report.CSV,
 				"gobench": report.GoBench, "junit": report.JUnit,
@@ -35,12 +44,15 @@ are decided, 2 not all of them, 3 an unfair comparison, 4 a trial failed.`,
 			if format == "text" && all {
 				render = report.Text
 			}
+			if o.Others, err = others(against); err != nil {
+				return err
+			}
 			r, err := store.Open(args[0])
 			if err != nil {
 				return err
 			}
 			defer r.Close()
-			result, err := analyze(r, allowUnfair)
+			result, err := analyze(r, o)
 			if err != nil {
 				return err
 			}
@@ -53,13 +65,29 @@ are decided, 2 not all of them, 3 an unfair comparison, 4 a trial failed.`,
 	}
 	c.Flags().BoolVar(&all, "all", false, "in text, everything and not only what answers the question")
 	c.Flags().StringVar(&format, "format", "text", "text, markdown (for a pull request), html, json, csv, gobench (Go benchmark format, for benchstat) or junit")
-	allowUnfairFlag(c, &allowUnfair)
+	c.Flags().StringVar(&o.Baseline, "baseline", "", "set the platforms against this one of them, instead of the experiment's baseline")
+	c.Flags().StringArrayVar(&against, "against", nil, "CASE=OTHER: what is left in a case of the performance in another, on each platform; may be repeated")
+	allowUnfairFlag(c, &o.AllowUnfair)
 	return c
 }
 
+// others reads the cases that are set against others.
+func others(args []string) ([]analysis.Other, error) {
+	var all []analysis.Other
+	for _, arg := range args {
+		name, to, ok := strings.Cut(arg, "=")
+		if !ok || name == "" || to == "" {
+			return nil, usageError("--against %q: say CASE=OTHER, such as four-alike=cpu", arg)
+		}
+		all = append(all, analysis.Other{Case: name, To: to})
+	}
+	return all, nil
+}
+
 // analyze works out what a report of the run shows.
-func analyze(r *store.Run, allowUnfair bool) (*result.Result, error) {
-	return analysis.AnalyzeWith(r, analysis.Options{AllowUnfair: allowUnfair, Repeat: selftestRepeat(r.Header())})
+func analyze(r *store.Run, o analysis.Options) (*result.Result, error) {
+	o.Repeat = selftestRepeat(r.Header())
+	return analysis.AnalyzeWith(r, o)
 }
 
 func allowUnfairFlag(c *cobra.Command, allow *bool) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tare/internal/analysis"
 	"tare/internal/app/planning"
 	"tare/internal/app/prove"
 	"tare/internal/app/session"
@@ -146,7 +147,7 @@ func (m manner) conclude(a *app, r *store.Run, e session.Ending) error {
 
 // publish writes report.html and prints the table.
 func (m manner) publish(a *app, r *store.Run) (*result.Result, error) {
-	result, err := analyze(r, m.allowUnfair)
+	result, err := analyze(r, analysis.Options{AllowUnfair: m.allowUnfair})
 	if err != nil {
 		return nil, err
 	}

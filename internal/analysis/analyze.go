@@ -21,6 +21,10 @@ type Options struct {
 	// AllowUnfair gives the ratio of a comparison that the audit found invalid;
 	// it wears the reason in its words.
 	AllowUnfair bool
+	// Baseline is the platform that the others are set against, instead of the plan's; "" for that.
+	Baseline string
+	// Others are cases that are set against others on the same platform, besides the plan's own.
+	Others []Other
 	// Repeat is the command line that measures the run's experiment anew; empty for
 	// that of an experiment that tare run can be given.
 	Repeat []string
@@ -38,17 +42,27 @@ func AnalyzeWith(r *store.Run, options Options) (*result.Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("analyze run: %w", err)
 	}
-	h, p := r.Header(), r.Plan()
+	h, p := r.Header(), *r.Plan()
 	repeat := &again{given: options.Repeat, header: h, dir: r.Dir(), baseline: p.Baseline, seed: p.Seed}
-	fair := &auditor{header: h, host: r.Host(), plan: p}
-	judge := &judge{baseline: p.Baseline, margin: p.Margin, rare: p.Rare, ends: s.ends, labels: s.labels, allowUnfair: options.AllowUnfair}
+	planned := p.Baseline
+	if p.Baseline, err = s.baselineOf(&p, options.Baseline); err != nil {
+		return nil, fmt.Errorf("analyze run: %w", err)
+	}
+	if err := s.relate(&p, options.Others); err != nil {
+		return nil, fmt.Errorf("analyze run: %w", err)
+	}
+	fair := &auditor{header: h, host: r.Host(), plan: &p}
+	judge := &judge{baseline: p.Baseline, planned: planned, margin: p.Margin, rare: p.Rare, ends: s.ends, labels: s.labels, allowUnfair: options.AllowUnfair}
 
 	scenes, controls := withoutControls(s.scenes)
+	if planned != p.Baseline {
+		controls = nil // they are the planned one's
+	}
 	out := &result.Result{
 		Format: result.Format, Run: h.Run, Experiment: p.Experiment, Repeat: repeat.all(), Title: p.Title, Question: p.Question,
 		Started: h.Started, Seconds: seconds(s.trials), Seed: p.Seed, Baseline: p.Baseline, Margin: p.Margin,
 		Blocks: p.Blocks, Trials: counts(s.trials, s.scenes, s.ends), Skipped: p.Skipped, Image: h.Image,
-		HostFacts: hostFacts(r.Host()), Platforms: s.platforms, Layout: layout(p),
+		HostFacts: hostFacts(r.Host()), Platforms: s.platforms, Layout: layout(&p),
 		Method: fmt.Sprintf("geometric mean of the ratios to %s paired by block, with a 95 %% studentized bootstrap interval (%d resamples; Student's t below 5 blocks); \"differs\" holds after Holm's correction over the ratios of a case",
 			p.Baseline, stats.Resamples),
 		Until: p.Until, Stops: s.ends.Cases,
@@ -67,22 +81,30 @@ func AnalyzeWith(r *store.Run, options Options) (*result.Result, error) {
 	out.Complete = out.Trials.Missing == 0
 	out.Going = r.Going()
 	out.Failures, out.Unfinished, out.Overdue = failures(s.trials)
-	cases := casesOf(scenes, controls, p, fair)
+	cases := casesOf(scenes, controls, &p, fair)
 	for _, c := range cases {
 		out.Cases = append(out.Cases, c.table(judge, repeat, h.Power, s.observed.powers))
 	}
-	out.Controls = controlsOf(cases, out.Cases, judge)
+	if planned == p.Baseline {
+		out.Controls = controlsOf(cases, out.Cases, judge)
+	}
 	correct(out.Cases)
 	warnOfOrder(out.Cases, s.trials)
-	power := &powerTable{plan: p, trials: s.trials, observed: s.observed, cases: out.Cases}
+	power := &powerTable{plan: &p, trials: s.trials, observed: s.observed, cases: out.Cases}
 	for _, src := range h.Power {
 		out.Power = append(out.Power, power.of(src))
 	}
-	out.Sweeps = sweeps(out.Cases, p)
+	out.Sweeps = sweeps(out.Cases, &p)
 
 	warned := warnings(slices.Clone(p.Warnings))
 	if n := len(r.Torn()); n > 0 {
 		warned.add("the last %d bytes of trials.jsonl are a line that was never finished; its trial counts as missing", n)
+	}
+	if planned != p.Baseline {
+		warned.add("set against %s, though the run was planned against %s: by that it decided how long to measure each platform", p.Baseline, planned)
+	}
+	for _, x := range options.Others {
+		warned.add("%s is set against %s, which the run was not planned for", x.Case, x.To)
 	}
 	warned.ofMixed(out.Mixed, s.trials)
 	warned.ofDisturbed(&s.disturbed, s.trials)

@@ -169,7 +169,7 @@ func rows(c *caseData, j *judge, repeat *again) []result.Row {
 			} else {
 				of := c.base != nil && (m.Of == "" || m.Of == c.base.scene.Kind)
 				base := native
-				if l.scene.Turns > 0 {
+				if l.scene.Turns > 0 && j.baseline == j.planned { // else both are ratios to the planned one
 					base = partners(row.Points)
 				}
 				if row.Effect = j.effect(&row, c.result.Name, of, base, c.audits[l]); c.base != nil && !of {

@@ -17,6 +17,7 @@ const bothFinished = "in which both finished"
 // judge says what a comparison of launches shows, by the terms of a run.
 type judge struct {
 	baseline    string
+	planned     string // the baseline that the run was planned with
 	margin      float64
 	rare        float64
 	ends        *stop.Ends
@@ -27,7 +28,7 @@ type judge struct {
 // effect compares a row with the baseline's points, paired by block. Without compared the
 // baseline has no such points, and the effect says so.
 func (j *judge) effect(row *result.Row, caseName string, compared bool, base []result.Point, fair *audit.Audit) *result.Effect {
-	level, planned := j.ends.Level(caseName, row.Platform)
+	level, planned := j.level(caseName, row.Platform)
 	e := effect.Of(row.Points, base, effect.Terms{Better: row.Metric.Better, Level: level, Margin: j.margin, Rare: j.rare, Adds: row.Metric.Adds, Pair: bothFinished})
 	if compared {
 		effect.Doubt(e, planned)
@@ -38,6 +39,17 @@ func (j *judge) effect(row *result.Row, caseName string, compared bool, base []r
 	e.Caution = j.caution(row.Platform)
 	effect.Judge(e, fair, j.allowUnfair)
 	return e
+}
+
+// level is the confidence at which a platform's intervals in a case are made, and how many blocks it has
+// if it is complete. Beside another baseline than the planned one, which ended by itself, both count.
+func (j *judge) level(caseName, platform string) (level float64, blocks int) {
+	level, blocks = j.ends.Level(caseName, platform)
+	if j.baseline != j.planned {
+		l, b := j.ends.Level(caseName, j.baseline)
+		level, blocks = max(level, l), min(blocks, b)
+	}
+	return level, blocks
 }
 
 // say says an effect of a metric in words, and what may decide it.

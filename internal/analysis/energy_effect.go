@@ -33,7 +33,7 @@ func powerEffect(j *judge, e, native *result.Energy, src bench.PowerSource, case
 
 // drawnAgainst compares the launches' power, with the bounds of the meter in the interval.
 func drawnAgainst(j *judge, e, native *result.Energy, caseName string) *result.Effect {
-	level, planned := j.ends.Level(caseName, e.Platform)
+	level, planned := j.level(caseName, e.Platform)
 	x := effect.Of(e.Points, native.Points, effect.Terms{Better: result.PowerMetric.Better, Level: level, Margin: j.margin, Rare: j.rare, Pair: "in which the power of both is known"})
 	if x.HasRatio() {
 		if e.Bound >= e.Watts || native.Bound >= native.Watts {

@@ -16,7 +16,7 @@ import (
 func BenchmarkAnalyzeMillion(b *testing.B) {
 	r := storetest.Synthetic(b, b.TempDir(), storetest.Options{Blocks: 3, Seconds: 2550, Seed: 1})
 	var samples int
-	debug.FreeOSMemory() // of making the run
+	debug.FreeOSMemory()                                                          // of making the run
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil { // resets VmHWM
 		b.Fatal(err)
 	}

@@ -91,6 +91,8 @@ func (t *relativeTable) cell(l *launches, metric bench.Metric, base []result.Poi
 		}
 	}
 	level, _ := t.judge.ends.Level(l.scene.Case, l.platform)
+	of, _ := t.judge.ends.Level(l.alone.scene.Case, l.platform)
+	level = max(level, of) // a plan's own end together
 	c.Effect = t.judge.alike(own, base, metric.Better, level)
 	c.Effect.Caution = t.judge.caution(l.platform)
 	effect.Judge(c.Effect, fair, t.judge.allowUnfair)
@@ -132,7 +134,7 @@ func (t *relativeTable) compare(m *result.Matrix) {
 				c.Against.Words = c.SayAgainst(base, t.judge.baseline)
 				continue
 			}
-			level, _ := t.judge.ends.Level(c.Case, row.Platform)
+			level, _ := t.judge.level(c.Case, row.Platform)
 			c.Against = t.judge.alike(c.Shares(row.Metric), base.Shares(row.Metric), bench.HigherIsBetter, level)
 			c.Against.Caution = c.Effect.Caution
 		}

@@ -104,7 +104,7 @@ func besideAlone(l *launches, q *result.Quantity, j *judge, fair *auditor) *resu
 	if base == nil {
 		return nil
 	}
-	level, _ := j.ends.Level(l.scene.Case, l.platform)
+	level, _ := j.level(l.scene.Case, l.platform)
 	e := j.alike(q.Points, base.Points, q.Metric.Better, level)
 	e.Caution = j.caution(l.platform)
 	effect.Judge(e, fair.changed(l), j.allowUnfair)
