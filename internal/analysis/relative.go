@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,11 +77,16 @@ func (t *relativeTable) relate(m *result.Matrix, l *launches) {
 // cell sets a scene's launches against the points of another's.
 func (t *relativeTable) cell(l *launches, metric bench.Metric, base []result.Point, fair *audit.Audit) *result.MatrixCell {
 	own, fates := l.points(metric.Name), l.fates()
-	c := &result.MatrixCell{Case: l.scene.Case, N: len(own), Launches: len(l.asked), Fairness: fairness(l.done, metric.Name),
+	c := &result.MatrixCell{Case: l.scene.Case, SharedCPUs: sharesCPUs(l.scene), Launches: len(l.asked), Fairness: fairness(l.done, metric.Name),
 		Missing: fates.Missing, Failed: fates.Failed, Overdue: fates.Overdue, DNF: fates.DNF}
 	for _, n := range l.asked {
 		o := n.outcome
 		if o == nil || o.Status == bench.Aborted {
+			continue
+		}
+		if why := leftAlone(o); why != "" && o.Status == bench.Done {
+			c.Alone, c.AloneWhy = c.Alone+1, cmp.Or(c.AloneWhy, why)
+			own = slices.DeleteFunc(own, func(p result.Point) bool { return p.Trial == o.Trial })
 			continue
 		}
 		switch gone := slices.ContainsFunc(o.Actors, func(a bench.ActorOutcome) bool { return a.Ended != "" }); {
@@ -90,12 +96,16 @@ func (t *relativeTable) cell(l *launches, metric bench.Metric, base []result.Poi
 			c.Gone++
 		}
 	}
+	c.N = len(own)
 	level, _ := t.judge.ends.Level(l.scene.Case, l.platform)
 	of, _ := t.judge.ends.Level(l.alone.scene.Case, l.platform)
 	level = max(level, of) // a plan's own end together
 	c.Effect = t.judge.alike(own, base, metric.Better, level)
 	c.Effect.Caution = t.judge.caution(l.platform)
 	effect.Judge(c.Effect, fair, t.judge.allowUnfair)
+	if c.Alone > 0 {
+		c.Effect.AddWhy(fmt.Sprintf("in %d of %d launches there was no neighbour: it ended %s", c.Alone, c.Launches, c.AloneWhy))
+	}
 	if c.Effect.Ratio > 0 {
 		c.Kept, c.Low, c.High = c.Effect.Ratio, c.Effect.Low, c.Effect.High
 		if metric.Better == bench.LowerIsBetter {
@@ -106,6 +116,37 @@ func (t *relativeTable) cell(l *launches, metric bench.Metric, base []result.Poi
 		}
 	}
 	return c
+}
+
+// leftAlone says how the neighbours of a launch ended, if all of them did before half of the window was
+// over; "" if not. That one is stopped which means harm is a finding, whenever that is.
+func leftAlone(o *bench.Outcome) (why string) {
+	if o.Watch != nil || o.Window[1] <= o.Window[0] {
+		return ""
+	}
+	for _, a := range o.Actors {
+		switch half := o.Window[0] + (o.Window[1]-o.Window[0])/2; {
+		case a.Role != bench.Neighbour:
+		case a.EndedAt == 0 || a.EndedAt > half:
+			return ""
+		default:
+			why = a.Ended
+		}
+	}
+	return why
+}
+
+// sharesCPUs says whether a scene's subjects share CPUs with a neighbour.
+func sharesCPUs(s *bench.Scene) bool {
+	for _, subject := range s.Actors {
+		for _, neighbour := range s.Actors {
+			if subject.Role == bench.Subject && neighbour.Role == bench.Neighbour &&
+				slices.ContainsFunc(subject.CPUSet, func(cpu int) bool { return slices.Contains(neighbour.CPUSet, cpu) }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // compare sets what each platform keeps against what the baseline keeps,

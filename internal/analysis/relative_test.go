@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"tare/internal/analysis/stats"
@@ -286,5 +287,52 @@ func TestCellsUnderAStoppingRule(t *testing.T) {
 	values["beside/native"] = [3]float64{60, 80, 60}
 	if r := besidesUntil(t, until, throughput, values, nil); r.Complete || r.Stops[0].Ended || r.Stops[0].Platforms["lxc"] != 3 {
 		t.Errorf("the baseline's cell is wide: complete %v, %+v", r.Complete, r.Stops[0])
+	}
+}
+
+// A launch whose neighbour had ended before most of the window is none beside a neighbour. One that
+// means harm and is stopped is a finding, and so is a neighbour that leaves late.
+func TestNoNeighbour(t *testing.T) {
+	const window, half = int64(2e9), int64(1e9)
+	for _, c := range []struct {
+		name    string
+		endedAt [3]int64 // by block; 0 never
+		watched bool
+		alone   int
+		words   string
+	}{
+		{"stays", [3]int64{}, false, 0, "50 %"},
+		{"leaves late", [3]int64{half + 1, half + 1, half + 1}, false, 0, "50 %"},
+		{"leaves early", [3]int64{half, half - 1, 1}, false, 3, "no neighbour 3 of 3"},
+		{"leaves early once", [3]int64{1, 0, 0}, false, 1, "49 %, no neighbour 1 of 3"},
+		{"is stopped", [3]int64{1, 1, 1}, true, 0, "50 %"},
+	} {
+		r := besides(t, throughput, map[string][3]float64{
+			"alone/native": {100, 100, 100}, "beside/native": {51, 50, 49}, "bomb/native": {90, 90, 90},
+			"alone/lxc": {80, 80, 80}, "beside/lxc": {40, 40, 40}, "bomb/lxc": {40, 40, 40},
+		}, func(o *bench.Outcome) {
+			o.Window = [2]int64{0, window}
+			if o.Scene != "beside/native" {
+				return
+			}
+			n := bench.ActorOutcome{Actor: "subject-2", Role: bench.Neighbour, EndedAt: c.endedAt[o.Block-1]}
+			if n.EndedAt > 0 {
+				n.Ended = "0.1 s after it began: exit status 1: no room"
+			}
+			o.Actors = append(o.Actors, n)
+			if c.watched {
+				o.Watch = &bench.Watch{}
+			}
+		})
+		cell := r.Relative.Rows[0].Cells[0]
+		if cell.Alone != c.alone || cell.N != 3-c.alone || cell.Words != c.words {
+			t.Errorf("%s: %d alone, %d beside: %q", c.name, cell.Alone, cell.N, cell.Words)
+		}
+		if said := strings.Contains(cell.Effect.Why, "there was no neighbour: it ended 0.1 s after it began: exit status 1: no room"); said != (c.alone > 0) {
+			t.Errorf("%s: %q", c.name, cell.Effect.Why)
+		}
+		if c.alone == 3 && (cell.Effect.Verdict != result.Refused || cell.Kept != 0) {
+			t.Errorf("%s: %+v", c.name, cell)
+		}
 	}
 }

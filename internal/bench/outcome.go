@@ -151,8 +151,10 @@ type ActorOutcome struct {
 	Histograms []Histogram `json:"histograms,omitempty"`
 	// Series are how a subject's metrics went within the window, if its program tells.
 	Series []Series `json:"series,omitempty"`
-	// Ended says when and how a neighbour's program ended before the measurement did.
-	Ended  string  `json:"ended,omitempty"`
-	Output *Output `json:"output,omitempty"` // of Main; its text is in output/TRIAL/
-	Log    string  `json:"log,omitempty"`    // the end of the platform's output, after a failure
+	// Ended says when and how a neighbour's program ended before the measurement did. EndedAt is when,
+	// in nanoseconds of CLOCK_MONOTONIC; 0 in what earlier versions wrote.
+	Ended   string  `json:"ended,omitempty"`
+	EndedAt int64   `json:"ended_at,omitempty"`
+	Output  *Output `json:"output,omitempty"` // of Main; its text is in output/TRIAL/
+	Log     string  `json:"log,omitempty"`    // the end of the platform's output, after a failure
 }

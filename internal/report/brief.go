@@ -200,6 +200,9 @@ func baselines(r *result.Result) map[string]string {
 
 // costNote says how to read the costs.
 func costNote(r *result.Result) string {
+	if !slices.ContainsFunc(r.Summary.Costs, func(c result.Cost) bool { return !c.Kept }) {
+		return "100 % is all of it, (a to b) the 95 % interval; ? is undecided, the interval alone"
+	}
 	return fmt.Sprintf("+ is slower or more, (a to b) the 95 %% interval; ±%s: no difference beyond that; ? is undecided, the interval alone", figure.Share(r.Margin))
 }
 

@@ -46,15 +46,21 @@ type MatrixCell struct {
 	// Differs are what the specification has otherwise than in the other scene,
 	// besides neighbours and placement: "memory 1 GiB for 256 MiB".
 	Differs []string `json:"differs,omitempty"`
-	// Launches were wanted; of them N finished and DNF did not beside their
+	// Launches were wanted; of them N finished beside a neighbour and DNF did not beside their
 	// neighbour, which is a finding; Failed failed for other reasons, and Missing have no outcome.
 	// Overdue were ended by the time of their own containments, which says nothing of the platform.
 	Launches int `json:"launches"`
 	N        int `json:"n"`
 	DNF      int `json:"dnf,omitempty"`
-	Overdue  int `json:"overdue,omitempty"`
-	Failed   int `json:"failed,omitempty"`
-	Missing  int `json:"missing,omitempty"`
+	// Alone are launches that finished without a neighbour: its program had ended before half of the
+	// window was over. They are in no ratio. Why they ended is in AloneWhy, of the first.
+	Alone    int    `json:"without_neighbour,omitempty"`
+	AloneWhy string `json:"without_neighbour_why,omitempty"`
+	Overdue  int    `json:"overdue,omitempty"`
+	Failed   int    `json:"failed,omitempty"`
+	Missing  int    `json:"missing,omitempty"`
+	// SharedCPUs: the subjects share CPUs with a neighbour.
+	SharedCPUs bool `json:"shared_cpus,omitempty"`
 	// Fairness is that between alike subjects; nil with one.
 	Fairness *Fairness `json:"fairness,omitempty"`
 	// Gone are launches in which the neighbour's own program or instance ended of

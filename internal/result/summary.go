@@ -47,7 +47,8 @@ type Cost struct {
 	Words  string `json:"words"`
 
 	effect *Effect
-	lost   bool // launches of it finished, or could have, and there is no figure
+	cell   *MatrixCell // of what is kept
+	lost   bool        // launches of it finished, or could have, and there is no figure
 }
 
 // Cell is Short with Bounds, for a table of text.
@@ -214,7 +215,7 @@ func (m *Matrix) costs(r *Result) []Cost {
 				work = row.Row + " beside " + column
 			}
 			out := Cost{Case: c.Case, Work: work, Platform: row.Platform, Label: row.Label, Metric: row.Metric, Kept: true,
-				Verdict: c.Effect.Verdict, Speed: c.Kept, Low: c.Low, High: c.High, Words: c.Words, effect: c.Effect, lost: c.N == 0 && c.Launches > 0}
+				Verdict: c.Effect.Verdict, Speed: c.Kept, Low: c.Low, High: c.High, Words: c.Words, effect: c.Effect, cell: c, lost: c.N == 0 && c.Launches > 0}
 			out.Short = c.Words
 			if c.High > 0 {
 				out.Bounds = fmt.Sprintf("%.0f to %.0f", 100*c.Low, 100*c.High)
@@ -237,8 +238,21 @@ const (
 	telling = 1.15
 )
 
-// sentences say the costs: of few platforms one each, of many one for each kind of work.
+// sentences say the costs: of few platforms one each, of many one for each kind of work; and before
+// them what neighbours do.
 func sentences(costs []Cost, r *Result) []string {
+	var kept, own []Cost
+	for _, c := range costs {
+		if c.Kept {
+			kept = append(kept, c)
+		} else {
+			own = append(own, c)
+		}
+	}
+	return append(r.neighbourSentences(kept), ownSentences(own, r)...)
+}
+
+func ownSentences(costs []Cost, r *Result) []string {
 	platforms, works := groups(costs, Cost.Name), groups(costs, func(c Cost) string { return c.Work })
 	var all []string
 	if len(platforms) <= fewPlatforms {
@@ -291,9 +305,6 @@ func groups(costs []Cost, name func(Cost) string) [][]Cost {
 // of says the costs of one platform, or of one kind of work, in a sentence: what is the same first,
 // then what costs, the worst first, then gains, and last what is open.
 func of(subject string, costs []Cost, name func(Cost) string, r *Result) string {
-	if costs[0].Kept {
-		return kept(subject, costs, name)
-	}
 	costs = slices.Clone(costs)
 	slices.SortStableFunc(costs, func(a, b Cost) int { return cmp.Compare(a.Speed, b.Speed) })
 	var same, costing, adding, gaining, bounded, open, without []string
@@ -340,40 +351,6 @@ func of(subject string, costs []Cost, name func(Cost) string, r *Result) string 
 	add("", bounded)
 	add("not known: ", open)
 	add("no figure for ", without)
-	return subject + ": " + strings.Join(parts, "; ") + "."
-}
-
-// kept says what a platform keeps beside each neighbour, or beside one neighbour each platform.
-func kept(subject string, costs []Cost, name func(Cost) string) string {
-	costs = slices.Clone(costs)
-	slices.SortStableFunc(costs, func(a, b Cost) int { return cmp.Compare(a.Speed, b.Speed) })
-	var keeps, all, open, lost []string
-	for _, c := range costs {
-		share := fmt.Sprintf("%.0f %%", 100*c.Speed)
-		switch {
-		case c.lost || c.Speed == 0:
-			lost = append(lost, name(c)+" ("+c.Words+")")
-		case c.Verdict == Equivalent:
-			all = append(all, name(c))
-		case c.Verdict == Differs:
-			keeps = append(keeps, share+" "+name(c))
-		default:
-			open = append(open, fmt.Sprintf("%s (%.0f to %.0f %%)", name(c), 100*c.Low, 100*c.High))
-		}
-	}
-	var parts []string
-	if len(keeps) > 0 {
-		parts = append(parts, "keeps "+listing(keeps))
-	}
-	if len(all) > 0 {
-		parts = append(parts, "loses nothing to "+listing(all))
-	}
-	if len(open) > 0 {
-		parts = append(parts, "not known: "+listing(open))
-	}
-	if len(lost) > 0 {
-		parts = append(parts, "no figure for "+listing(lost))
-	}
 	return subject + ": " + strings.Join(parts, "; ") + "."
 }
 

@@ -285,7 +285,7 @@ func (c *MatrixCell) Say() string {
 	for _, x := range []struct {
 		n    int
 		what string
-	}{{c.DNF, "DNF"}, {c.Overdue, "time limit reached"}, {c.Failed, "failed"}, {c.Missing, "missing"}} {
+	}{{c.Alone, "no neighbour"}, {c.DNF, "DNF"}, {c.Overdue, "time limit reached"}, {c.Failed, "failed"}, {c.Missing, "missing"}} {
 		if x.n > 0 {
 			words = append(words, fmt.Sprintf("%s %d of %d", x.what, x.n, c.Launches))
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/host/clock"
 	"tare/internal/run/containment"
 )
 
@@ -154,7 +155,7 @@ func (b *beside) follow(a *actor) {
 	b.loops.Go(func() {
 		out, err := main.Wait(b.work)
 		if b.work.Err() == nil {
-			a.outcome.Ended = howEnded(began, out, err)
+			a.outcome.Ended, a.outcome.EndedAt = howEnded(began, out, err), clock.Now()
 		}
 	})
 }
@@ -170,7 +171,7 @@ func (b *beside) repeat(a *actor) {
 				return
 			}
 			if err != nil || checkExit("", a.part.Main, out, a.part.OKExit) != nil {
-				a.outcome.Ended = howEnded(began, out, err)
+				a.outcome.Ended, a.outcome.EndedAt = howEnded(began, out, err), clock.Now()
 				return
 			}
 		}

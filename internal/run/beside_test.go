@@ -101,6 +101,9 @@ func TestNeighbourIsRepeated(t *testing.T) {
 		if i == 0 && n.Ended != "" || i == 1 && !strings.Contains(n.Ended, "exit status 3: \"no room\"") {
 			t.Errorf("%s: the neighbour ended %q", o.Scene, n.Ended)
 		}
+		if early := n.EndedAt > 0 && n.EndedAt < o.Window[1]; early != (i == 1) {
+			t.Errorf("%s: the neighbour ended at %d, the window is %v", o.Scene, n.EndedAt, o.Window)
+		}
 		if len(n.Command) == 0 {
 			t.Errorf("%s: no command of the neighbour", o.Scene)
 		}
