@@ -31,6 +31,7 @@ type progress struct {
 	started time.Time
 	waits   string // what the run waits for; "" if it does not
 	told    bool   // that it waits, before this block
+	block   int    // of the latest trial
 	drawn   int    // lines on the screen to draw over
 	stop    chan struct{}
 }
@@ -67,11 +68,17 @@ func (g *progress) redraw() {
 func (g *progress) notify(e run.Event) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if e.Outcome == nil && e.Waits == "" && e.Ended == "" && e.Trial.Block > g.block {
+		if said := g.tally.Standing(g.block); said != "" && g.width == 0 {
+			fmt.Fprintln(g.w, said)
+		}
+		g.block = e.Trial.Block
+	}
 	result := g.tally.Take(e)
 	switch {
 	case e.Waits != "":
 		g.wait(e.Waits)
-	case e.Ended != "":
+	case e.Ended != "" && g.verbose:
 		g.line(fmt.Sprintf("%s: ended after %s", e.Ended, figure.Count(e.Trial.Block, "block")))
 	case e.Outcome == nil:
 		g.waits, g.told = "", false
@@ -131,6 +138,9 @@ func (g *progress) draw() {
 		lines = append(lines, fmt.Sprintf("now: %s, block %d: %s (%s)", t.Now.Scene.ID, t.Now.Trial.Block, t.Now.Phase,
 			round(time.Since(t.TrialAt))))
 	}
+	if said := t.Standing(g.block - 1); said != "" {
+		lines = append(lines, said)
+	}
 	lines = append(lines, t.Effects()...)
 	for _, l := range lines {
 		fmt.Fprintln(g.w, clip(l, g.width))
@@ -151,6 +161,9 @@ func (g *progress) close() {
 	defer g.mu.Unlock()
 	close(g.stop)
 	g.erase()
+	if said := g.tally.Standing(g.block); said != "" {
+		fmt.Fprintln(g.w, said)
+	}
 	g.width = 0
 }
 

@@ -29,7 +29,7 @@ func TestUntilKilled(t *testing.T) {
 
 	resumed := start(t, state, "resume", dir)
 	resumed.end()
-	resumed.says("of at most 16 trials are finished", "cpu/lxc: ended after")
+	resumed.says("of at most 16 trials are finished", ": 1 of 1 need no more")
 	f.checkGone(t)
 	now := outcomes(t, dir)
 	checkKept(t, before, now)

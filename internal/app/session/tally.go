@@ -194,6 +194,43 @@ func (t *Tally) takes(trial bench.Trial) time.Duration {
 	return sum / time.Duration(len(took))
 }
 
+// mostOpen is how many scenes that go on are named.
+const mostOpen = 4
+
+// Standing says at the end of a block how many of the platforms' scenes need no more, which go on, and
+// what of a budget is used: "block 5: 7 of 12 need no more; going on: disk/lxc; 3m10s of 7m0s used". It is ""
+// without a stopping rule, and before its first look.
+func (t *Tally) Standing(block int) string {
+	u := t.plan.Until
+	if u == nil || block < u.Min {
+		return ""
+	}
+	all, enough := 0, 0
+	var open []string
+	for _, s := range t.plan.Scenes {
+		if s.Control || s.Platform.String() == t.plan.Baseline && s.Relative == nil {
+			continue
+		}
+		all++
+		if _, ended := t.ended[s.ID]; ended {
+			enough++
+		} else {
+			open = append(open, s.ID)
+		}
+	}
+	text := fmt.Sprintf("block %d: %d of %d need no more", block, enough, all)
+	if left := len(open) - mostOpen; left > 1 {
+		open = append(open[:mostOpen], fmt.Sprintf("%d more", left))
+	}
+	if len(open) > 0 {
+		text += "; going on: " + strings.Join(open, ", ")
+	}
+	if u.Budget > 0 {
+		text += fmt.Sprintf("; %v of %v used", t.spent.Round(time.Second), u.Budget)
+	}
+	return text
+}
+
 // Effects are the ratios to the baseline so far, a line per case: the geometric
 // mean over the blocks both finished, without an interval.
 func (t *Tally) Effects() []string {

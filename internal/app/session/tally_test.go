@@ -9,6 +9,36 @@ import (
 	"tare/internal/run"
 )
 
+// After a look it is said what needs no more, what goes on, and what is used of the budget.
+func TestStanding(t *testing.T) {
+	p := &bench.Plan{Baseline: "native", Blocks: 9, Until: &bench.Until{Min: 3, Max: 9, Budget: time.Minute}}
+	for _, c := range []string{"cpu", "disk"} {
+		for _, name := range []string{"native", "a", "b", "c"} {
+			p.Scenes = append(p.Scenes, bench.Scene{ID: c + "/" + name, Case: c, Platform: bench.PlatformRef{Name: name}})
+		}
+	}
+	p.Scenes = append(p.Scenes, bench.Scene{ID: "cpu/native[as=control]", Case: "cpu", Control: true, Platform: bench.PlatformRef{Name: "native"}},
+		bench.Scene{ID: "beside/native", Case: "beside", Relative: &bench.Relative{To: "cpu"}, Platform: bench.PlatformRef{Name: "native"}})
+	g := NewTally(p, 0, 13*time.Second)
+	if got := g.Standing(2); got != "" {
+		t.Errorf("before the first look: %q", got)
+	}
+	want := "block 3: 0 of 7 need no more; going on: cpu/a, cpu/b, cpu/c, disk/a, 3 more; 13s of 1m0s used"
+	if got := g.Standing(3); got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	for _, id := range []string{"cpu/a", "cpu/b", "cpu/c", "disk/a"} {
+		g.Take(run.Event{Ended: id, Trial: bench.Trial{Block: 4}})
+	}
+	p.Until.Budget = 0
+	if got, want := g.Standing(4), "block 4: 4 of 7 need no more; going on: disk/b, disk/c, beside/native"; got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if got := NewTally(&bench.Plan{Blocks: 3}, 0, 0).Standing(3); got != "" {
+		t.Errorf("without a rule: %q", got)
+	}
+}
+
 // What a stopping rule has ended is not waited for any more, and a ratio is said as soon
 // as a block has both.
 func TestTally(t *testing.T) {
