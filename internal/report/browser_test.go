@@ -79,7 +79,26 @@ func TestPageInABrowser(t *testing.T) {
 			t.Errorf("%s: %d colours, mean brightness %.2f", name, colours, brightness)
 		}
 	}
+
+	// On paper it is what is open: some pages of A4, and not what the folds hold.
+	paper := filepath.Join(dir, "report.pdf")
+	chromium(t, browser, "--print-to-pdf="+paper, "--no-pdf-header-footer", "file://"+path)
+	pdf, err := os.ReadFile(paper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sheets := mediaBox.FindAllSubmatch(pdf, -1)
+	if len(sheets) == 0 || len(sheets) > 4 {
+		t.Errorf("%d pages on paper", len(sheets))
+	}
+	for _, s := range sheets {
+		if !strings.HasPrefix(string(s[1]), "594.9") || !strings.HasPrefix(string(s[2]), "841.9") {
+			t.Errorf("a page of %s by %s points is not A4", s[1], s[2])
+		}
+	}
 }
+
+var mediaBox = regexp.MustCompile(`/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]`)
 
 func chromium(t *testing.T, browser string, args ...string) string {
 	t.Helper()
