@@ -26,8 +26,9 @@ func compareCommand(a *app) *cobra.Command {
 	var asJSON, all bool
 	var archive []string
 	c := &cobra.Command{
-		Use:   "compare A... with B... | A B",
-		Short: "Compare runs: what changed from A to B, and how sure that is",
+		Use:        "compare A... with B... | A B",
+		SuggestFor: []string{"diff"},
+		Short:      "Compare runs: what changed from A to B, and how sure that is",
 		Long: `Compare sets the runs B against the runs A: for every platform in every case,
 the ratio of B's launches to A's with a 95 % interval, p of a test and the same
 corrected over the table. The launches of two runs are not paired. Runs that must

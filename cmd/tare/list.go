@@ -20,11 +20,12 @@ import (
 func listCommand(a *app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use:       "list platforms|workloads|experiments|meters",
-		Short:     "List what there is to measure with",
-		Example:   "  tare list platforms\n  tare list workloads --json",
-		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
-		ValidArgs: []string{"platforms", "workloads", "experiments", "meters"},
+		SuggestFor: []string{"ls"},
+		Use:        "list platforms|workloads|experiments|meters",
+		Short:      "List what there is to measure with",
+		Example:    "  tare list platforms\n  tare list workloads --json",
+		Args:       cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		ValidArgs:  []string{"platforms", "workloads", "experiments", "meters"},
 		RunE: func(c *cobra.Command, args []string) error {
 			rows, print := map[string]func(context.Context, planning.Catalog) (any, func(io.Writer) error){
 				"platforms": listPlatforms, "workloads": listWorkloads, "meters": listMeters, "experiments": listExperiments,

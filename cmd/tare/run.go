@@ -25,8 +25,9 @@ func runCommand(a *app) *cobra.Command {
 	var out string
 	var m manner
 	c := &cobra.Command{
-		Use:   "run SPEC|NAME",
-		Short: "Run an experiment and report what isolation costs",
+		Use:        "run SPEC|NAME",
+		SuggestFor: []string{"benchmark", "bench", "measure", "start"},
+		Short:      "Run an experiment and report what isolation costs",
 		Long: `Runs an experiment: a YAML file, or a built-in one by name (tare list
 experiments). Every trial is stored as soon as it is finished, so a run that is
 stopped, by Ctrl-C or --max-time, can be resumed.

@@ -33,6 +33,8 @@ type Vocabulary struct {
 type PlatformWord struct {
 	Name    string
 	Options []bench.Option
+	// Also are the programs that it is known by.
+	Also []string
 	// On lists the platforms whose instances can host this one. Some are nestings themselves:
 	// "xen-pv@qemu-tcg".
 	On []string

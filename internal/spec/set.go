@@ -114,7 +114,7 @@ func (n *node) index(step string) (int, error) {
 		}
 		names = append(names, name.text)
 	}
-	return 0, unknown("element", step, names)
+	return 0, bench.UnknownWord("element", step, names)
 }
 
 // lookup returns the value at the path, or nil.

@@ -66,7 +66,7 @@ func Fill(w bench.Workload, given bench.Params) (bench.Params, error) {
 	fault := func(name string, err error) { faults = append(faults, &ParamError{w.Name(), name, err}) }
 	for _, name := range written {
 		if _, ok := known[name]; !ok {
-			fault(name, fmt.Errorf("unknown%w", suggest(name, names)))
+			fault(name, fmt.Errorf("unknown%s%w", bench.DidYouMean(name, names), bench.OneOf(names)))
 		}
 	}
 	filled := make(bench.Params)
@@ -148,7 +148,7 @@ func canonical(p bench.Param, text string) (string, error) {
 		return d.String(), nil
 	case bench.KindWord:
 		if !slices.Contains(p.Words, text) {
-			return "", fmt.Errorf("%q: not one of %s%w", text, strings.Join(p.Words, ", "), suggest(text, p.Words))
+			return "", fmt.Errorf("%q: not one of %s%s", text, strings.Join(p.Words, ", "), bench.DidYouMean(text, p.Words))
 		}
 		return text, nil
 	case bench.KindString:

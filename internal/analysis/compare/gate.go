@@ -93,12 +93,12 @@ func Judge(c *Comparison, limit float64, asked Asked) (*Gate, error) {
 		"The least it may be worse holds for all rows at once. Behind \"B against A\" is the row's own interval, 95 %% on both sides together", figure.Share(limit), figure.Share(limit))
 	for _, m := range asked.Metrics {
 		if !slices.ContainsFunc(c.Rows, func(r Row) bool { return r.of([]string{m}) }) {
-			return nil, fmt.Errorf("gate: no metric %q in both runs: %w%w", m, bench.ErrInvalid, bench.Hint("they have "+strings.Join(metricNames(c), ", ")))
+			return nil, fmt.Errorf("gate: no metric %q in both runs%s: %w%w", m, bench.DidYouMean(m, metricNames(c)), bench.ErrInvalid, bench.Hint("they have "+strings.Join(metricNames(c), ", ")))
 		}
 	}
 	for _, p := range asked.Platforms {
 		if !slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Platform == p }) {
-			return nil, fmt.Errorf("gate: no platform %q in both runs: %w%w", p, bench.ErrInvalid, bench.Hint("they have "+strings.Join(platformNames(c), ", ")))
+			return nil, fmt.Errorf("gate: no platform %q in both runs%s: %w%w", p, bench.DidYouMean(p, platformNames(c)), bench.ErrInvalid, bench.Hint("they have "+strings.Join(platformNames(c), ", ")))
 		}
 	}
 	rows := asked.rows(c)
