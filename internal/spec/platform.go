@@ -114,16 +114,14 @@ func (d *decoder) platformMap(n *node) (bench.PlatformRef, bool) {
 	}
 	for _, o := range e.value.entries {
 		if o.key == onKey {
-			if !d.outerOf(o.value, &ref) {
-				return ref, false
-			}
+			ok = d.outerOf(o.value, &ref) && ok
 			continue
 		}
 		if !d.scalar(o.value, "a word") || !d.option(o.place, word, &ref, o.key, o.value.text) {
-			return ref, false
+			ok = false
 		}
 	}
-	return ref, true
+	return ref, ok
 }
 
 // onePlatform reads docker[net=host,storage=volume]. Extra words are accepted unchanged.
@@ -152,16 +150,15 @@ func (d *decoder) onePlatform(at Place, text string, extra ...string) (bench.Pla
 		return ref, false
 	}
 	for _, kv := range strings.Split(options, ",") {
-		key, value, ok := strings.Cut(kv, "=")
-		if !ok {
+		key, value, both := strings.Cut(kv, "=")
+		if !both {
 			d.fail(at, "%q: option %q is not of the form name=value", text, kv)
-			return ref, false
-		}
-		if !d.option(at, word, &ref, strings.TrimSpace(key), strings.TrimSpace(value)) {
-			return ref, false
+			ok = false
+		} else if !d.option(at, word, &ref, strings.TrimSpace(key), strings.TrimSpace(value)) {
+			ok = false
 		}
 	}
-	return ref, true
+	return ref, ok
 }
 
 func (d *decoder) platformName(at Place, name string, extra ...string) (*PlatformWord, bool) {
