@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -125,6 +126,12 @@ which measured window would take the least time.`,
 			}
 			if err := p.CheckFiles(); err != nil {
 				p.Warnings = slices.Insert(p.Warnings, 0, "it cannot run yet: "+withHint(err))
+			}
+			var faults spec.Errors
+			if errors.As(p.CheckPrograms(), &faults) {
+				for i, f := range faults {
+					p.Warnings = slices.Insert(p.Warnings, i, fmt.Sprintf("it cannot run yet: %s: %s", f.Place, withHint(f.Err)))
+				}
 			}
 			if err := p.Vet(); err != nil {
 				p.Warnings = slices.Insert(p.Warnings, 0, withHint(err))
