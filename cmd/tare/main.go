@@ -86,7 +86,7 @@ guest, layer and host at the same time, and says how sure it is.
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.PersistentFlags().StringVar(&a.site.Dir, "state", defaultState(), "where images, daemons' data and the ledger are kept")
+	root.PersistentFlags().StringVar(&a.site.Dir, "state", defaultState(), "where images, daemons' data and the list of what is to be cleaned up are kept")
 	root.PersistentPreRunE = func(*cobra.Command, []string) (err error) {
 		a.site.Dir, err = filepath.Abs(a.site.Dir)
 		return err

@@ -34,7 +34,7 @@ func (r *asking) flags(c *cobra.Command) {
 }
 
 func (r *asking) blocksFlag(c *cobra.Command) {
-	c.Flags().IntVar(&r.blocks, "blocks", 0, "launch everything so many times: --set blocks=N")
+	c.Flags().IntVar(&r.blocks, "blocks", 0, "so many blocks, each of which launches every case on every platform once: --set blocks=N")
 }
 
 // takeBlocks takes over a number of blocks as what it stands for.

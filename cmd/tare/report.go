@@ -25,8 +25,9 @@ func reportCommand(a *app) *cobra.Command {
 		SuggestFor: []string{"show", "results", "print"},
 		Short:      "Report a run, finished or not, from what it stored",
 		Long: `Reports a run from what it stored; the run itself is not touched. The exit
-status is the one tare run ended with, in every format: 0 all headline effects
-are decided, 2 not all of them, 3 an unfair comparison, 4 a trial failed.`,
+status is the one tare run ended with, in every format: 0 every case's main metric
+is decided on every platform, 2 not all of them, 3 an unfair comparison, 4 a trial
+failed.`,
 		Example: `  tare report results/20260102-030405-abcd
   tare report results/20260102-030405-abcd --format html > report.html`,
 		Args: cobra.ExactArgs(1),
