@@ -35,6 +35,7 @@ Exit status: as of tare run.`,
 			if err := r.two(a, args); err != nil {
 				return err
 			}
+			r.takeBlocks(c)
 			if c.Flags().Changed("seed") {
 				r.Seed = &r.seed
 			}
@@ -45,6 +46,7 @@ Exit status: as of tare run.`,
 		},
 	}
 	c.Flags().StringArrayVar(&r.Set, "set", nil, "replace a value of the specification: path=value, such as timing.measure=10s (repeatable)")
+	r.blocksFlag(c)
 	c.Flags().Uint64Var(&r.seed, "seed", 0, "seed of the order of trials (default: chosen and recorded)")
 	c.Flags().StringVarP(&out, "output", "o", "", "directory of the results (default results/ID)")
 	c.Flags().BoolVar(&m.KeepTrying, "keep-trying", false, "give up no platform, though its launches fail twice in the same way")

@@ -27,8 +27,9 @@ func compareCommand(a *app) *cobra.Command {
 	var asJSON, all bool
 	var archive []string
 	c := &cobra.Command{
-		Use:   "compare A... with B... | A B",
-		Short: "Compare runs: what changed from A to B, and how sure that is",
+		Use:        "compare A... with B... | A B",
+		SuggestFor: []string{"diff"},
+		Short:      "Compare runs: what changed from A to B, and how sure that is",
 		Long: `Compare sets the runs B against the runs A: for every platform in every case,
 the ratio of B's launches to A's with a 95 % interval, p of a test and the same
 corrected over the table. The launches of two runs are not paired. Runs that must
@@ -40,8 +41,8 @@ next is in no interval. With two runs a side, better three, a run is one
 observation; where a side is one run, other runs of the same host (the other
 side's, or those in --archive) tell how much its runs differ.
 
-Exit status: 0 every headline change is decided; 2 one is not; 3 the runs must
-not be compared.`,
+Exit status: 0 every change in a case's main metric is decided; 2 one is not; 3 the
+runs must not be compared.`,
 		Example: `  tare compare results/before results/after
   tare compare results/a1 results/a2 results/a3 with results/b1 results/b2 results/b3
   tare compare results/before results/after --archive results
@@ -59,7 +60,7 @@ not be compared.`,
 		},
 	}
 	compareFlags(c, &o, &archive, &asJSON)
-	c.Flags().BoolVar(&all, "all", false, "in text, every metric and not only the headline ones")
+	c.Flags().BoolVar(&all, "all", false, "in text, every metric and not only the main one of each case")
 	return c
 }
 
@@ -80,7 +81,7 @@ func gateCommand(a *app) *cobra.Command {
 		Use:   "gate A... with B... | A B | RUN",
 		Short: "Decide whether B got worse than A by more than a limit, for CI",
 		Long: `Gate compares the runs B with the runs A (tare compare) and decides on every
-headline metric of every platform in every case, and on what is left of it where a
+main metric of every case on every platform, and on what is left of it where a
 scene is set against another (relative). Exit status: 0 pass, surely no worse than
 the limit; 1 regression, surely worse than the limit; 2 inconclusive; 3 the runs
 must not be compared, or the question is invalid.

@@ -18,18 +18,25 @@ func doctorCommand(a *app) *cobra.Command {
 	var asJSON bool
 	var packagesFor string
 	c := &cobra.Command{
-		Use:   "doctor",
-		Short: "Say what this host can measure, and what stands in the way",
+		Use:        "doctor [PLATFORM...]",
+		SuggestFor: []string{"check"},
+		Short:      "Say what this host can measure, and what stands in the way",
 		Long: `Checks every platform, meter and program and lists the facts of this host
-that matter to a measurement. Changes nothing: a platform that a run decides on
-by starting it once is "not tried yet" until one has.
+that matter to a measurement. Where platforms are named, only these and their
+programs. Changes nothing: a platform that a run decides on by starting it once
+is "not tried yet" until one has.
 
 With --packages it prints nothing but the Debian or Ubuntu packages that are
 missing for an experiment, or for "tests", one a line. Names with | between
 them are one package in different releases: take the first that there is.`,
-		Example: "  tare doctor\n  tare doctor --packages quick\n  tare doctor --json | jq '.platforms[] | select(.available | not)'",
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+		Example: "  tare doctor\n  tare doctor docker\n  tare doctor --packages quick\n  tare doctor --json | jq '.platforms[] | select(.available | not)'",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 && packagesFor != "" {
+				return usageError("--packages names the experiment, so %q cannot be a platform to look at", args[0])
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
 			if packagesFor != "" {
 				packages, err := doctor.Missing(a.catalog(), packagesFor)
 				for _, p := range packages {
@@ -37,11 +44,11 @@ them are one package in different releases: take the first that there is.`,
 				}
 				return err
 			}
-			d, err := doctor.Diagnose(c.Context(), a.catalog())
+			d, err := doctor.Diagnose(c.Context(), a.catalog(), args...)
 			if err != nil {
 				return err
 			}
-			return a.show(asJSON, d, func(w io.Writer) error { return printDiagnosis(w, d) })
+			return a.show(asJSON, d, func(w io.Writer) error { return printDiagnosis(w, d, len(args) > 0) })
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
@@ -50,7 +57,8 @@ them are one package in different releases: take the first that there is.`,
 	return c
 }
 
-func printDiagnosis(out io.Writer, d *doctor.Diagnosis) error {
+// printDiagnosis prints what was found, or of some platforms what is theirs alone.
+func printDiagnosis(out io.Writer, d *doctor.Diagnosis, some bool) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "PLATFORM\tSTATE\tVERSION")
 	shown := map[string]bool{}
@@ -78,6 +86,10 @@ func printDiagnosis(out io.Writer, d *doctor.Diagnosis) error {
 			fmt.Fprintf(w, "  without %s: %s\n", p.Unmoved.Options, explained(p.Unmoved.Reason, p.Unmoved.Hint))
 		}
 	}
+	if some {
+		printPrograms(w, d)
+		return w.Flush()
+	}
 	fmt.Fprintln(w, "\nMETER\tLEVEL\tSTATE")
 	for _, m := range d.Meters {
 		state := "ready"
@@ -86,14 +98,7 @@ func printDiagnosis(out io.Writer, d *doctor.Diagnosis) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", m.Name, m.Level, state)
 	}
-	fmt.Fprintln(w, "\nPROGRAM\tVERSION\tPACKAGE")
-	for _, p := range d.Programs {
-		if len(p.For) == 1 && p.For[0] == host.Tests {
-			continue
-		}
-		version := cmp.Or(p.Problem, p.Version, "installed")
-		fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, version, strings.ReplaceAll(p.Package, "|", " or "))
-	}
+	printPrograms(w, d)
 	fmt.Fprintln(w, "\nHOST\t")
 	for _, l := range d.Host.Lines() {
 		fmt.Fprintf(w, "%s\t%s\n", l.Name, l.Value)
@@ -106,6 +111,17 @@ func printDiagnosis(out io.Writer, d *doctor.Diagnosis) error {
 		fmt.Fprintf(out, "! %s\n", c)
 	}
 	return nil
+}
+
+func printPrograms(w io.Writer, d *doctor.Diagnosis) {
+	fmt.Fprintln(w, "\nPROGRAM\tVERSION\tPACKAGE")
+	for _, p := range d.Programs {
+		if len(p.For) == 1 && p.For[0] == host.Tests {
+			continue
+		}
+		version := cmp.Or(p.Problem, p.Version, "installed")
+		fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, version, strings.ReplaceAll(p.Package, "|", " or "))
+	}
 }
 
 // printLacks has a line for each variant, or for all of a nesting, the outer

@@ -370,9 +370,6 @@ func (f *hostileFolder) base(pattern string) string {
 	return name
 }
 
-// formats are those a report has.
-var formats = []string{"text", "html", "json", "csv", "gobench", "junit"}
-
 // Whatever a folder holds, every verb that reads one refuses or renders it within
 // bounds, follows no link out of it, and shows nothing of it but as text.
 func TestHostileFolders(t *testing.T) {

@@ -25,7 +25,7 @@ import (
 func imageCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "image",
-		Short:   "Build, list and remove golden images",
+		Short:   "Build, list and remove images: the files that every instance runs",
 		Example: "  tare image build\n  tare image list --json",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
@@ -38,7 +38,7 @@ func imageBuildCommand(a *app) *cobra.Command {
 	var asJSON, verify, hosts, xen bool
 	c := &cobra.Command{
 		Use:   "build",
-		Short: "Build the golden image, unless it is there",
+		Short: "Build the image that every instance runs, unless it is there",
 		Long: `Builds the root file system every platform runs: Debian packages by
 mmdebstrap, the same bytes on each platform. It is built again only when its
 recipe changes. With --hosts it builds instead the image that the outer guest
@@ -172,7 +172,7 @@ func imageFormsCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "forms",
 		Short: "Measure how long the image takes to make in each form, and how large it is",
-		Long: `Makes the golden image anew in each form that platforms use, in a directory
+		Long: `Makes the image anew in each form that platforms use, in a directory
 that is removed afterwards, and tells how long that took, how large the form is
 and what it takes on the disk. FROM is what it is made from, whose own time is
 not counted again; the tree is what tare image build has made from packages. Docker's is what its daemon's store takes, with an

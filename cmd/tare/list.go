@@ -20,11 +20,12 @@ import (
 func listCommand(a *app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use:       "list platforms|workloads|experiments|meters",
-		Short:     "List what there is to measure with",
-		Example:   "  tare list platforms\n  tare list workloads --json",
-		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
-		ValidArgs: []string{"platforms", "workloads", "experiments", "meters"},
+		SuggestFor: []string{"ls"},
+		Use:        "list platforms|workloads|experiments|meters",
+		Short:      "List what there is to measure with",
+		Example:    "  tare list platforms\n  tare list workloads --json",
+		Args:       cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		ValidArgs:  []string{"platforms", "workloads", "experiments", "meters"},
 		RunE: func(c *cobra.Command, args []string) error {
 			rows, print := map[string]func(context.Context, planning.Catalog) (any, func(io.Writer) error){
 				"platforms": listPlatforms, "workloads": listWorkloads, "meters": listMeters, "experiments": listExperiments,
@@ -101,7 +102,7 @@ func listExperiments(ctx context.Context, c planning.Catalog) (any, func(io.Writ
 	rows := c.Builtins(ctx)
 	return rows, func(out io.Writer) error {
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "NAME\tPLATFORMS HERE\tABOUT\tQUESTION")
+		fmt.Fprintln(w, "NAME\tPLATFORMS HERE\tTAKES\tQUESTION")
 		for _, r := range rows {
 			platforms, took := "–", "–"
 			if r.Estimate > 0 {
@@ -115,7 +116,7 @@ func listExperiments(ctx context.Context, c planning.Catalog) (any, func(io.Writ
 		if err := w.Flush(); err != nil {
 			return err
 		}
-		fmt.Fprintln(out, "\nPublished figures and tables that they measure anew:")
+		fmt.Fprintln(out, "\nFigures and tables of papers that they measure anew (docs/methodology/exhibits.md names the papers):")
 		w = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		for _, r := range rows {
 			if len(r.Covers) > 0 {

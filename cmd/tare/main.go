@@ -22,7 +22,6 @@ import (
 	"tare/internal/app/site"
 	"tare/internal/bench"
 	"tare/internal/report"
-	"tare/internal/spec"
 )
 
 // app is what every verb shares.
@@ -87,13 +86,20 @@ guest, layer and host at the same time, and says how sure it is.
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.PersistentFlags().StringVar(&a.site.Dir, "state", defaultState(), "where images, daemons' data and the ledger are kept")
+	root.PersistentFlags().StringVar(&a.site.Dir, "state", defaultState(), "where images, daemons' data and the list of what is to be cleaned up are kept")
 	root.PersistentPreRunE = func(*cobra.Command, []string) (err error) {
 		a.site.Dir, err = filepath.Abs(a.site.Dir)
 		return err
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return &statusError{exitUsage, fmt.Errorf("%w%w", flagError(err), bench.Hint("see "+c.CommandPath()+" --help"))}
+		return &statusError{exitUsage, fmt.Errorf("%w%w", flagError(c, err), bench.Hint("see "+c.CommandPath()+" --help"))}
+	})
+	// What is asked for with several is asked for with one.
+	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "platform" {
+			name = "platforms"
+		}
+		return pflag.NormalizedName(name)
 	})
 	root.AddCommand(
 		doctorCommand(a), listCommand(a), imageCommand(a), planCommand(a), runCommand(a), abCommand(a),
@@ -110,8 +116,14 @@ var flagTakes = map[string]string{
 	"duration": "a time with its unit, such as 90s, 10m or 1h30m", "bool": "true or false",
 }
 
-// flagError says of a value that cannot be read what would be.
-func flagError(err error) error {
+// flagError names the nearest of a verb's flags, and says of a value that cannot be read what would be.
+func flagError(c *cobra.Command, err error) error {
+	var none *pflag.NotExistError
+	if errors.As(err, &none) && len(none.GetSpecifiedName()) > 1 {
+		var flags []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, "--"+f.Name) })
+		return fmt.Errorf("%w%s", err, bench.DidYouMean("--"+none.GetSpecifiedName(), flags))
+	}
 	var bad *pflag.InvalidValueError
 	if !errors.As(err, &bad) {
 		return err
@@ -142,9 +154,7 @@ func usageStatus(c *cobra.Command) {
 				_, wanted, _ := strings.Cut(c.Use, " ")
 				err = fmt.Errorf("%s takes %s; %s given", c.CommandPath(), wanted, are(len(args), "argument"))
 			} else if len(args) > 0 {
-				if n := spec.Nearest(args[0], words); n != "" && n != args[0] {
-					err = fmt.Errorf("%w; did you mean %q?", err, n)
-				}
+				err = fmt.Errorf("%w%s", err, didYouMean(c, args[0], words))
 			}
 			return &statusError{exitUsage, fmt.Errorf("%w%w", err, bench.Hint("see "+c.CommandPath()+" --help"))}
 		}
@@ -152,6 +162,16 @@ func usageStatus(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		usageStatus(sub)
 	}
+}
+
+// didYouMean asks for the verb below c that goes by another word, or for the nearest of the words.
+func didYouMean(c *cobra.Command, word string, words []string) string {
+	for _, sub := range c.Commands() {
+		if slices.Contains(sub.SuggestFor, word) {
+			return fmt.Sprintf("; did you mean %q?", sub.Name())
+		}
+	}
+	return bench.DidYouMean(word, words)
 }
 
 // defaultState is $TARE_STATE or a directory on the disk that daemons use as well.

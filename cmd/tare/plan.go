@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -20,14 +21,27 @@ import (
 // asking are the flags by which an experiment is asked for.
 type asking struct {
 	planning.Request
-	seed uint64
+	seed   uint64
+	blocks int
 }
 
 func (r *asking) flags(c *cobra.Command) {
 	c.Flags().StringArrayVar(&r.Set, "set", nil, "replace a value of the specification: path=value, such as timing.measure=10s (repeatable)")
+	r.blocksFlag(c)
 	c.Flags().StringSliceVar(&r.Platforms, "platforms", nil, "measure these platforms instead, such as native,docker[net=host]")
 	c.Flags().StringVar(&r.From, "from", "", "the experiment of the run in this folder of results, in the place of SPEC|NAME")
 	c.Flags().Uint64Var(&r.seed, "seed", 0, "seed of the order of trials (default: chosen and recorded)")
+}
+
+func (r *asking) blocksFlag(c *cobra.Command) {
+	c.Flags().IntVar(&r.blocks, "blocks", 0, "so many blocks, each of which launches every case on every platform once: --set blocks=N")
+}
+
+// takeBlocks takes over a number of blocks as what it stands for.
+func (r *asking) takeBlocks(c *cobra.Command) {
+	if c.Flags().Changed("blocks") {
+		r.Set = append(r.Set, fmt.Sprintf("blocks=%d", r.blocks))
+	}
 }
 
 // args is an error unless the experiment is named once: as an argument, or by --from.
@@ -56,6 +70,7 @@ func (r *asking) take(a *app, c *cobra.Command, args []string) error {
 	default:
 		r.Name = args[0]
 	}
+	r.takeBlocks(c)
 	if !c.Flags().Changed("platforms") {
 		return nil
 	}
@@ -111,6 +126,12 @@ which measured window would take the least time.`,
 			}
 			if err := p.CheckFiles(); err != nil {
 				p.Warnings = slices.Insert(p.Warnings, 0, "it cannot run yet: "+withHint(err))
+			}
+			var faults spec.Errors
+			if errors.As(p.CheckPrograms(), &faults) {
+				for i, f := range faults {
+					p.Warnings = slices.Insert(p.Warnings, i, fmt.Sprintf("it cannot run yet: %s: %s", f.Place, withHint(f.Err)))
+				}
 			}
 			if err := p.Vet(); err != nil {
 				p.Warnings = slices.Insert(p.Warnings, 0, withHint(err))

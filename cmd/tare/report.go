@@ -8,10 +8,14 @@ import (
 
 	"tare/internal/analysis"
 	"tare/internal/app/prove"
+	"tare/internal/bench"
 	"tare/internal/report"
 	"tare/internal/result"
 	"tare/internal/result/store"
 )
+
+// formats are those of a report.
+var formats = []string{"text", "markdown", "html", "json", "csv", "gobench", "junit"}
 
 func reportCommand(a *app) *cobra.Command {
 	var format string
@@ -19,11 +23,13 @@ func reportCommand(a *app) *cobra.Command {
 	var against []string
 	var o analysis.Options
 	c := &cobra.Command{
-		Use:   "report DIR",
-		Short: "Report a run, finished or not, from what it stored",
+		Use:        "report DIR",
+		SuggestFor: []string{"show", "results", "print"},
+		Short:      "Report a run, finished or not, from what it stored",
 		Long: `Reports a run from what it stored; the run itself is not touched. The exit
-status is the one tare run ended with, in every format: 0 all headline effects
-are decided, 2 not all of them, 3 an unfair comparison, 4 a trial failed.
+status is the one tare run ended with, in every format: 0 every case's main metric
+is decided on every platform, 2 not all of them, 3 an unfair comparison, 4 a trial
+failed.
 
 Any two platforms of a run can be set against each other (--baseline), and any two
 cases that have a metric in common (--against): with the audit of that very pair, and
@@ -39,7 +45,7 @@ corrected for how many there are.`,
 				"gobench": report.GoBench, "junit": report.JUnit,
 			}[format]
 			if !ok {
-				return usageError("--format %q: it is one of text, markdown, html, json, csv, gobench, junit", format)
+				return usageError("--format %q: it is one of %s%s", format, strings.Join(formats, ", "), bench.DidYouMean(format, formats))
 			}
 			if format == "text" && all {
 				render = report.Text

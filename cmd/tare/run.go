@@ -26,11 +26,14 @@ func runCommand(a *app) *cobra.Command {
 	var out string
 	var m manner
 	c := &cobra.Command{
-		Use:   "run SPEC|NAME",
-		Short: "Run an experiment and report what isolation costs",
+		Use:        "run SPEC|NAME",
+		SuggestFor: []string{"benchmark", "bench", "measure", "start"},
+		Short:      "Run an experiment and report what isolation costs",
 		Long: `Runs an experiment: a YAML file, or a built-in one by name (tare list
-experiments). Every trial is stored as soon as it is finished, so a run that is
-stopped, by Ctrl-C or --max-time, can be resumed.
+experiments). Every case, a kind of work, is launched afresh on every platform once in
+each block, and there are several blocks. Every trial, one such launch, is stored as
+soon as it is finished, so a run that is stopped, by Ctrl-C or --max-time, can be
+resumed.
 
 With --from DIR it is the experiment of the run in DIR, with its --set values,
 planned anew for this host; of the rest of DIR nothing is obeyed, and power meters
@@ -38,8 +41,9 @@ are read only if --power names them. Unless that run began on this host, its own
 programs and the files of this host that it would copy are told and refused: once
 you have read them, --trust takes them.
 
-Exit status: 0 every headline effect is decided; 2 not all of them, or the run was
-stopped; 3 the specification is invalid or a comparison unfair; 4 a trial failed.`,
+Exit status: 0 every case's main metric is decided on every platform; 2 not all of
+them, or the run was stopped; 3 the specification is invalid or a comparison unfair;
+4 a trial failed.`,
 		Example: `  tare run quick
   tare run quick --platforms native,docker --set blocks=10
   tare run my.yaml -o results/mine --seed 7 --max-time 1h

@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"tare/internal/app/site"
+	"tare/internal/image"
 	"tare/internal/result/store"
 	"tare/internal/result/store/storetest"
 )
@@ -21,6 +22,7 @@ import (
 // commands the scripts have:
 //
 //	exits STATUS COMMAND...   run a command that ends with the status
+//	imaged FILE[=MODE]...     put files into the image, as if it had been built
 //	held DIR                  hold the lock of the run in DIR, as a run that goes on does, to the end of the script
 //	begun DIR                 remember the run in DIR as one that began on this host
 //	synthetic DIR [MISSING] [NAME=VALUE]...   write a run, the last trials of which may be missing
@@ -41,7 +43,7 @@ func TestScripts(t *testing.T) {
 			return os.Geteuid() == 0, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "synthetic": synthetic, "begun": begun, "held": held,
+			"exits": exits, "synthetic": synthetic, "begun": begun, "held": held, "imaged": imaged,
 		},
 	})
 }
@@ -105,6 +107,23 @@ func begun(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: begun DIR")
 	}
 	ts.Check(remember(ts.Getenv("TARE_STATE"), ts.MkAbs(args[0])))
+}
+
+func imaged(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: imaged FILE... FILE=MODE...")
+	}
+	root := filepath.Join(ts.Getenv("TARE_STATE"), "images", image.Golden().Hash()[:12], "root")
+	for _, arg := range args {
+		file, octal, ok := strings.Cut(arg, "=")
+		if !ok {
+			octal = "755"
+		}
+		mode, err := strconv.ParseUint(octal, 8, 32)
+		ts.Check(err)
+		ts.Check(os.MkdirAll(filepath.Join(root, filepath.Dir(file)), 0o755))
+		ts.Check(os.WriteFile(filepath.Join(root, file), nil, os.FileMode(mode)))
+	}
 }
 
 func held(ts *testscript.TestScript, neg bool, args []string) {

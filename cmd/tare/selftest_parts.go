@@ -66,7 +66,7 @@ func (t *part) check(a *app) error {
 	}
 	for _, n := range t.cases {
 		if !slices.Contains(t.known, n) {
-			return usageError("--cases %q: it is one of %s", n, strings.Join(t.known, ", "))
+			return usageError("--cases: %w", bench.UnknownWord("case", n, t.known))
 		}
 	}
 	if t.known != nil && len(t.cases) == 0 {

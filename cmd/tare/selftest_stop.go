@@ -63,7 +63,7 @@ one surely does not hold.`,
 	t.flags(c, []string{"native", "lxc", "docker"}, "measure")
 	f.StringArrayVar(&t.set, "set", nil, "replace a value of the specification: path=value (repeatable)")
 	f.StringSliceVar(&t.runs, "run", nil, "replay the rule on these runs of enough blocks and measure nothing (repeatable)")
-	f.StringVar(&t.interval, "interval", "1.5%", "half width that is narrow enough")
+	f.StringVar(&t.interval, "interval", "1.5%", "half width of the interval at which a platform ends")
 	f.IntVar(&t.rule.Min, "min", 5, "fewest blocks")
 	f.IntVar(&t.rule.Max, "max", 30, "most blocks")
 	f.IntSliceVar(&t.rule.Against, "against", []int{10, 30}, "fixed numbers of blocks to compare with")

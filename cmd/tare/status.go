@@ -31,17 +31,18 @@ const (
 const statusTable = `Exit status, the same for the same results by whichever verb they are shown:
    0  done, and what was asked is decided
    1  gate: a regression of the platform
-   2  the results do not decide: a headline effect or change is undecided, a
-      regression is one of two runs and may not be one of the platform, a claim
-      of the self-test is open, or the run was stopped before its end
+   2  the results do not decide: an effect or change in a case's main metric is
+      undecided, a regression is one of two runs and may not be one of the
+      platform, a claim of the self-test is open, or the run was stopped before
+      its end
    3  invalid: a bad specification, a folder that is no run, an unfair comparison
    4  the host, a platform or a trial failed, or a claim of the self-test does
       not hold here
   64  usage
 Where scenes are set against others on the same platform (relative) the cells
 of that table count, undecided or unfair, in the place of their cases; one that
-did not finish beside its neighbour is decided, one whose containment was over too
-soon is not.`
+did not finish beside its neighbour is decided, one whose neighbour was ended by
+Tare's own limits too soon is not.`
 
 // statusError ends the program with a status other than its error implies.
 type statusError struct {

@@ -360,7 +360,8 @@ type Instance interface {
 	// Log returns the end of the platform's output about this instance, for the record of a
 	// failure.
 	Log() string
-	// Unenforced lists the limits of the shape that the platform could not enforce.
+	// Unenforced lists the limits of the shape that the platform could not enforce, such as
+	// [DiskSize].
 	Unenforced() []string
 	// Close ends the instance and removes what Start made. It is called once, also after a failure.
 	Close(ctx context.Context) error

@@ -23,7 +23,9 @@ type Actor struct {
 	Host     string      `json:"host"` // "local"
 	Platform PlatformRef `json:"platform"`
 	Shape    Shape       `json:"shape"`
-	CPUSet   []int       `json:"cpuset"` // where the plan placed it
+	// DiskAsked: the specification gives the size of the scratch space, so whether it is held to that matters.
+	DiskAsked bool  `json:"disk_asked,omitempty"`
+	CPUSet    []int `json:"cpuset"` // where the plan placed it
 	// Workload is empty for an idle actor and in a start-up scene.
 	Workload string `json:"workload,omitempty"`
 	Params   Params `json:"params,omitempty"`

@@ -97,6 +97,9 @@ type Shape struct {
 	Pids int `json:"pids,omitempty"`
 }
 
+// DiskSize is what an instance calls the limit on the size of its scratch space.
+const DiskSize = "disk size"
+
 // Bandwidth returns the CPU quota in the kernel's form: microseconds of CPU time per period in
 // microseconds. The kernel's least quota is 1 ms.
 func (s Shape) Bandwidth() (quota, period int64) {

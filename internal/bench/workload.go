@@ -57,6 +57,9 @@ type Setting struct {
 	Addr map[string]netip.Addr
 }
 
+// CommandPath is where a command's program is looked for, unless its environment has a PATH.
+const CommandPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
 // Command is a program to run inside an instance. No shell is involved.
 type Command struct {
 	Argv  []string          `json:"argv"`

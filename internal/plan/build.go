@@ -71,6 +71,7 @@ func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 			if m.contained(a) {
 				b.Containment = m.containment(a, b.Platform)
 			}
+			_, b.DiskAsked = a.Places["shape.disk"]
 			if a.Serves != "" {
 				b.Serves = numbered(a.Serves, i)
 			}

@@ -198,6 +198,22 @@ func TestMake(t *testing.T) {
 }
 
 // Floating actors are on every CPU, and nobody is surprised to meet them.
+// A size of the scratch space counts as asked for where the specification gives it, for all or for one.
+func TestDiskAskedFor(t *testing.T) {
+	for text, want := range map[string]bool{
+		"scenes: [{name: a, workload: spin}]":                                                 false,
+		"shape: {memory: 1GiB}\nscenes: [{name: a, workload: spin}]":                          false,
+		"shape: {disk: 1GiB}\nscenes: [{name: a, workload: spin}]":                            true,
+		"scenes: [{name: a, workload: spin, shape: {disk: 2GiB}}]":                            true,
+		"scenes: [{name: a, actors: [{role: subject, workload: spin, shape: {disk: 2GiB}}]}]": true,
+	} {
+		p := planned(t, "name: x\nplatforms: native\n"+text+"\n", inputs(2))
+		if got := p.Scenes[0].Actors[0].DiskAsked; got != want {
+			t.Errorf("%s: %t", text, got)
+		}
+	}
+}
+
 func TestFloating(t *testing.T) {
 	p := planned(t, `
 name: float

@@ -23,6 +23,7 @@ func Render(w io.Writer, p *bench.Plan) error {
 	}
 	trials, blocks, took := Extent(p)
 	fmt.Fprintf(&b, "%s: %s, %s, %s\n", trials, figure.Count(len(cases), "case"), figure.Count(len(platforms), "platform"), blocks)
+	fmt.Fprintf(&b, "a block launches each case once on each platform, and what is launched is a trial\n")
 	if u := p.Until; u != nil {
 		fmt.Fprintf(&b, "each platform of a case until its interval decides or is within ±%g%%; looked at after %s blocks\n", u.Interval*100, joined(u.Looks))
 	}
@@ -34,7 +35,7 @@ func Render(w io.Writer, p *bench.Plan) error {
 	}
 	fmt.Fprintf(&b, "%s; seed %d; compared with %s, margin %g%%\n", took, p.Seed, p.Baseline, p.Margin*100)
 	if len(p.Exchanged) > 0 {
-		fmt.Fprintf(&b, "from block to block actors and observer change places among CPUs that are alike\n")
+		fmt.Fprintf(&b, "from block to block instances and the observer, which reads the meters, change places among CPUs that are alike\n")
 	}
 	renderSkipped(&b, p.Skipped)
 	if len(p.Warnings) > 0 {

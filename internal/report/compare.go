@@ -101,7 +101,7 @@ func changesText(rows []changeRow) []block {
 			return figure.Fixed(r.Change.Low, 3) + " to " + figure.Fixed(r.Change.High, 3)
 		}},
 		{"P", func(r changeRow) string { return numberOf(r.Change.P) }},
-		{"P (HOLM)", func(r changeRow) string { return numberOf(r.Change.Holm) }},
+		{"P, CORRECTED", func(r changeRow) string { return numberOf(r.Change.Holm) }},
 		{"B AGAINST A, " + strings.ToUpper(string(m.Better)) + " IS BETTER", func(r changeRow) string {
 			if r.Change.Verdict == result.Unfair { // why stands below the tables, once for all rows
 				return "no statement: the runs must not be compared"

@@ -52,7 +52,7 @@ func TestFirstScreen(t *testing.T) {
 		}
 		at = i
 	}
-	for _, p := range []string{"Holm", "equivalence p", "no effect p"} {
+	for _, p := range []string{"Holm", "corrected", "above the margin p", "no effect p"} {
 		if strings.Contains(first, p) {
 			t.Errorf("the first screen speaks of %q", p)
 		}

@@ -102,7 +102,7 @@ func testsText(rows []result.Row) block {
 		{"", func(row result.Row) string { perBlock, _ := drift(row.Effect.Drift); return perBlock }},
 		{"", func(row result.Row) string { _, p := drift(row.Effect.Drift); return p }},
 	}, group: func(row result.Row) []string {
-		return []string{"TESTS OF " + strings.ToUpper(row.Metric.Name), "INTERVAL AT", "RATIO OF TOTALS", "P", "P, HOLM", "P, EQUIVALENCE", "DRIFT PER BLOCK", "P, DRIFT"}
+		return []string{"TESTS OF " + strings.ToUpper(row.Metric.Name), "INTERVAL AT", "RATIO OF TOTALS", "P", "CORRECTED", "P, ABOVE MARGIN", "DRIFT PER BLOCK", "P, DRIFT"}
 	}}
 }
 
@@ -113,9 +113,9 @@ func testsOf(e *result.Effect) string {
 	}
 	text := fmt.Sprintf("interval at %s; ratio of totals %s; no effect p %s", level(e), ofTotals(e), probability(e.P))
 	if e.Holm != nil {
-		text += ", Holm " + probability(e.Holm)
+		text += ", corrected " + probability(e.Holm)
 	}
-	text += "; equivalence p " + probability(e.Equivalence)
+	text += "; above the margin p " + probability(e.Equivalence)
 	if e.Drift != nil {
 		perBlock, p := drift(e.Drift)
 		text += fmt.Sprintf("; drift %s per block, p %s", perBlock, p)

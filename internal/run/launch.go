@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,7 +84,9 @@ func (l *launcher) launch(ctx context.Context, a *actor) error {
 func keepGreeting(a *actor) {
 	hello := a.client.Hello()
 	a.outcome.CPUsSeen, a.outcome.Kernel = len(hello.CPUs), hello.Kernel
-	a.outcome.Unenforced = a.instance.Unenforced()
+	a.outcome.Unenforced = slices.DeleteFunc(slices.Clone(a.instance.Unenforced()), func(limit string) bool {
+		return limit == bench.DiskSize && !a.DiskAsked // a default that nobody counts on
+	})
 	if c, ok := a.instance.(bench.Cautioned); ok {
 		label, caveats := c.Cautions()
 		if label != "" {

@@ -63,6 +63,23 @@ func (counter) Parse(_ bench.Params, _ bench.Setting, out bench.Output) ([]bench
 	return []bench.Value{{Metric: "n", Value: n}}, nil
 }
 
+// The default size of the scratch space is nothing that anybody asked for: that it is not enforced is said
+// of one that is given.
+func TestUnenforcedIsWhatWasAskedFor(t *testing.T) {
+	plain, asked := subjects(1, nil), subjects(1, nil)
+	asked[0].DiskAsked = true
+	r, s := newRunner(t, counter{}, fake.Options{}, scene("plain", plain), scene("asked", asked))
+	if err := r.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []bool{false, true} {
+		limits := s.outcomes[i].Actors[0].Unenforced
+		if slices.Contains(limits, bench.DiskSize) != want || !slices.Contains(limits, "memory limit") {
+			t.Errorf("%s: not enforced: %q", s.outcomes[i].Scene, limits)
+		}
+	}
+}
+
 // sink keeps what was stored.
 type sink struct {
 	outcomes []bench.Outcome

@@ -73,7 +73,7 @@ func write(name, title string, refs, names []string, blocks int) ([]byte, error)
 	for _, n := range names {
 		text, ok := cases[n]
 		if !ok {
-			return nil, fmt.Errorf("case %q: unknown: %w%w", n, bench.ErrInvalid, bench.Hint("one of "+strings.Join(Cases(), ", ")))
+			return nil, fmt.Errorf("%w: %w", bench.UnknownWord("case", n, Cases()), bench.ErrInvalid)
 		}
 		b.WriteString(text)
 	}

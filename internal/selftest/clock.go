@@ -39,7 +39,7 @@ func ClockSpec(platforms, names []string, blocks int) ([]byte, error) {
 	for _, n := range names {
 		text, ok := clockCases[n]
 		if !ok {
-			return nil, fmt.Errorf("case %q: unknown: %w%w", n, bench.ErrInvalid, bench.Hint("one of "+strings.Join(ClockCases(), ", ")))
+			return nil, fmt.Errorf("%w: %w", bench.UnknownWord("case", n, ClockCases()), bench.ErrInvalid)
 		}
 		b.WriteString(text)
 	}

@@ -98,7 +98,7 @@ func CostSpec(platforms, names []string, blocks int, window time.Duration, tools
 	for _, n := range names {
 		text, ok := costCases[n]
 		if !ok {
-			return nil, fmt.Errorf("case %q: unknown: %w%w", n, bench.ErrInvalid, bench.Hint("one of "+strings.Join(CostCases(), ", ")))
+			return nil, fmt.Errorf("%w: %w", bench.UnknownWord("case", n, CostCases()), bench.ErrInvalid)
 		}
 		text = strings.ReplaceAll(text, "SECONDS", fmt.Sprint(int(window.Seconds())))
 		b.WriteString(strings.ReplaceAll(text, "PLATFORMS", quoted(seen)))

@@ -86,7 +86,7 @@ func InjectSpec(platforms, names []string, slowdowns []float64, blocks int) ([]b
 	for _, n := range names {
 		m, ok := mechanisms[n]
 		if !ok {
-			return nil, fmt.Errorf("slowdown %q: unknown: %w%w", n, bench.ErrInvalid, bench.Hint("one of "+strings.Join(InjectCases(), ", ")))
+			return nil, fmt.Errorf("%w: %w", bench.UnknownWord("slowdown", n, InjectCases()), bench.ErrInvalid)
 		}
 		here := append([]string{}, platforms...)
 		for _, p := range platforms {

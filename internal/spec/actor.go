@@ -136,7 +136,7 @@ func (d *decoder) serve(f map[string]*node, a *Actor, all []Actor) {
 	}
 	a.Workload, a.Params, a.Part = w.Name(), all[i].Params, w.Parts()[0]
 	if f["part"] == nil && len(w.Parts()) > 1 {
-		d.fail(a.Places.At(""), "peer %q: part is missing: which part of %s does it run?%w", a.Name, w.Name(), oneOf(w.Parts()))
+		d.fail(a.Places.At(""), "peer %q: part is missing: which part of %s does it run?%w", a.Name, w.Name(), bench.OneOf(w.Parts()))
 	}
 	d.word(f["part"], "part of "+w.Name(), w.Parts(), &a.Part)
 	for _, b := range all {

@@ -61,7 +61,7 @@ func (d *decoder) fields(n *node, what string, keys []string) map[string]*node {
 		}
 		switch {
 		case !known[e.key]:
-			d.fail(e.place, "%w", unknown("key of "+what, e.key, keys))
+			d.fail(e.place, "%w", bench.UnknownWord("key of "+what, e.key, keys))
 		case found[e.key] != nil:
 			d.fail(e.place, "%s is given twice, once by its earlier name%w", e.key, bench.Hint("remove one of the two"))
 		case e.value.kind == null:
@@ -126,7 +126,7 @@ func (d *decoder) word(n *node, what string, words []string, into *string) {
 			return
 		}
 	}
-	d.fail(n.place, "%w", unknown(what, n.text, words))
+	d.fail(n.place, "%w", bench.UnknownWord(what, n.text, words))
 }
 
 func (d *decoder) boolean(n *node, into *bool) {

@@ -33,6 +33,8 @@ type Vocabulary struct {
 type PlatformWord struct {
 	Name    string
 	Options []bench.Option
+	// Also are the programs that it is known by.
+	Also []string
 	// On lists the platforms whose instances can host this one. Some are nestings themselves:
 	// "xen-pv@qemu-tcg".
 	On []string
@@ -257,11 +259,11 @@ const (
 // nil, so that the caller can check that part too.
 func Parse(file string, text []byte, set []string, v Vocabulary) (*Experiment, error) {
 	src := newSource(file, text)
-	root, err := readTree(src, text)
+	root, twice, err := readTree(src, text)
 	if err != nil {
-		return nil, Errors{fault(src, err)}
+		return nil, append(twice, fault(src, err)).Sorted()
 	}
-	d := &decoder{words: v}
+	d := &decoder{words: v, errs: twice}
 	for _, arg := range set {
 		changed, err := apply(root, arg)
 		if err != nil {

@@ -83,7 +83,7 @@ func (v Vocabulary) Ref(text string) (bench.PlatformRef, error) {
 	d := decoder{words: v}
 	ref, ok := d.platformWord(Place{}, text)
 	if !ok {
-		return ref, d.errs
+		return ref, d.errs[0]
 	}
 	return ref, nil
 }
@@ -114,16 +114,14 @@ func (d *decoder) platformMap(n *node) (bench.PlatformRef, bool) {
 	}
 	for _, o := range e.value.entries {
 		if o.key == onKey {
-			if !d.outerOf(o.value, &ref) {
-				return ref, false
-			}
+			ok = d.outerOf(o.value, &ref) && ok
 			continue
 		}
 		if !d.scalar(o.value, "a word") || !d.option(o.place, word, &ref, o.key, o.value.text) {
-			return ref, false
+			ok = false
 		}
 	}
-	return ref, true
+	return ref, ok
 }
 
 // onePlatform reads docker[net=host,storage=volume]. Extra words are accepted unchanged.
@@ -152,16 +150,15 @@ func (d *decoder) onePlatform(at Place, text string, extra ...string) (bench.Pla
 		return ref, false
 	}
 	for _, kv := range strings.Split(options, ",") {
-		key, value, ok := strings.Cut(kv, "=")
-		if !ok {
+		key, value, both := strings.Cut(kv, "=")
+		if !both {
 			d.fail(at, "%q: option %q is not of the form name=value", text, kv)
-			return ref, false
-		}
-		if !d.option(at, word, &ref, strings.TrimSpace(key), strings.TrimSpace(value)) {
-			return ref, false
+			ok = false
+		} else if !d.option(at, word, &ref, strings.TrimSpace(key), strings.TrimSpace(value)) {
+			ok = false
 		}
 	}
-	return ref, true
+	return ref, ok
 }
 
 func (d *decoder) platformName(at Place, name string, extra ...string) (*PlatformWord, bool) {
@@ -173,11 +170,30 @@ func (d *decoder) platformName(at Place, name string, extra ...string) (*Platfor
 		names = append(names, w.Name)
 	}
 	if name == "" {
-		d.fail(at, "a platform has no name%w", oneOf(append(names, extra...)))
+		d.fail(at, "a platform has no name%w", bench.OneOf(append(names, extra...)))
 		return nil, false
 	}
-	d.fail(at, "%w", unknown("platform", name, append(names, extra...)))
+	if also := d.words.knownBy(name); also != "" {
+		d.fail(at, "unknown platform %q; did you mean %q?%w", name, also, bench.OneOf(append(names, extra...)))
+		return nil, false
+	}
+	d.fail(at, "%w", bench.UnknownWord("platform", name, append(names, extra...)))
 	return nil, false
+}
+
+// knownBy returns the only platform with a program of the name, or "".
+func (v Vocabulary) knownBy(program string) string {
+	found := ""
+	for _, w := range v.Platforms {
+		if !slices.Contains(w.Also, program) {
+			continue
+		}
+		if found != "" {
+			return ""
+		}
+		found = w.Name
+	}
+	return found
 }
 
 func (d *decoder) option(at Place, word *PlatformWord, ref *bench.PlatformRef, key, value string) bool {
@@ -194,7 +210,7 @@ func (d *decoder) option(at Place, word *PlatformWord, ref *bench.PlatformRef, k
 		for _, o := range word.Options {
 			names = append(names, o.Name)
 		}
-		d.fail(at, "%w", unknown("option of "+word.Name, key, names))
+		d.fail(at, "%w", bench.UnknownWord("option of "+word.Name, key, names))
 		return false
 	}
 	o := word.Options[i]
@@ -205,7 +221,7 @@ func (d *decoder) option(at Place, word *PlatformWord, ref *bench.PlatformRef, k
 		}
 	}
 	if len(o.Values) > 0 && !slices.Contains(o.Values, value) {
-		d.fail(at, "%w", unknown(fmt.Sprintf("value of %s's option %s", word.Name, key), value, o.Values))
+		d.fail(at, "%w", bench.UnknownWord(fmt.Sprintf("value of %s's option %s", word.Name, key), value, o.Values))
 		return false
 	}
 	if _, twice := ref.Options[key]; twice {

@@ -208,7 +208,7 @@ func (d *decoder) cross(n *node) []variant {
 			path = []string{"params", e.key}
 		}
 		if !slices.Contains(varied, path[0]) {
-			d.fail(e.place, "%w", unknown("factor", path[0], varied))
+			d.fail(e.place, "%w", bench.UnknownWord("factor", path[0], varied))
 			continue
 		}
 		if n.lookup(path) != nil {

@@ -62,7 +62,7 @@ func (d *decoder) checkRelatives(scenes []Scene) {
 		case s.Relative.To == s.Name:
 			d.fail(at, "scene %q cannot be relative to itself", s.Name)
 		case j < 0:
-			d.fail(at, "%w", unknown("scene", s.Relative.To, names))
+			d.fail(at, "%w", bench.UnknownWord("scene", s.Relative.To, names))
 		case s.Ramp != nil || scenes[j].Ramp != nil:
 			d.fail(at, "a ramp cannot be relative: it measures a limit, not performance%w", bench.Hint("compare the limits reached in the table of the ramp itself"))
 		case s.Startup != scenes[j].Startup || s.Turns != scenes[j].Turns || s.Migrate != scenes[j].Migrate || len(s.Actors) > 0 && len(scenes[j].Actors) > 0 && s.Actors[0].Workload != scenes[j].Actors[0].Workload:

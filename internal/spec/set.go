@@ -35,7 +35,10 @@ func readValue(text string) (*node, error) {
 	if text == "" {
 		return nil, fmt.Errorf("empty")
 	}
-	n, err := readTree(&source{}, []byte(text))
+	n, twice, err := readTree(&source{}, []byte(text))
+	if len(twice) > 0 {
+		return nil, twice[0].Err
+	}
 	switch {
 	case err == nil && (n.kind == scalar || strings.ContainsAny(text[:1], "[{")):
 		return n, nil
@@ -114,7 +117,7 @@ func (n *node) index(step string) (int, error) {
 		}
 		names = append(names, name.text)
 	}
-	return 0, unknown("element", step, names)
+	return 0, bench.UnknownWord("element", step, names)
 }
 
 // lookup returns the value at the path, or nil.

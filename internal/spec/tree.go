@@ -28,6 +28,7 @@ const (
 
 	maxPlatform = 1 << 10 // bytes of one platform with its options and outer platforms
 	maxSaid     = 100     // errors that are printed
+	maxTwice    = 20      // keys that are given twice, before the reading ends
 )
 
 type kind int
@@ -121,39 +122,41 @@ func (n *node) json() (string, error) {
 	return string(t), nil
 }
 
-// readTree reads YAML text. Every error it returns is an *Error.
-func readTree(src *source, text []byte) (root *node, err error) {
+// readTree reads YAML text. Keys that are given twice are told beside the tree, which has the first.
+// Every error it returns is an *Error.
+func readTree(src *source, text []byte) (root *node, twice Errors, err error) {
 	whole := Place{src: src}
 	if len(text) > MaxText {
-		return nil, whole.Errorf("too long: more than %d bytes", MaxText)
+		return nil, nil, whole.Errorf("too long: more than %d bytes", MaxText)
 	}
 	if !utf8.Valid(text) {
-		return nil, whole.Errorf("not UTF-8 text")
+		return nil, nil, whole.Errorf("not UTF-8 text")
 	}
 	// The YAML library may panic. Input that makes it panic counts as invalid.
 	defer func() {
 		if r := recover(); r != nil {
-			root, err = nil, whole.Errorf("cannot be read as YAML: %v", r)
+			root, twice, err = nil, nil, whole.Errorf("cannot be read as YAML: %v", r)
 		}
 	}()
 	tokens := lexer.Tokenize(string(text))
 	if t := tooDeep(tokens); t != nil {
-		return nil, placeOfToken(src, t).Errorf("nested more than %d deep", maxDepth)
+		return nil, nil, placeOfToken(src, t).Errorf("nested more than %d deep", maxDepth)
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		return nil, syntaxError(src, tokens, err)
+		return nil, nil, syntaxError(src, tokens, err)
 	}
 	docs := slices.DeleteFunc(file.Docs, func(d *ast.DocumentNode) bool { return d.Body == nil })
 	if len(docs) == 0 {
-		return nil, whole.Errorf("empty: nothing to run%w", bench.Hint("start from a built-in experiment: tare list experiments"))
+		return nil, nil, whole.Errorf("empty: nothing to run%w", bench.Hint("start from a built-in experiment: tare list experiments"))
 	}
 	if len(docs) > 1 {
 		at := placeOf(src, docs[1].Body)
-		return nil, at.Errorf("a second document: one file holds one experiment")
+		return nil, nil, at.Errorf("a second document: one file holds one experiment")
 	}
 	b := builder{src: src, anchors: map[string]*node{}}
-	return b.build(docs[0].Body, 0)
+	root, err = b.build(docs[0].Body, 0)
+	return root, b.twice, err
 }
 
 // tooDeep returns the first token that nests brackets, or lists within a line, too deeply. The
@@ -229,6 +232,7 @@ type builder struct {
 	src     *source
 	anchors map[string]*node
 	nodes   int
+	twice   Errors
 }
 
 func placeOf(src *source, n ast.Node) Place {
@@ -308,6 +312,7 @@ func (b *builder) build(n ast.Node, depth int) (*node, error) {
 
 func (b *builder) mapping(at Place, values []*ast.MappingValueNode, depth int) (*node, error) {
 	out := &node{kind: mapping, place: at}
+	told := map[string]bool{}
 	for _, v := range values {
 		at := placeOf(b.src, v.Key)
 		key, err := b.build(v.Key, depth+1)
@@ -318,7 +323,14 @@ func (b *builder) mapping(at Place, values []*ast.MappingValueNode, depth int) (
 			return nil, at.Errorf("a key must be a word, not %s", key.kindName())
 		}
 		if out.get(key.text) != nil {
-			return nil, at.Errorf("%q is given twice", key.text)
+			if !told[key.text] {
+				told[key.text] = true
+				b.twice = append(b.twice, at.Errorf("%q is given twice", key.text))
+			}
+			if len(b.twice) > maxTwice {
+				return nil, at.Errorf("%d keys are given twice; no further is read", len(b.twice))
+			}
+			continue
 		}
 		value, err := b.build(v.Value, depth+1)
 		if err != nil {

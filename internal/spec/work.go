@@ -62,7 +62,7 @@ func (d *decoder) params(n *node, w bench.Workload, places Places) (bench.Params
 		places["params."+e.key] = e.value.place
 		switch {
 		case !known:
-			d.fail(e.place, "%w", unknown("parameter of "+w.Name(), e.key, names))
+			d.fail(e.place, "%w", bench.UnknownWord("parameter of "+w.Name(), e.key, names))
 		case e.value.kind == null:
 			d.fail(e.place, "%q has no value%w", e.key, bench.Hint("write one, or leave the parameter out"))
 		case kind == bench.KindJSON:

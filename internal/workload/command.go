@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -63,59 +65,67 @@ type commandPlan struct {
 	okExit  []int
 }
 
+// plan reads the parameters. Its error joins one for each value that cannot be used.
 func (w command) plan(p bench.Params) (commandPlan, error) {
 	var c commandPlan
-	for _, f := range []struct {
-		name string
-		into any
-	}{{"argv", &c.argv}, {"env", &c.env}, {"files", &c.files}, {"warmup", &c.warmup}, {"ok-exit", &c.okExit}} {
-		if err := json.Unmarshal([]byte(p[f.name]), f.into); err != nil {
-			return c, &ParamError{w.Name(), f.name, fmt.Errorf("%s: %w", p[f.name], plainType(err))}
+	var faults []error
+	fault := func(param string, err error) { faults = append(faults, &ParamError{w.Name(), param, err}) }
+	read := func(param string, into any) bool {
+		err := json.Unmarshal([]byte(p[param]), into)
+		if err != nil {
+			fault(param, fmt.Errorf("%s: %w", p[param], plainType(err)))
+		}
+		return err == nil
+	}
+	if read("argv", &c.argv) && len(c.argv) == 0 {
+		fault("argv", fmt.Errorf("%s: names no program", p["argv"]))
+	}
+	read("warmup", &c.warmup)
+	for param, argv := range map[string][]scalar{"argv": c.argv, "warmup": c.warmup} {
+		for i, text := range argv {
+			switch {
+			case i == 0 && text == "":
+				fault(param, fmt.Errorf("%s: names no program", p[param]))
+			case strings.ContainsRune(string(text), 0):
+				fault(param, fmt.Errorf("%q: contains a zero byte", text))
+			}
 		}
 	}
-	if len(c.argv) == 0 || c.argv[0] == "" {
-		return c, &ParamError{w.Name(), "argv", fmt.Errorf("%s: names no program", p["argv"])}
-	}
-	if len(c.warmup) > 0 && c.warmup[0] == "" {
-		return c, &ParamError{w.Name(), "warmup", fmt.Errorf("%s: names no program", p["warmup"])}
-	}
-	for _, text := range slices.Concat(c.argv, c.warmup) {
-		if strings.ContainsRune(string(text), 0) {
-			return c, &ParamError{w.Name(), "argv", fmt.Errorf("%q: contains a zero byte", text)}
+	read("env", &c.env)
+	for _, name := range slices.Sorted(maps.Keys(c.env)) {
+		if value := c.env[name]; name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(string(value), 0) {
+			fault("env", &valueError{name, fmt.Errorf("%q=%q: not an environment variable", name, value)})
 		}
 	}
-	for name, value := range c.env {
-		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(string(value), 0) {
-			return c, &ParamError{w.Name(), "env", fmt.Errorf("%q=%q: not an environment variable", name, value)}
-		}
-	}
+	read("files", &c.files)
 	seen := make(map[string]bool)
-	for _, file := range c.files {
+	for i, file := range c.files {
 		base := path.Base(file)
 		if base == "." || base == ".." || base == "/" {
-			return c, &ParamError{w.Name(), "files", fmt.Errorf("%q: not a file", file)}
-		}
-		if seen[base] {
-			return c, &ParamError{w.Name(), "files", fmt.Errorf("%q: another file has the same name", file)}
+			fault("files", &valueError{strconv.Itoa(i), fmt.Errorf("%q: not a file", file)})
+		} else if seen[base] {
+			fault("files", &valueError{strconv.Itoa(i), fmt.Errorf("%q: another file has the same name", file)})
 		}
 		seen[base] = true
 	}
-	if len(c.okExit) == 0 {
-		return c, &ParamError{w.Name(), "ok-exit", errors.New("no status at all would be a success")}
+	if read("ok-exit", &c.okExit) && len(c.okExit) == 0 {
+		fault("ok-exit", errors.New("no status at all would be a success"))
 	}
-	for _, status := range c.okExit {
+	for i, status := range c.okExit {
 		if status < 0 || status > 255 {
-			return c, &ParamError{w.Name(), "ok-exit", fmt.Errorf("%d: an exit status is from 0 to 255", status)}
+			fault("ok-exit", &valueError{strconv.Itoa(i), fmt.Errorf("%d: an exit status is from 0 to 255", status)})
 		}
 	}
 	var err error
 	if c.timeout, err = time.ParseDuration(p["timeout"]); err != nil || c.timeout <= 0 {
-		return c, &ParamError{w.Name(), "timeout", fmt.Errorf("%q: not a positive duration", p["timeout"])}
+		fault("timeout", fmt.Errorf("%q: not a positive duration", p["timeout"]))
 	}
-	if c.metrics, c.listed, err = parseMetrics(p["metrics"]); err != nil {
-		return c, &ParamError{w.Name(), "metrics", err}
+	var wrong []error
+	c.metrics, c.listed, wrong = parseMetrics(p["metrics"])
+	for _, err := range wrong {
+		fault("metrics", err)
 	}
-	return c, nil
+	return c, errors.Join(faults...)
 }
 
 func (w command) Metrics(p bench.Params) ([]bench.Metric, error) {

@@ -1,14 +1,13 @@
 package workload
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"regexp"
 	"regexp/syntax"
-	"strconv"
+	"slices"
 	"strings"
 
 	"tare/internal/bench"
@@ -35,35 +34,31 @@ type metricSpec struct {
 	Doc      string `json:"doc"`
 }
 
+// metricKeys are the keys of a metric.
+var metricKeys = []string{"name", "unit", "better", "combine", "json", "regex", "from", "headline", "doc"}
+
 // parseMetrics reads the list the user wrote. listed is what the workload
-// reports: the metrics to read and the wall time, exactly one the headline.
-func parseMetrics(text string) (read []commandMetric, listed []bench.Metric, err error) {
-	d := json.NewDecoder(bytes.NewReader([]byte(text)))
-	d.DisallowUnknownFields()
-	var specs []metricSpec
-	if err := d.Decode(&specs); err != nil {
-		return nil, nil, plainType(err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, nil, fmt.Errorf("%s: more than one list", text)
+// reports: the metrics to read and the wall time, exactly one the headline. wrong is
+// everything in the list that cannot be used.
+func parseMetrics(text string) (read []commandMetric, listed []bench.Metric, wrong []error) {
+	var specs []map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &specs); err != nil {
+		return nil, nil, []error{plainType(err)}
 	}
 	headlines := 0
 	seen := map[string]bool{wallMetric: true}
-	for i, spec := range specs {
-		if spec.Name == "" {
-			return nil, nil, &valueError{strconv.Itoa(i), fmt.Errorf("metric %d has no name", i+1)}
+	for i, given := range specs {
+		m, faults := readMetric(given)
+		label := fmt.Sprintf("metric %q", m.Name)
+		switch {
+		case m.Name == "":
+			label = fmt.Sprintf("metric %d", i+1)
+		case seen[m.Name]:
+			faults = append(faults, &valueError{"name", errors.New("the name is taken")})
 		}
-		if seen[spec.Name] {
-			return nil, nil, &valueError{fmt.Sprintf("%d.name", i), fmt.Errorf("metric %q: the name is taken", spec.Name)}
-		}
-		seen[spec.Name] = true
-		m, key, err := spec.metric()
-		if err != nil {
-			path := strconv.Itoa(i)
-			if key != "" {
-				path += "." + key
-			}
-			return nil, nil, &valueError{path, fmt.Errorf("metric %q: %w", spec.Name, err)}
+		seen[m.Name] = true
+		for _, f := range faults {
+			wrong = append(wrong, &valueError{strings.TrimSuffix(fmt.Sprintf("%d.%s", i, f.path), "."), fmt.Errorf("%s: %w", label, f.err)})
 		}
 		if m.Headline {
 			headlines++
@@ -71,7 +66,7 @@ func parseMetrics(text string) (read []commandMetric, listed []bench.Metric, err
 		read = append(read, m)
 	}
 	if headlines > 1 {
-		return nil, nil, fmt.Errorf("%d metrics are headlines; one speaks for a workload", headlines)
+		wrong = append(wrong, fmt.Errorf("%d metrics are headlines; one speaks for a workload", headlines))
 	}
 	wall := bench.Metric{Name: wallMetric, Unit: "s", Better: bench.LowerIsBetter, Combine: bench.Mean,
 		Doc: "from the command's start to its end"}
@@ -84,22 +79,40 @@ func parseMetrics(text string) (read []commandMetric, listed []bench.Metric, err
 	for _, m := range read {
 		listed = append(listed, m.Metric)
 	}
-	return read, append(listed, wall), nil
+	return read, append(listed, wall), wrong
 }
 
-// metric checks one metric and prepares to read it. Of an error it says which key it is about, if it
+// readMetric checks one metric and prepares to read it. A fault names the key that it is about, if it
 // is about one.
-func (spec metricSpec) metric() (m commandMetric, key string, err error) {
+func readMetric(given map[string]json.RawMessage) (m commandMetric, faults []*valueError) {
+	fault := func(key string, err error) { faults = append(faults, &valueError{key, err}) }
+	var spec metricSpec
+	wrong := map[string]bool{} // keys of which the value could not be read
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		if !slices.Contains(metricKeys, key) {
+			fault(key, bench.UnknownWord("key of a metric", key, metricKeys))
+			continue
+		}
+		if err := json.Unmarshal(fmt.Appendf(nil, "{%q:%s}", key, given[key]), &spec); err != nil {
+			fault(key, plainType(err))
+			wrong[key] = true
+		}
+	}
 	m = commandMetric{Metric: bench.Metric{
 		Name: spec.Name, Unit: spec.Unit, Better: bench.Direction(spec.Better),
 		Combine: bench.Combine(spec.Combine), Headline: spec.Headline, Doc: spec.Doc,
 	}}
+	if m.Name == "" && !wrong["name"] {
+		fault("", errors.New("name is missing"))
+	}
 	switch m.Better {
 	case bench.HigherIsBetter, bench.LowerIsBetter:
 	case "":
-		return m, "", fmt.Errorf("better is missing%w", bench.Hint("say better: higher or better: lower"))
+		if !wrong["better"] {
+			fault("", fmt.Errorf("better is missing%w", bench.Hint("say better: higher or better: lower")))
+		}
 	default:
-		return m, "better", fmt.Errorf("better %q: not higher or lower", spec.Better)
+		fault("better", fmt.Errorf("better %q: not higher or lower", spec.Better))
 	}
 	switch m.Combine {
 	case bench.Sum, bench.Mean, bench.Max:
@@ -109,24 +122,30 @@ func (spec metricSpec) metric() (m commandMetric, key string, err error) {
 			m.Combine = bench.Sum
 		}
 	default:
-		return m, "combine", fmt.Errorf("combine %q: not sum, mean or max", spec.Combine)
+		fault("combine", fmt.Errorf("combine %q: not sum, mean or max", spec.Combine))
 	}
 	switch spec.From {
 	case "", "stdout":
 	case "stderr":
 		m.stderr = true
 	default:
-		return m, "from", fmt.Errorf("from %q: not stdout or stderr", spec.From)
+		fault("from", fmt.Errorf("from %q: not stdout or stderr", spec.From))
 	}
+	var err error
 	switch {
+	case wrong["json"] || wrong["regex"]:
 	case (spec.JSON == "") == (spec.Regex == ""):
-		return m, "", errors.New("needs either json or regex")
+		fault("", errors.New("needs either json or regex"))
 	case spec.JSON != "":
-		m.path, err = parseJSONPath(spec.JSON)
-		return m, "json", err
+		if m.path, err = parseJSONPath(spec.JSON); err != nil {
+			fault("json", err)
+		}
+	default:
+		if m.regex, err = parseMetricRegex(spec.Regex); err != nil {
+			fault("regex", err)
+		}
 	}
-	m.regex, err = parseMetricRegex(spec.Regex)
-	return m, "regex", err
+	return m, faults
 }
 
 // multiline stands before each pattern: ^ and $ match at lines.

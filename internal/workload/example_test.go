@@ -37,6 +37,6 @@ func ExampleFind() {
 	fmt.Println(err)
 	fmt.Println("hint:", bench.HintOf(err))
 	// Output:
-	// workload "sysbench": unknown: invalid
-	// hint: did you mean sysbench-cpu?
+	// unknown workload "sysbench"; did you mean "sysbench-cpu"?: invalid
+	// hint: one of: sysbench-cpu, stream, working-set, fio, copyup, netperf, rewrite, packages, command, stress, bomb, flood, idle
 }

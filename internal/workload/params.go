@@ -66,7 +66,7 @@ func Fill(w bench.Workload, given bench.Params) (bench.Params, error) {
 	fault := func(name string, err error) { faults = append(faults, &ParamError{w.Name(), name, err}) }
 	for _, name := range written {
 		if _, ok := known[name]; !ok {
-			fault(name, fmt.Errorf("unknown%w", suggest(name, names)))
+			fault(name, fmt.Errorf("unknown%s%w", bench.DidYouMean(name, names), bench.OneOf(names)))
 		}
 	}
 	filled := make(bench.Params)
@@ -85,26 +85,43 @@ func Fill(w bench.Workload, given bench.Params) (bench.Params, error) {
 		value, err := canonical(p, text)
 		if err != nil {
 			fault(name, err)
-			continue
+			value = p.Default
 		}
 		filled[name] = value
 	}
+	// Parameters that only make sense together are judged by the workload, and so is what is within
+	// lists and maps. The latter stand for themselves and are judged beside other faults, too.
+	sound := len(faults) == 0
+	_, err := w.Metrics(filled)
+	for _, one := range each(err) {
+		pe, named := one.(*ParamError)
+		switch {
+		case sound && !named:
+			return nil, fmt.Errorf("%s: %w", w.Name(), err)
+		case sound, named && given[pe.Param] != "" && known[pe.Param].Kind == bench.KindJSON && filled[pe.Param] != "":
+			faults = append(faults, one)
+		}
+	}
 	switch len(faults) {
 	case 0:
+		return filled, nil
 	case 1:
 		return nil, faults[0]
-	default:
-		return nil, errors.Join(faults...)
 	}
-	// Parameters that only make sense together are judged by the workload.
-	if _, err := w.Metrics(filled); err != nil {
-		var pe *ParamError
-		if errors.As(err, &pe) {
-			return nil, err
-		}
-		return nil, fmt.Errorf("%s: %w", w.Name(), err)
+	return nil, errors.Join(faults...)
+}
+
+// each are the errors about parameters that one joins, or the error itself.
+func each(err error) []error {
+	if err == nil {
+		return nil
 	}
-	return filled, nil
+	joined, ok := err.(interface{ Unwrap() []error })
+	about := func(e error) bool { _, ok := e.(*ParamError); return ok }
+	if !ok || about(err) || slices.ContainsFunc(joined.Unwrap(), func(e error) bool { return !about(e) }) {
+		return []error{err}
+	}
+	return joined.Unwrap()
 }
 
 // canonical checks text against the parameter's kind and limits.
@@ -148,7 +165,7 @@ func canonical(p bench.Param, text string) (string, error) {
 		return d.String(), nil
 	case bench.KindWord:
 		if !slices.Contains(p.Words, text) {
-			return "", fmt.Errorf("%q: not one of %s%w", text, strings.Join(p.Words, ", "), suggest(text, p.Words))
+			return "", fmt.Errorf("%q: not one of %s%s", text, strings.Join(p.Words, ", "), bench.DidYouMean(text, p.Words))
 		}
 		return text, nil
 	case bench.KindString:

@@ -42,7 +42,7 @@ func TestFillRefuses(t *testing.T) {
 		param, text string
 		says, hint  string
 	}{
-		{sysbenchCPU{}, "thread", "2", "unknown", "did you mean threads?"},
+		{sysbenchCPU{}, "thread", "2", `unknown; did you mean "threads"?`, "one of: "},
 		{sysbenchCPU{}, "threads", "two", `"two": not a whole number`, ""},
 		{sysbenchCPU{}, "threads", "0", "at least 1", ""},
 		{sysbenchCPU{}, "threads", "99999999999999999999", "not a whole number", ""},
@@ -51,8 +51,8 @@ func TestFillRefuses(t *testing.T) {
 		{fio{}, "bs", "4 KB/s", "unknown unit", "write a number with"},
 		{fio{}, "bs", "1", "at least 512 B", ""},
 		{fio{}, "size", "-1MiB", "negative", ""},
-		{fio{}, "rw", "randred", "not one of", "did you mean randread?"},
-		{netperf{}, "test", "UDP_STREAM", "not one of", "did you mean TCP_STREAM?"},
+		{fio{}, "rw", "randred", `did you mean "randread"?`, ""},
+		{netperf{}, "test", "UDP_STREAM", `did you mean "TCP_STREAM"?`, ""},
 		{command{}, "argv", `["a"`, "unexpected", ""},
 		{command{}, "argv", `[]`, "names no program", ""},
 		{command{}, "argv", `"a b"`, "a string where a list is needed", ""},
@@ -66,7 +66,7 @@ func TestFillRefuses(t *testing.T) {
 		{command{}, "files", `["/"]`, "not a file", ""},
 		{command{}, "env", `{"A=B":"c"}`, "not an environment variable", ""},
 		{command{}, "dir", "a\x00b", "zero byte", ""},
-		{command{}, "metrics", `[{"unit":"s"}]`, "metric 1 has no name", ""},
+		{command{}, "metrics", `[{"unit":"s"}]`, "metric 1: name is missing", ""},
 		{command{}, "metrics", `[{"name":"a","better":"more","json":"x"}]`, `better "more"`, ""},
 		{command{}, "metrics", `[{"name":"a","json":"x"}]`, "better is missing", "better: higher"},
 		{command{}, "metrics", `[{"name":"a","better":"higher"}]`, "either json or regex", ""},
@@ -77,7 +77,7 @@ func TestFillRefuses(t *testing.T) {
 		{command{}, "metrics", `[{"name":"a","better":"higher","json":"a..b"}]`, "a key is empty", ""},
 		{command{}, "metrics", `[{"name":"a","better":"higher","json":"x","combine":"min"}]`, "not sum, mean or max", ""},
 		{command{}, "metrics", `[{"name":"a","better":"higher","json":"x","from":"file"}]`, "not stdout or stderr", ""},
-		{command{}, "metrics", `[{"name":"a","better":"higher","json":"x","units":"s"}]`, `unknown field "units"`, ""},
+		{command{}, "metrics", `[{"name":"a","better":"higher","json":"x","units":"s"}]`, `unknown key of a metric "units"; did you mean "unit"?`, ""},
 		{command{}, "metrics", `[{"name":"wall","better":"lower","json":"x"}]`, "name is taken", ""},
 		{command{}, "metrics", `[{"name":1}]`, "name is a number, not a text", ""},
 		{command{}, "metrics", `[{"name":"a","better":"higher","json":"x","headline":true},{"name":"b","better":"higher","json":"y","headline":true}]`,
@@ -141,20 +141,6 @@ func TestFillIsIdempotent(t *testing.T) {
 			t.Errorf("once  %v\ntwice %v", once, twice)
 		}
 	})
-}
-
-func TestEditDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"fio", "fio", 0}, {"flaw", "lawn", 2}} {
-		if got := editDistance(c.a, c.b); got != c.want {
-			t.Errorf("%q to %q: %d, want %d", c.a, c.b, got, c.want)
-		}
-		if editDistance(c.a, c.b) != editDistance(c.b, c.a) {
-			t.Errorf("%q and %q: not symmetric", c.a, c.b)
-		}
-	}
 }
 
 func TestWholeSeconds(t *testing.T) {

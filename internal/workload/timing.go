@@ -49,6 +49,5 @@ func measured(t bench.Timing) (time.Duration, error) {
 
 // unknownPart is the error of Steps for a part the workload does not have.
 func unknownPart(w bench.Workload, part string) error {
-	return fmt.Errorf("%s: part %q: unknown: %w%w", w.Name(), part, bench.ErrInvalid,
-		suggest(part, append([]string{bench.SubjectPart}, w.Parts()...)))
+	return fmt.Errorf("%s: %w: %w", w.Name(), bench.UnknownWord("part", part, append([]string{bench.SubjectPart}, w.Parts()...)), bench.ErrInvalid)
 }

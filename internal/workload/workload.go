@@ -32,7 +32,7 @@ func All() []bench.Workload {
 }
 
 // Find returns the workload with the name. The error wraps bench.ErrInvalid and
-// hints at the nearest name.
+// names the nearest.
 func Find(name string) (bench.Workload, error) {
 	var names []string
 	for _, w := range All() {
@@ -41,5 +41,5 @@ func Find(name string) (bench.Workload, error) {
 		}
 		names = append(names, w.Name())
 	}
-	return nil, fmt.Errorf("workload %q: unknown: %w%w", name, bench.ErrInvalid, suggest(name, names))
+	return nil, fmt.Errorf("%w: %w", bench.UnknownWord("workload", name, names), bench.ErrInvalid)
 }

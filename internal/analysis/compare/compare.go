@@ -153,7 +153,7 @@ func method(c *Comparison) string {
 		what = "ratios of launches to " + c.Baseline + " in the same block"
 	}
 	text := "B over A: ratio of the geometric means of " + what + ", which are not paired between the runs" +
-		" (where scenes are set against others, also of what is left in each block); Holm over the headline rows"
+		" (where scenes are set against others, also of what is left in each block); p is corrected for how many main metrics there are (Holm)"
 	for _, way := range []struct {
 		basis Basis
 		text  string

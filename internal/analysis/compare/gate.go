@@ -89,21 +89,21 @@ func Judge(c *Comparison, limit float64, asked Asked) (*Gate, error) {
 	}
 	g := &Gate{Format: GateFormat, Limit: limit, Comparison: c, Rows: []GateRow{}}
 	g.Method = fmt.Sprintf("a row passes if the most it may be worse, one-sided at 97.5 %% (higher where a stopping rule looked), is at most %s; "+
-		"every row must pass, so that needs no correction. It is a regression if p of a worsening of at most %s, corrected over the rows by Holm's step-down, is below 2.5 %%. "+
+		"every row must pass, so that needs no correction. It is a regression if p of a worsening of at most %s, corrected for the number of rows (Holm's step-down), is below 2.5 %%. "+
 		"The least it may be worse holds for all rows at once. Behind \"B against A\" is the row's own interval, 95 %% on both sides together", figure.Share(limit), figure.Share(limit))
 	for _, m := range asked.Metrics {
 		if !slices.ContainsFunc(c.Rows, func(r Row) bool { return r.of([]string{m}) }) {
-			return nil, fmt.Errorf("gate: no metric %q in both runs: %w%w", m, bench.ErrInvalid, bench.Hint("they have "+strings.Join(metricNames(c), ", ")))
+			return nil, fmt.Errorf("gate: no metric %q in both runs%s: %w%w", m, bench.DidYouMean(m, metricNames(c)), bench.ErrInvalid, bench.Hint("they have "+strings.Join(metricNames(c), ", ")))
 		}
 	}
 	for _, p := range asked.Platforms {
 		if !slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Platform == p }) {
-			return nil, fmt.Errorf("gate: no platform %q in both runs: %w%w", p, bench.ErrInvalid, bench.Hint("they have "+strings.Join(platformNames(c), ", ")))
+			return nil, fmt.Errorf("gate: no platform %q in both runs%s: %w%w", p, bench.DidYouMean(p, platformNames(c)), bench.ErrInvalid, bench.Hint("they have "+strings.Join(platformNames(c), ", ")))
 		}
 	}
 	rows := asked.rows(c)
 	if len(rows) == 0 {
-		return nil, fmt.Errorf("gate: no headline metric is in both runs: %w%w", bench.ErrInvalid, bench.Hint("name one with --metric: "+strings.Join(metricNames(c), ", ")))
+		return nil, fmt.Errorf("gate: no main metric of a case is in both runs: %w%w", bench.ErrInvalid, bench.Hint("name one with --metric: "+strings.Join(metricNames(c), ", ")))
 	}
 	g.judge(rows)
 	g.decide()

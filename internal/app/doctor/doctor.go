@@ -77,8 +77,19 @@ type Meter struct {
 // whatever a broken program does.
 const patience = 5 * time.Second
 
-// Diagnose checks every platform, meter and program, and changes nothing.
-func Diagnose(ctx context.Context, c planning.Catalog) (*Diagnosis, error) {
+// Diagnose checks every platform, meter and program, and changes nothing. If platforms are named,
+// the others and the programs of none of them are left out; one that there is not is an error that wraps
+// bench.ErrInvalid.
+func Diagnose(ctx context.Context, c planning.Catalog, named ...string) (*Diagnosis, error) {
+	words := c.Words()
+	var drivers []string
+	for _, name := range named {
+		ref, err := words.Ref(name)
+		if err != nil {
+			return nil, err
+		}
+		drivers = append(drivers, ref.Driver())
+	}
 	facts, err := host.Read("/", c.Dir)
 	if err != nil {
 		return nil, err
@@ -100,6 +111,12 @@ func Diagnose(ctx context.Context, c planning.Catalog) (*Diagnosis, error) {
 			s.Reason, s.Hint = p.Reason(), bench.HintOf(p.Err)
 		}
 		d.Platforms = append(d.Platforms, s)
+	}
+	if len(named) > 0 {
+		d.Platforms = slices.DeleteFunc(d.Platforms, func(p Platform) bool { return !slices.Contains(drivers, p.Name) })
+		d.Programs = slices.DeleteFunc(d.Programs, func(p host.Program) bool {
+			return !slices.ContainsFunc(p.For, func(f string) bool { return slices.Contains(drivers, f) })
+		})
 	}
 	return d, nil
 }

@@ -33,7 +33,13 @@ func (c Catalog) Nestings() []bench.Platform { return all.Nestings(c.Dir) }
 func (c Catalog) Words() spec.Vocabulary {
 	v := spec.Vocabulary{Workloads: workload.All(), Fill: workload.Fill, Checks: audit.Names()}
 	for _, p := range c.Platforms() {
-		v.Platforms = append(v.Platforms, spec.PlatformWord{Name: p.Name(), Options: p.Options(), On: c.Outers(p.Name())})
+		word := spec.PlatformWord{Name: p.Name(), Options: p.Options(), On: c.Outers(p.Name())}
+		for _, program := range p.Traits().Programs {
+			if program.For == "" {
+				word.Also = append(word.Also, program.Name)
+			}
+		}
+		v.Platforms = append(v.Platforms, word)
 	}
 	return v
 }

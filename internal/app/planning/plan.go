@@ -13,6 +13,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/host"
+	"tare/internal/image"
 	"tare/internal/plan"
 	"tare/internal/spec"
 	"tare/internal/spec/builtin"
@@ -28,6 +29,9 @@ type Planned struct {
 	Found   []Checked
 	request *Request
 	words   spec.Vocabulary
+
+	experiment *spec.Experiment
+	images     *image.Store
 }
 
 // Plan works a request out. try, if not nil, has platforms try what their
@@ -63,7 +67,7 @@ func (c Catalog) Plan(ctx context.Context, r *Request, try func(*spec.Experiment
 	if err != nil {
 		return nil, err
 	}
-	return &Planned{p, text, e.MaxTime, facts, found, r, words}, nil
+	return &Planned{p, text, e.MaxTime, facts, found, r, words, e, image.New(c.Dir)}, nil
 }
 
 // withMisfits adds to what is wrong with a specification what of the rest is too

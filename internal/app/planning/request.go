@@ -96,20 +96,34 @@ func (r *Request) read() (file string, text []byte, err error) {
 	case err == nil:
 		return r.Name, text, nil
 	case !errors.Is(err, os.ErrNotExist) || filepath.Ext(r.Name) != "" || strings.ContainsRune(r.Name, '/'):
-		return "", nil, fmt.Errorf("read specification: %w: %w%w", err, bench.ErrInvalid,
+		return "", nil, fmt.Errorf("read specification: %w%s: %w%w", err, bench.DidYouMean(r.Name, beside(r.Name)), bench.ErrInvalid,
 			bench.Hint("name a YAML file, or a built-in experiment: tare list experiments"))
 	}
 	text, err = builtin.Find(r.Name)
 	if err != nil {
-		var names []string
+		names := beside(r.Name)
 		for _, info := range builtin.List() {
 			names = append(names, info.Name)
 		}
-		if n := spec.Nearest(r.Name, names); n != "" {
-			err = fmt.Errorf("there is no file %s and no built-in experiment of that name; did you mean %q?%w: %w", r.Name, n, bench.Hint(bench.HintOf(err)), bench.ErrInvalid)
-		}
+		err = fmt.Errorf("there is no file %s and no built-in experiment of that name%s%w: %w", r.Name, bench.DidYouMean(r.Name, names), bench.Hint(bench.HintOf(err)), bench.ErrInvalid)
 	}
 	return r.Name + ".yaml", text, err
+}
+
+// beside are the YAML files in the folder of a path, each as the path would name it.
+func beside(path string) []string {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return nil
+	}
+	folder, _ := filepath.Split(path)
+	var files []string
+	for _, e := range entries {
+		if ext := filepath.Ext(e.Name()); ext == ".yaml" || ext == ".yml" {
+			files = append(files, folder+e.Name())
+		}
+	}
+	return files
 }
 
 // readSpec reads a file, and no more of it than tells that it is too long. A pipe into which

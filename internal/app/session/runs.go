@@ -88,6 +88,9 @@ func (rs *Runs) Begin(ctx context.Context, r *planning.Request, out string, comm
 	if err == nil {
 		err = before.CheckFiles()
 	}
+	if err == nil {
+		err = before.CheckPrograms()
+	}
 	if errors.Is(err, bench.ErrInvalid) {
 		return err
 	}
@@ -117,6 +120,9 @@ func (rs *Runs) Begin(ctx context.Context, r *planning.Request, out string, comm
 		return err
 	}
 	if err := p.Insist(); err != nil {
+		return err
+	}
+	if err := p.CheckPrograms(); err != nil { // before, the image may not have been there
 		return err
 	}
 	files, err := p.Chosen(ctx)

@@ -22,9 +22,6 @@ import (
 // outside its session: TARE_COMMAND=id.
 const commandMark = "TARE_COMMAND"
 
-// searchPath is the PATH of every command.
-const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
 // command is a running exec.
 type command struct {
 	id      uint32
@@ -230,7 +227,7 @@ func startError(program, dir string, err error) error {
 func commandEnv(c *command) []string {
 	env := []string{"HOME=/root", "LANG=C.UTF-8"}
 	if _, ok := c.request.Env["PATH"]; !ok {
-		env = append(env, "PATH="+searchPath)
+		env = append(env, "PATH="+bench.CommandPath)
 	}
 	kept := env[:0]
 	for _, kv := range env {

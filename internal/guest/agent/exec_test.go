@@ -34,7 +34,7 @@ func TestExec(t *testing.T) {
 		{name: "dir", cmd: bench.Command{Argv: []string{"pwd"}, Dir: dir}, stdout: dir + "\n"},
 		{name: "default dir", cmd: bench.Command{Argv: []string{"pwd"}}, stdout: "/\n"},
 		{name: "env", cmd: bench.Command{Argv: []string{"sh", "-c", "echo $HOME $LANG $PATH $A"}, Env: map[string]string{"A": "b", "HOME": "/h"}},
-			stdout: "/h C.UTF-8 " + searchPath + " b\n"},
+			stdout: "/h C.UTF-8 " + bench.CommandPath + " b\n"},
 		{name: "sigpipe", cmd: shell("sh -c 'kill -PIPE $$'; echo $?"), stdout: "141\n"},
 		{name: "blocking pipe", cmd: shell("grep flags: /proc/self/fdinfo/1"), stdout: "flags:\t01\n"},
 	}

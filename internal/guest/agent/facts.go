@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"tare/internal/bench"
 )
 
 // FactsRequest says which facts to read.
@@ -246,7 +248,7 @@ func (f *facts) image(programs []string) {
 	}
 	var found []string
 	for _, name := range programs {
-		path, err := lookPath(name, "/", []string{"PATH=" + searchPath})
+		path, err := lookPath(name, "/", []string{"PATH=" + bench.CommandPath})
 		if err != nil {
 			continue
 		}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"tare/internal/bench"
 	"tare/internal/meter/power/ipmi"
@@ -109,8 +108,7 @@ func find(text string) (Kind, *source.Name, error) {
 		}
 		names = append(names, k.Name)
 	}
-	return Kind{}, nil, fmt.Errorf("power meter %s: unknown kind %q: %w%w", n.Text, n.Scheme, bench.ErrInvalid,
-		bench.Hint("one of: "+strings.Join(names, ", ")))
+	return Kind{}, nil, fmt.Errorf("power meter %s: %w: %w", n.Text, bench.UnknownWord("kind", n.Scheme, names), bench.ErrInvalid)
 }
 
 // fits returns an error for an unknown option of the kind or an invalid value.

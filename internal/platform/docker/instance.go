@@ -55,7 +55,7 @@ func (i *instance) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	i.unenforced = append(slices.Concat(missing, i.service.unenforced), "disk size")
+	i.unenforced = append(slices.Concat(missing, i.service.unenforced), bench.DiskSize)
 	if i.disk == (cgroup.Disk{}) {
 		i.unenforced = append(i.unenforced, cgroup.Throttles(l.Shape)...)
 	}

@@ -83,7 +83,7 @@ func (i *instance) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	i.unenforced = append(append(i.unenforced, unenforced...), "disk size")
+	i.unenforced = append(append(i.unenforced, unenforced...), bench.DiskSize)
 	i.undo.Add(i.remove)
 	if _, err := e.ask(ctx, text, "create", "--empty", c.name(), "--no-profiles", "--storage", pool); err != nil {
 		return err

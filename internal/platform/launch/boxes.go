@@ -185,7 +185,7 @@ func (e *boxes) confine(i *box, l bench.Launch) error {
 		return err
 	}
 	i.group, i.unenforced, err = i.undo.Group(e.env.Ledger, e.cgroups, l.Group(e.env.Run), limits)
-	i.unenforced = append(i.unenforced, "disk size")
+	i.unenforced = append(i.unenforced, bench.DiskSize)
 	return err
 }
 

@@ -75,7 +75,7 @@ func (i *instance) prepare(ctx context.Context) error {
 		return err
 	}
 	text, unenforced := c.config(func(controller, file string) bool { return i.group.Has(controller, file, file) })
-	i.unenforced = append(append(i.unenforced, unenforced...), "disk size")
+	i.unenforced = append(append(i.unenforced, unenforced...), bench.DiskSize)
 	return os.WriteFile(c.file(), []byte(text), 0o644)
 }
 

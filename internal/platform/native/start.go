@@ -17,9 +17,6 @@ import (
 	"tare/internal/platform/launch"
 )
 
-// diskSize is what a bind mount cannot enforce.
-const diskSize = "disk size"
-
 // takeBackWithin bounds the removal of what a failed start made.
 const takeBackWithin = 30 * time.Second
 
@@ -56,7 +53,7 @@ func (e *engine) start(ctx context.Context, i *instance) error {
 	if err != nil {
 		return err
 	}
-	i.unenforced = append(unenforced, diskSize)
+	i.unenforced = append(unenforced, bench.DiskSize) // a bind mount cannot enforce it
 	scratch := filepath.Join(l.Dir, "scratch")
 	if err := os.Mkdir(scratch, 0o755); err != nil {
 		return err

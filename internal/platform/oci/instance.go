@@ -85,7 +85,7 @@ func (i *instance) prepare(ctx context.Context) error {
 		}
 		unenforced = append(unenforced, more...)
 	}
-	i.unenforced = slices.Concat(missing, unenforced, []string{"disk size"})
+	i.unenforced = slices.Concat(missing, unenforced, []string{bench.DiskSize})
 	i.site = Site{
 		Launch: l, State: e.state, Bundle: l.Dir, Rootfs: i.bundle().rootfs(),
 		Group: bench.CgroupRoot + "/" + i.outer.Name(), NetNS: i.port.NetNS, Disk: disk.Path, Spec: s,

@@ -252,7 +252,7 @@ func (n *Name) Word(key string, words ...string) (string, error) {
 func (n *Name) Takes(options []string) error {
 	for _, key := range slices.Sorted(maps.Keys(n.given)) {
 		if !slices.Contains(options, key) {
-			return fmt.Errorf("power meter %s: unknown option %q: %w%w", n.Text, key, bench.ErrInvalid,
+			return fmt.Errorf("power meter %s: unknown option %q%s: %w%w", n.Text, key, bench.DidYouMean(key, options), bench.ErrInvalid,
 				bench.Hint("it takes: "+strings.Join(slices.Sorted(slices.Values(options)), ", ")))
 		}
 	}

@@ -1,0 +1,123 @@
+package planning
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"tare/internal/bench"
+	"tare/internal/image"
+	"tare/internal/spec"
+)
+
+// CheckPrograms is an error for a program of the user's own that no instance can start, since it is
+// not in the image and is not copied: otherwise every one of its trials would fail. Nothing is said
+// of what is not sure, such as what a warm-up may make, or while the image is not built.
+func (p *Planned) CheckPrograms() error {
+	var faults spec.Errors
+	for _, s := range p.experiment.Scenes {
+		for _, a := range s.Actors {
+			w := p.words.Workload(a.Workload)
+			if _, carries := w.(bench.Carrier); !carries || len(w.Parts()) > 0 {
+				continue
+			}
+			part, err := w.Steps(a.Part, a.Params, bench.Setting{Timing: s.Timing, Shape: a.Shape, LLC: p.Facts.LLC})
+			if err != nil {
+				return err
+			}
+			first, param := part.Main, "params.argv"
+			if len(part.Warm) > 0 { // it may make the program
+				first, param = part.Warm[0], "params.warmup"
+			}
+			if err := find(p.images, first, part.Files); err != nil {
+				faults = append(faults, a.Places.At(param+".0").Error(err))
+			}
+		}
+	}
+	if len(faults) > 0 {
+		return faults.Sorted()
+	}
+	return nil
+}
+
+// unsure are the directories of an instance that are not the image's.
+var unsure = []string{"/dev", "/proc", "/run", "/sys", "/var/run"}
+
+// find says why an instance cannot start a command; nil if it can, or if that is not known.
+func find(images *image.Store, c bench.Command, files []bench.File) error {
+	name := c.Argv[0]
+	if strings.Contains(name, "/") {
+		file := name
+		if !path.IsAbs(file) {
+			file = path.Join(c.Dir, file)
+		}
+		if !path.IsAbs(file) {
+			return nil
+		}
+		if why := startable(images, file, files); why != "" {
+			return fmt.Errorf("program %s %s%w", name, why, copyHint(name))
+		}
+		return nil
+	}
+	search, ok := c.Env["PATH"]
+	if !ok {
+		search = bench.CommandPath
+	}
+	why := ""
+	var there []string
+	for dir := range strings.SplitSeq(search, ":") {
+		switch why = startable(images, path.Join(dir, name), files); {
+		case dir == "":
+			continue
+		case !path.IsAbs(dir) || why == "":
+			return nil
+		}
+		there = append(there, images.Names(dir)...)
+	}
+	if why == "" {
+		return nil
+	}
+	if slices.ContainsFunc(files, func(f bench.File) bool { return path.Base(f.Path) == name }) {
+		return fmt.Errorf("program %q is not in the PATH%w", name, bench.Hint("it is copied into "+bench.ScratchDir+": write ./"+name))
+	}
+	return fmt.Errorf("program %q is neither in the image nor copied%s%w", name, bench.DidYouMean(name, there), copyHint(name))
+}
+
+// startable says why a file of an instance cannot be started; "" if it can, or if that is not known.
+func startable(images *image.Store, file string, files []bench.File) string {
+	file = path.Clean(file)
+	if slices.ContainsFunc(unsure, func(dir string) bool { return strings.HasPrefix(file, dir+"/") }) ||
+		slices.ContainsFunc(files, func(f bench.File) bool { return path.Clean(f.Path) == file }) {
+		return ""
+	}
+	mode, err := images.Stat(file)
+	switch {
+	case errors.Is(err, bench.ErrUnavailable):
+	case errors.Is(err, fs.ErrNotExist):
+		return "is neither in the image nor copied"
+	case err != nil:
+	case mode.IsDir():
+		return "is a directory"
+	case mode.Perm()&0o111 == 0:
+		return "is not executable"
+	}
+	return ""
+}
+
+// copyHint says how a program gets into the instances, from where this host has it.
+func copyHint(name string) bench.Hint {
+	base := path.Base(name)
+	from := "./" + base
+	for dir := range strings.SplitSeq(bench.CommandPath, ":") {
+		file := path.Join(dir, name)
+		if info, err := os.Stat(file); base == name && err == nil && info.Mode().IsRegular() {
+			from = file
+			break
+		}
+	}
+	return bench.Hint(fmt.Sprintf("instances have the image's programs and what is copied: files: [%s], and then argv: [./%s, ...]", from, base))
+}
