@@ -54,7 +54,7 @@ func TestRun(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if !strings.Contains(p.stdout.String(), "report: "+filepath.Join(dir, "report.html")) {
+	if !strings.Contains(p.stdout.String(), "page: "+filepath.Join(dir, "report.html")) {
 		t.Errorf("the run does not say where the report is:\n%s", p.stdout.String())
 	}
 

@@ -95,7 +95,7 @@ func TestSelftestInject(t *testing.T) {
 			t.Errorf("%s: %s, %s, not enforced: %v", name, o.Status, o.Error, o.Actors[0].Unenforced)
 		}
 	}
-	r := start(t, state, "report", dir)
+	r := start(t, state, "report", dir, "--all")
 	r.end()
 	if want := "self-test of this program on this host: "; !strings.Contains(r.stdout.String(), want) {
 		t.Errorf("%q is not in\n%s", want, r.stdout.String())

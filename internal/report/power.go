@@ -164,9 +164,9 @@ func powerCurve(c result.PowerCurve) template.HTML {
 		return ""
 	}
 	proportional.X, proportional.Y = []float64{0, cores}, []float64{0, most}
-	x := chart.Linear(0, cores, func(v float64) string { return fmt.Sprintf("%.4g", v) })
+	x := chart.Linear(0, cores, figure.Number)
 	x.Title = "busy cores of the host; dashed: in proportion to load"
 	plot, _ := chart.Plot{Frame: chart.Middle, What: "Power over busy cores: " + c.Name + " on " + c.Platform, DotClass: "guest",
-		X: x, Y: chart.Linear(0, most, func(v float64) string { return fmt.Sprintf("%.4g W", v) }), Lines: []chart.Line{proportional, line}}.Draw()
+		X: x, Y: chart.Linear(0, most, func(v float64) string { return figure.Number(v) + " W" }), Lines: []chart.Line{proportional, line}}.Draw()
 	return plot
 }

@@ -405,6 +405,9 @@ func (r *Result) cautions(costs []Cost) []string {
 	}
 	if n := len(r.Failures); n > 0 {
 		add(fmt.Sprintf("%d of %s failed, the first with: %s", n, figure.Count(r.Trials.Asked, "trial"), r.Failures[0].Error))
+		if hint := r.Failures[0].Hint; hint != "" {
+			add("hint: " + hint)
+		}
 	}
 	for _, c := range costs {
 		if c.effect.Unfair != "" {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/bench/figure"
 	"tare/internal/run"
 )
 
@@ -100,7 +101,7 @@ func (t *Tally) record(e run.Event) string {
 				t.values[e.Scene.ID] = map[int]float64{}
 			}
 			t.values[e.Scene.ID][e.Trial.Block] = v.Value
-			return fmt.Sprintf("%s %.4g %s", m.Name, v.Value, m.Unit)
+			return m.Name + " " + figure.Quantity(v.Value, m.Unit)
 		}
 	}
 	return "done"

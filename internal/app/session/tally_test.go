@@ -73,13 +73,13 @@ func TestTally(t *testing.T) {
 		t.Errorf("with a long budget %s%d trials", g.Bound(), g.Trials())
 	}
 	p.Until.Budget = 0
-	for i, v := range []float64{10, 20} {
+	for i, v := range []float64{10000, 20000} {
 		e := run.Event{Index: i, Trial: p.Trials[i], Scene: &p.Scenes[i]}
 		if said := g.Take(e); said != "" {
 			t.Errorf("at its begin trial %d says %q", i, said)
 		}
 		e.Outcome = &bench.Outcome{Status: bench.Done, Values: []bench.Value{{Metric: "time_to_ready", Value: v}}}
-		if said := g.Take(e); !strings.HasPrefix(said, "time_to_ready ") || !strings.HasSuffix(said, " ms") {
+		if said := g.Take(e); said != "time_to_ready "+string(rune('1'+i))+"0\u202f000 ms" {
 			t.Errorf("at its end trial %d says %q", i, said)
 		}
 	}

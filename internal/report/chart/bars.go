@@ -1,8 +1,9 @@
 package chart
 
 import (
-	"fmt"
 	"html/template"
+
+	"tare/internal/bench/figure"
 )
 
 // Bar is a stack of parts, left to right, below its name.
@@ -45,7 +46,7 @@ func Bars(what, unit string, bars []Bar) template.HTML {
 	height := pitch*float64(len(bars)) + 22
 	d := newDrawing(barsWidth, height, "stack", what)
 	for _, t := range ticksTo(top, step) {
-		x, name := barLeft+t*scale, fmt.Sprintf("%.4g", t)
+		x, name := barLeft+t*scale, figure.Number(t)
 		d.line("grid", x, 0, x, height-20)
 		if t == 0 && unit != "" {
 			x, name = x+6, unit
