@@ -33,7 +33,7 @@ func TestInterrupted(t *testing.T) {
 	p.says("interrupt", "hint: tare resume "+dir)
 	f.checkGone(t)
 	before := outcomes(t, dir)
-	if !strings.Contains(p.stdout.String(), "report: ") {
+	if !strings.Contains(p.stdout.String(), "page: ") {
 		t.Errorf("there is no report of what was measured:\n%s", p.stdout.String())
 	}
 
@@ -227,7 +227,7 @@ func TestDeadDaemon(t *testing.T) {
 		t.Errorf("%d of 6 outcomes, %d failed", len(all), failed)
 	}
 	if !strings.Contains(p.stdout.String(), "docker's daemon died") {
-		t.Error("the report does not say why the trials failed")
+		t.Errorf("the report does not say why the trials failed:\n%s", p.stdout.String())
 	}
 }
 

@@ -160,7 +160,7 @@ func TestPowerFromMeterToReport(t *testing.T) {
 		t.Errorf("%d outcomes say that a meter told nothing", warned)
 	}
 
-	text := start(t, state, "report", dir)
+	text := start(t, state, "report", dir, "--all")
 	if status := text.end(); status != exitDone && status != exitUndecided {
 		t.Errorf("exit status %d:\n%s", status, text.stderr())
 	}

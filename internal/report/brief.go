@@ -30,7 +30,7 @@ func Brief(w io.Writer, r *result.Result) error {
 		}
 		doc = append(doc, said{costNote(r)})
 	}
-	doc = append(doc, briefCautions(s.Cautions)...)
+	doc = append(doc, briefCautions(r)...)
 	return writeBlocks(w, doc)
 }
 
@@ -58,20 +58,42 @@ func decidedWords(r *result.Result) string {
 // mostCautions is how many are shown in short.
 const mostCautions = 6
 
-// briefCautions are a line each.
-func briefCautions(cautions []string) []block {
+// briefCautions are a line each, but why launches failed and what to do about it, which may take three.
+func briefCautions(r *result.Result) []block {
+	cautions := r.Summary.Cautions
 	if len(cautions) == 0 {
 		return nil
 	}
 	doc := []block{blank}
 	shown := cautions[:min(len(cautions), mostCautions)]
 	for _, c := range shown {
+		if len(r.Failures) > 0 && (strings.HasSuffix(c, r.Failures[0].Error) || c == "hint: "+r.Failures[0].Hint) {
+			doc = append(doc, text{"! ", "  ", bothEnds(c, 3*textWidth-10)})
+			continue
+		}
 		doc = append(doc, lines{cut("! "+c, textWidth)})
 	}
 	if left := len(cautions) - len(shown); left > 0 {
 		doc = append(doc, lines{fmt.Sprintf("! %d more: --all", left)})
 	}
 	return doc
+}
+
+// bothEnds shortens a line to a width, at words in its middle: the cause of an error stands at its end.
+func bothEnds(line string, width int) string {
+	line = strings.Join(strings.Fields(line), " ")
+	r := []rune(line)
+	if len(r) <= width {
+		return line
+	}
+	head, tail := string(r[:width/2-1]), string(r[len(r)-width/2+1:])
+	if i := strings.LastIndexByte(head, ' '); i > 0 {
+		head = head[:i]
+	}
+	if i := strings.IndexByte(tail, ' '); i >= 0 {
+		tail = tail[i+1:]
+	}
+	return head + " … " + tail
 }
 
 // cut shortens a line to a width, at a word, with an ellipsis.

@@ -151,3 +151,18 @@ func luminance(t *testing.T, hex string) float64 {
 	}
 	return sum
 }
+
+// Of a long error the short report has how it begins, and the cause at its end.
+func TestBothEnds(t *testing.T) {
+	long := "start [sysbench " + strings.Repeat("--option ", 60) + "] in subject: the daemon died (signal: killed)"
+	got := bothEnds(long, 100)
+	if len([]rune(got)) > 100 || !strings.HasPrefix(got, "start [sysbench --option") || !strings.HasSuffix(got, " … ] in subject: the daemon died (signal: killed)") {
+		t.Errorf("%q", got)
+	}
+	if got := bothEnds("short  and\nplain", 100); got != "short and plain" {
+		t.Errorf("%q", got)
+	}
+	if got := bothEnds(strings.Repeat("ü", 200), 100); len([]rune(got)) > 101 {
+		t.Errorf("%d runes: %q", len([]rune(got)), got)
+	}
+}
