@@ -226,8 +226,13 @@ func TestDeadDaemon(t *testing.T) {
 	if len(all) != 6 || failed < 2 {
 		t.Errorf("%d of 6 outcomes, %d failed", len(all), failed)
 	}
-	if !strings.Contains(p.stdout.String(), "docker's daemon died") {
-		t.Errorf("the report does not say why the trials failed:\n%s", p.stdout.String())
+	if !strings.Contains(p.stdout.String(), " of 6 trials failed, the first with: ") {
+		t.Errorf("the run does not say that trials failed:\n%s", p.stdout.String())
+	}
+	whole := start(t, state, "report", dir, "--all")
+	whole.ends(exitHost)
+	if !strings.Contains(whole.stdout.String(), "docker's daemon died") {
+		t.Errorf("the report does not say why the trials failed:\n%s", whole.stdout.String())
 	}
 }
 
