@@ -82,11 +82,14 @@ func (s Speeds) Cell(class string, e Interval, sure bool) template.HTML {
 	return d.html()
 }
 
-// Amount draws an amount as a bar, on a logarithmic scale from 1 to most.
+// Amount draws an amount as a bar, as long as its share of the most; what is small is a thin line.
 func Amount(class string, v, most float64, title string) template.HTML {
 	d := newDrawing(cellWidth, cellHeight, "speed "+class, title)
-	share := math.Log1p(max(v, 0)) / math.Log1p(max(most, 1))
-	d.rect("amount", cellPad, 4, share*(cellWidth-2*cellPad), cellHeight-8, "")
+	length := 0.0
+	if v > 0 {
+		length = max(1.5, v/max(v, most)*(cellWidth-2*cellPad))
+	}
+	d.rect("amount", cellPad, 4, length, cellHeight-8, "")
 	return d.html()
 }
 
