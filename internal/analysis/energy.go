@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/bench/figure"
 	"tare/internal/result"
 )
 
@@ -80,7 +81,7 @@ func energyOf(l *launches, src bench.PowerSource, p *powers, w work) result.Ener
 		e.Notes = append(e.Notes, fmt.Sprintf("above rest are %d of %d launches: the power at rest around the others is not known", n, e.N))
 	}
 	if e.NetWatts != nil && math.Abs(*e.NetWatts) <= e.NetBound {
-		e.Notes = append(e.Notes, fmt.Sprintf("the %.3g W above rest are no more than the meter may be off by, %.3g W", *e.NetWatts, e.NetBound))
+		e.Notes = append(e.Notes, fmt.Sprintf("the %s W above rest are no more than the meter may be off by, %s W", figure.Digits(*e.NetWatts, 3), figure.Digits(e.NetBound, 3)))
 	}
 	return e
 }

@@ -7,6 +7,7 @@ import (
 	"tare/internal/analysis/audit"
 	"tare/internal/analysis/effect"
 	"tare/internal/bench"
+	"tare/internal/bench/figure"
 	"tare/internal/result"
 )
 
@@ -37,7 +38,7 @@ func drawnAgainst(j *judge, e, native *result.Energy, caseName string) *result.E
 	x := effect.Of(e.Points, native.Points, effect.Terms{Better: result.PowerMetric.Better, Level: level, Margin: j.margin, Rare: j.rare, Pair: "in which the power of both is known"})
 	if x.HasRatio() {
 		if e.Bound >= e.Watts || native.Bound >= native.Watts {
-			effect.Refuse(x, fmt.Sprintf("the meter may be off by all it shows: by %.3g of %.3g W", max(e.Bound, native.Bound), min(e.Watts, native.Watts)))
+			effect.Refuse(x, fmt.Sprintf("the meter may be off by all it shows: by %s of %s W", figure.Digits(max(e.Bound, native.Bound), 3), figure.Digits(min(e.Watts, native.Watts), 3)))
 			return x
 		}
 		effect.Widen(x, (1-e.Bound/e.Watts)/(1+native.Bound/native.Watts), (1+e.Bound/e.Watts)/(1-native.Bound/native.Watts), j.margin)
@@ -47,7 +48,7 @@ func drawnAgainst(j *judge, e, native *result.Energy, caseName string) *result.E
 		if x.Verdict == result.Differs {
 			x.Verdict = result.Inconclusive
 		}
-		x.AddWhy(fmt.Sprintf("the difference of %.3g W is below what the meter tells apart, %.3g W", difference, tells))
+		x.AddWhy(fmt.Sprintf("the difference of %s W is below what the meter tells apart, %s W", figure.Digits(difference, 3), figure.Digits(tells, 3)))
 	}
 	return x
 }

@@ -77,8 +77,8 @@ func warnOfOrder(cases []result.Case, trials []launch) {
 	}
 	for i, adjusted := range stats.Holm(p) {
 		if t := tests[i]; adjusted < orderSignificance {
-			t.row.Warnings = append(t.row.Warnings, fmt.Sprintf("%s (p = %.2g, corrected for %s): the order of trials is in its values",
-				t.says, adjusted, figure.Count(len(tests), "test")))
+			t.row.Warnings = append(t.row.Warnings, fmt.Sprintf("%s (%s, corrected for %s): the order of trials is in its values",
+				t.says, figure.P(adjusted), figure.Count(len(tests), "test")))
 		}
 	}
 }
@@ -102,11 +102,11 @@ func orderTests(row *result.Row, beside []*result.Row, turns map[string]turn) (t
 		groups[i] = g
 	}
 	if growth, p, err := stats.PlaceMatters(values, places); err == nil {
-		tests = append(tests, orderTest{row, p, fmt.Sprintf("%+.2g %% from the first place in a block to the last", 100*math.Expm1(growth))})
+		tests = append(tests, orderTest{row, p, fmt.Sprintf("%s from the first place in a block to the last", figure.Drift(math.Expm1(growth)))})
 	}
 	if p, err := stats.GroupsMatter(values, groups); err == nil {
 		after, share := farthest(values, groups, len(names))
-		tests = append(tests, orderTest{row, p, fmt.Sprintf("%+.2g %% after %s", 100*math.Expm1(share), cmp.Or(names[after], "nothing"))})
+		tests = append(tests, orderTest{row, p, fmt.Sprintf("%s after %s", figure.Drift(math.Expm1(share)), cmp.Or(names[after], "nothing"))})
 	}
 	return tests
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tare/internal/bench"
+	"tare/internal/bench/figure"
 	"tare/internal/spec"
 )
 
@@ -37,11 +38,11 @@ func (m *maker) checkPool(s spec.Scene) (errs spec.Errors) {
 	ratio := float64(sum) / float64(s.MemoryPool)
 	switch {
 	case known && swap > 0 && sum > s.MemoryPool+swap:
-		errs = append(errs, at.Errorf("%d instances with %s together are %.3g times the pool of %s: more than the pool and the %s of swap space hold%w",
-			count, sum, ratio, s.MemoryPool, swap, bench.Hint(fmt.Sprintf("make more swap space: conditions: {swap: %s}; or have fewer instances", written(sum-s.MemoryPool)))))
+		errs = append(errs, at.Errorf("%d instances with %s together are %s times the pool of %s: more than the pool and the %s of swap space hold%w",
+			count, sum, figure.Digits(ratio, 3), s.MemoryPool, swap, bench.Hint(fmt.Sprintf("make more swap space: conditions: {swap: %s}; or have fewer instances", written(sum-s.MemoryPool)))))
 	case known && swap == 0 && sum > s.MemoryPool:
-		m.findings.add(caseOf(s), []string{fmt.Sprintf("%d instances with %s together are %.3g times the pool of %s, and there is no swap space: what does not fit is killed",
-			count, sum, ratio, s.MemoryPool)})
+		m.findings.add(caseOf(s), []string{fmt.Sprintf("%d instances with %s together are %s times the pool of %s, and there is no swap space: what does not fit is killed",
+			count, sum, figure.Digits(ratio, 3), s.MemoryPool)})
 	}
 	return errs
 }

@@ -100,8 +100,8 @@ func changesText(rows []changeRow) []block {
 			}
 			return figure.Fixed(r.Change.Low, 3) + " to " + figure.Fixed(r.Change.High, 3)
 		}},
-		{"P", func(r changeRow) string { return numberOf(r.Change.P) }},
-		{"P, CORRECTED", func(r changeRow) string { return numberOf(r.Change.Holm) }},
+		{"P", func(r changeRow) string { return pOf(r.Change.P) }},
+		{"P, CORRECTED", func(r changeRow) string { return pOf(r.Change.Holm) }},
 		{"B AGAINST A, " + strings.ToUpper(string(m.Better)) + " IS BETTER", func(r changeRow) string {
 			if r.Change.Verdict == result.Unfair { // why stands below the tables, once for all rows
 				return "no statement: the runs must not be compared"
@@ -151,11 +151,11 @@ func launchesIn(v compare.Values) string {
 	return n
 }
 
-func numberOf(p *float64) string {
+func pOf(p *float64) string {
 	if p == nil {
 		return ""
 	}
-	return figure.Number(*p)
+	return figure.Probability(*p)
 }
 
 // differencesText says what was not the same in both runs, each once for all the

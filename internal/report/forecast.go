@@ -126,7 +126,7 @@ func forecastColumns(f *forecast.Forecast, metric string, rows []forecast.Row) [
 		column[forecast.Row]{"±" + figure.Share(f.Width), func(r forecast.Row) string { return r.Narrow.Say() }},
 		column[forecast.Row]{"ENDS", func(r forecast.Row) string { return r.Ends.Say() }},
 		column[forecast.Row]{fmt.Sprintf("AFTER %d", f.Most), func(r forecast.Row) string {
-			return fmt.Sprintf("±%.2g %%, %.0f %% ended", 100*r.Reach, 100*r.Chance)
+			return fmt.Sprintf("±%s %%, %.0f %% ended", figure.Digits(100*r.Reach, 2), 100*r.Chance)
 		}})
 }
 

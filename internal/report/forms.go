@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"tare/internal/bench"
+	"tare/internal/bench/figure"
 	"tare/internal/report/chart"
 )
 
@@ -47,8 +48,8 @@ func FormsHTML(w io.Writer, f Forms) error {
 	}
 	return t.Execute(w, map[string]any{
 		"Style": template.CSS(styleText), "Image": f, "Published": published,
-		"Times": f.bars("Seconds to make each form", "%.3g s", func(x Form) float64 { return x.Seconds }),
-		"Sizes": f.bars("Mebibytes on the disk of each form", "%.4g MiB", func(x Form) float64 { return float64(x.OnDisk) / float64(bench.MiB) }),
+		"Times": f.bars("Seconds to make each form", "s", func(x Form) float64 { return x.Seconds }),
+		"Sizes": f.bars("Mebibytes on the disk of each form", "MiB", func(x Form) float64 { return float64(x.OnDisk) / float64(bench.MiB) }),
 	})
 }
 
@@ -60,7 +61,7 @@ func (f Forms) bars(what, unit string, of func(Form) float64) template.HTML {
 	var bars []chart.Bar
 	for _, x := range f.Forms {
 		if x.Made() {
-			value := fmt.Sprintf(unit, of(x))
+			value := figure.Quantity(of(x), unit)
 			bars = append(bars, chart.Bar{Name: x.Name + ", " + value, Parts: []chart.Part{{Class: "guest", Value: of(x), Title: value}}})
 		}
 	}

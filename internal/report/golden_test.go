@@ -55,6 +55,31 @@ func TestText(t *testing.T) {
 	}
 }
 
+// People read 11 770 and p < 0.0005, not 1.177e+04 and 2.6e-07.
+func TestNoExponentIsShown(t *testing.T) {
+	r := synthetic(t)
+	for _, c := range r.Cases {
+		for _, row := range c.Rows {
+			for i := range row.Points {
+				row.Points[i].Value *= 11770
+			}
+			if p := 2.6e-7; row.Effect != nil {
+				row.Effect.P, row.Effect.Holm, row.Effect.Equivalence = &p, &p, &p
+			}
+		}
+	}
+	exponent := regexp.MustCompile(`\d[eE][+-]\d+`)
+	for name, write := range map[string]func(io.Writer, *result.Result) error{"brief": Brief, "text": Text, "markdown": Markdown, "html": HTML} {
+		var b bytes.Buffer
+		if err := write(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		if at := exponent.FindIndex(b.Bytes()); at != nil {
+			t.Errorf("%s: %s", name, b.Bytes()[max(0, at[0]-60):min(b.Len(), at[1]+20)])
+		}
+	}
+}
+
 func TestCSV(t *testing.T) {
 	r := synthetic(t)
 	r.Cases = r.Cases[len(r.Cases)-1:]

@@ -42,7 +42,7 @@ func (v launchView) Total() string { return figure.Number(v.StartUp.Total) }
 
 // Own is Tare's own share.
 func (v launchView) Own() string {
-	return fmt.Sprintf("%s (%.2g %%)", figure.Number(v.StartUp.Own), 100*v.StartUp.Own/v.StartUp.Total)
+	return fmt.Sprintf("%s (%s %%)", figure.Number(v.StartUp.Own), figure.Digits(100*v.StartUp.Own/v.StartUp.Total, 2))
 }
 
 // Parts are what Tare's own share is made of.

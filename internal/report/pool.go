@@ -32,7 +32,7 @@ type poolView struct {
 func poolsOf(c result.Case) []poolView {
 	var views []poolView
 	for _, p := range c.Pools {
-		v := poolView{p.Name(), []string{fmt.Sprintf("%.3g", p.Ratio), "–", "–", "–", "–", "–", "–"}}
+		v := poolView{p.Name(), []string{figure.Digits(p.Ratio, 3), "–", "–", "–", "–", "–", "–"}}
 		if p.Used != nil {
 			v.Cells[1], v.Cells[2] = mebibytes(*p.Used), mebibytes(*p.Swapped)
 		}

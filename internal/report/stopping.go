@@ -51,13 +51,10 @@ func stopText(r *result.Result, c result.Case) []block {
 
 // probability writes a p value.
 func probability(p *float64) string {
-	switch {
-	case p == nil:
+	if p == nil {
 		return "–"
-	case *p < 0.0005:
-		return "<0.0005"
 	}
-	return fmt.Sprintf("%.2g", *p)
+	return figure.Probability(*p)
 }
 
 // drift writes a trend and its p.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"tare/internal/bench/figure"
 	"tare/internal/result"
 )
 
@@ -121,9 +122,9 @@ func (p Promise) Measure(ok bool, value float64, interval []float64, how string,
 	if ok {
 		m.Held = Yes
 	}
-	m.Found = strings.TrimSpace(fmt.Sprintf("%.3g %s", value, p.Unit))
+	m.Found = strings.TrimSpace(figure.Digits(value, 3) + " " + p.Unit)
 	if len(interval) == 2 {
-		m.Found += fmt.Sprintf(" (%.4g to %.4g)", interval[0], interval[1])
+		m.Found += fmt.Sprintf(" (%s to %s)", figure.Digits(interval[0], 4), figure.Digits(interval[1], 4))
 	}
 	return m
 }

@@ -193,7 +193,7 @@ func (g *Gate) bound(row *GateRow, r *Row, p, at float64) {
 	switch {
 	case p < tail:
 		row.Decision = Regression
-		row.Why = fmt.Sprintf("%s, more than the %s allowed (p = %.2g over all rows)", result.Change(r.Change.Ratio, r.Metric), figure.Share(g.Limit), p)
+		row.Why = fmt.Sprintf("%s, more than the %s allowed (%s over all rows)", result.Change(r.Change.Ratio, r.Metric), figure.Share(g.Limit), figure.P(p))
 	case row.High > g.Limit:
 		row.Decision = Undecided
 		row.Why = fmt.Sprintf("between %s and %s; %s is allowed", worsening(row.Low), worsening(row.High), figure.Share(g.Limit))

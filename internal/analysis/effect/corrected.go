@@ -33,7 +33,7 @@ func Family(effects []*result.Effect, what string) {
 		e.PFamily = &p
 		if e.Verdict == result.Differs && p >= significance {
 			e.Verdict = result.Inconclusive
-			e.AddWhy(fmt.Sprintf("alone it would differ, but not among %s (p = %.2g)", what, p))
+			e.AddWhy(fmt.Sprintf("alone it would differ, but not among %s (%s)", what, figure.P(p)))
 		}
 	}
 }
@@ -72,8 +72,8 @@ func Correct(rows []*result.Row) {
 			e.Holm = &adjusted[i]
 		}
 		if e.Drift != nil && drifts[i] < significance {
-			row.Warnings = append(row.Warnings, fmt.Sprintf("the ratio drifts by %+.2g %% per block (p = %.2g, corrected for %s): blocks do not repeat each other",
-				100*e.Drift.PerBlock, drifts[i], figure.Count(count(drifts), "test")))
+			row.Warnings = append(row.Warnings, fmt.Sprintf("the ratio drifts by %s per block (%s, corrected for %s): blocks do not repeat each other",
+				figure.Drift(e.Drift.PerBlock), figure.P(drifts[i]), figure.Count(count(drifts), "test")))
 		}
 	}
 }

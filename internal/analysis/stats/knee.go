@@ -50,7 +50,7 @@ func (k *Knee) WhyNot() string {
 	case k.Smooth >= smoothAt:
 		return fmt.Sprintf("a smooth curve fits, too (p = %.2g)", k.Smooth)
 	case k.Bent < bentAt:
-		return fmt.Sprintf("neither two parts that meet nor a smooth curve fit (p = %.2g and %.2g)", k.Bent, k.Smooth)
+		return fmt.Sprintf("neither two parts that meet nor a smooth curve fit (p below %g and %g)", bentAt, smoothAt)
 	}
 	return ""
 }

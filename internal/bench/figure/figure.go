@@ -11,7 +11,8 @@ import (
 	"tare/internal/bench"
 )
 
-// Number formats v with four significant digits and grouped thousands.
+// Number formats v with four significant digits, or three where it is small, and grouped thousands.
+// It has an exponent only where it is smaller than anything that is measured.
 func Number(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "–"
@@ -20,16 +21,48 @@ func Number(v float64) string {
 	switch {
 	case a == 0:
 		return "0"
-	case a >= 1000:
-		return thousands(strconv.FormatFloat(v, 'f', 0, 64))
 	case a >= 1e-3:
-		s := strconv.FormatFloat(v, 'f', max(0, 3-int(math.Floor(math.Log10(a)))), 64)
-		if strings.ContainsRune(s, '.') {
-			s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
-		}
-		return s
+		return Digits(v, 4)
+	case a >= 1e-9:
+		return Digits(v, 3)
 	}
 	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
+// Digits formats v with n significant digits, all those before the point, and grouped thousands. It
+// has no exponent and no zeros at the end.
+func Digits(v float64, n int) string {
+	a := math.Abs(v)
+	if a == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		return Number(v)
+	}
+	if a >= 1000 {
+		return thousands(strconv.FormatFloat(v, 'f', 0, 64))
+	}
+	s := strconv.FormatFloat(v, 'f', max(0, n-1-int(math.Floor(math.Log10(a)))), 64)
+	if strings.ContainsRune(s, '.') {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
+// least is the smallest probability that is told from others.
+const least = 0.0005
+
+// Probability writes a p value, or that it is below any that matters.
+func Probability(p float64) string {
+	if p < least {
+		return "<0.0005"
+	}
+	return Digits(p, 2)
+}
+
+// P names a p value in a sentence: "p = 0.012", "p < 0.0005".
+func P(p float64) string {
+	if p < least {
+		return "p < 0.0005"
+	}
+	return "p = " + Probability(p)
 }
 
 // thousands puts a narrow space between groups of three digits.
@@ -78,7 +111,16 @@ func Percent(f float64) string {
 
 // Share writes a share in percent, to three digits and without a sign, which would be
 // read as a direction.
-func Share(f float64) string { return fmt.Sprintf("%.3g %%", 100*f) }
+func Share(f float64) string { return Digits(100*f, 3) + " %" }
+
+// Drift writes a fraction as a signed percentage of two digits: small ones count.
+func Drift(f float64) string {
+	s := Digits(100*f, 2) + " %"
+	if f >= 0 {
+		return "+" + s
+	}
+	return s
+}
 
 // Ratio writes a ratio to three decimals, or fewer where they say nothing.
 func Ratio(r float64) string {
