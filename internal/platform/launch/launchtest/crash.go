@@ -54,7 +54,12 @@ func Crash(t *testing.T, name string, platform func(state string) bench.Platform
 			if err != nil {
 				t.Error(err)
 			}
-			if left := Remains(t, run); len(left) != 0 {
+			// A process that waits for its first word ends by itself when the run is dead, which takes a moment.
+			left := Remains(t, run)
+			for end := time.Now().Add(5 * time.Second); len(left) != 0 && time.Now().Before(end); left = Remains(t, run) {
+				time.Sleep(20 * time.Millisecond)
+			}
+			if len(left) != 0 {
 				t.Errorf("left on the host: %q", left)
 			}
 			if _, err := os.Stat(filepath.Join(bench.RuntimeDir, run)); err == nil {
