@@ -11,7 +11,8 @@ import (
 const (
 	// shielded is what a platform keeps at least that protects from a neighbour.
 	shielded = 0.9
-	// mostHurt is how many scenes in which something is lost have a sentence of their own.
+	// mostHurt is how many scenes in which something is lost have a sentence of their own, where there
+	// is room.
 	mostHurt = 4
 )
 
@@ -20,7 +21,10 @@ type beside struct {
 	title              string
 	hurt, kept, killed []Cost // what loses, surely; what surely does not; what never finished
 	open               []Cost
-	shared             bool // subject and neighbour share CPUs, and it is they that are measured
+	partly             []Cost // of hurt and open, what did not finish in some launches
+	alone              []Cost // what had no neighbour
+	stopped            []Cost // of all, where a limit of the neighbour's own stopped it in each launch
+	shared             bool   // subject and neighbour share CPUs, and it is they that are measured
 }
 
 // besides are the fates of the scenes in a table of what is left, the worst first.
@@ -35,12 +39,20 @@ func (r *Result) besides(costs []Cost) []beside {
 		}
 		for _, c := range g {
 			b.shared = b.shared && c.cell.SharedCPUs
+			if c.cell.DNF > 0 && c.cell.N > 0 {
+				b.partly = append(b.partly, c)
+			}
+			if c.cell.Stopped > 0 && c.cell.Stopped == c.cell.Launches {
+				b.stopped = append(b.stopped, c)
+			}
 			switch {
 			case c.cell.N == 0 && c.cell.DNF > 0:
 				b.killed = append(b.killed, c)
+			case c.cell.N == 0 && c.cell.Alone > 0:
+				b.alone = append(b.alone, c)
 			case c.Verdict == Differs && c.High > 0 && c.High < shielded:
 				b.hurt = append(b.hurt, c)
-			case (c.Verdict == Differs || c.Verdict == Equivalent) && c.Low >= shielded:
+			case (c.Verdict == Differs || c.Verdict == Equivalent) && c.Low >= shielded && c.cell.DNF == 0:
 				b.kept = append(b.kept, c)
 			default:
 				b.open = append(b.open, c)
@@ -68,41 +80,52 @@ func (b *beside) worst() float64 {
 func (b *beside) say() string {
 	var parts []string
 	switch {
-	case len(b.hurt)+len(b.killed) > 1 && len(b.kept)+len(b.open) == 0:
+	case len(b.hurt)+len(b.killed) > 1 && len(b.kept)+len(b.open)+len(b.alone) == 0:
 		parts = append(parts, "no platform here protects from it")
 		if len(b.hurt) > 0 {
-			parts = append(parts, left(b.hurt)+" is left")
+			parts = append(parts, left(b.hurt, "is left"))
 		}
 	default:
 		if len(b.hurt) > 0 {
-			parts = append(parts, left(b.hurt)+" is left on "+listing(namesOf(b.hurt)))
+			parts = append(parts, left(b.hurt, "is left on "+listing(namesOf(b.hurt))))
 		}
 		if len(b.kept) > 0 {
-			parts = append(parts, left(b.kept)+" on "+listing(namesOf(b.kept)))
+			parts = append(parts, left(b.kept, "on "+listing(namesOf(b.kept))))
 		}
 	}
 	if len(b.killed) > 0 {
 		parts = append(parts, "it did not finish on "+listing(namesOf(b.killed)))
 	}
+	for _, c := range b.partly {
+		parts = append(parts, fmt.Sprintf("in %d of %d launches it did not finish on %s", c.cell.DNF, c.cell.Launches, c.Name()))
+	}
 	if len(b.open) > 0 {
 		parts = append(parts, "not known on "+listing(namesOf(b.open)))
 	}
-	if b.shared {
+	if len(b.alone) > 0 {
+		parts = append(parts, "no neighbour on "+listing(namesOf(b.alone))+", where it had ended")
+	}
+	if len(b.stopped) > 0 {
+		parts = append(parts, "the neighbour's own limit stopped it on "+listing(namesOf(b.stopped)))
+	}
+	if b.shared && len(b.hurt) > 0 {
 		parts = append(parts, "give each CPUs of its own")
 	}
 	return b.title + ": " + strings.Join(parts, "; ") + "."
 }
 
-// left says what is left of several: "47 to 50 %".
-func left(costs []Cost) string {
-	low, high := math.Inf(1), math.Inf(-1)
+// left says what is left of several, where, and the interval that holds all of theirs: "47 to 50 % is
+// left (45 to 52)".
+func left(costs []Cost, where string) string {
+	least, most, low, high := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
 	for _, c := range costs {
-		low, high = min(low, c.Speed), max(high, c.Speed)
+		least, most, low, high = min(least, c.Speed), max(most, c.Speed), min(low, c.Low), max(high, c.High)
 	}
-	if a, b := fmt.Sprintf("%.0f", 100*low), fmt.Sprintf("%.0f", 100*high); a != b {
-		return a + " to " + b + " %"
+	share := fmt.Sprintf("%.0f", 100*least)
+	if other := fmt.Sprintf("%.0f", 100*most); other != share {
+		share += " to " + other
 	}
-	return fmt.Sprintf("%.0f %%", 100*low)
+	return fmt.Sprintf("%s %% %s (%.0f to %.0f)", share, where, 100*low, 100*high)
 }
 
 func namesOf(costs []Cost) []string {
@@ -115,37 +138,50 @@ func namesOf(costs []Cost) []string {
 
 // neighbourSentences say which neighbours hurt, the worst first, and then which do not.
 func (r *Result) neighbourSentences(costs []Cost) []string {
-	var all, harmless, open []string
-	more := 0
+	var hurt, rest, harmless, open, alone, stopped []string
 	for _, b := range r.besides(costs) {
 		switch {
-		case len(b.hurt)+len(b.killed) > 0 && len(all) < mostHurt:
-			all = append(all, b.say())
 		case len(b.hurt)+len(b.killed) > 0:
-			more++
-		case len(b.kept) > 0 && len(b.open) == 0:
-			harmless = append(harmless, b.title)
-		default:
-			open = append(open, b.title)
+			hurt = append(hurt, b.say())
+			continue
+		case len(b.open) > 0 || len(b.kept)+len(b.alone) == 0:
+			open = append(open, quoted(b.title))
+		case len(b.kept) > 0:
+			harmless = append(harmless, quoted(b.title)+within(b.kept, len(b.alone)))
+		}
+		if len(b.alone) > 0 {
+			alone = append(alone, quoted(b.title)+within(b.alone, len(b.kept)+len(b.open)))
+		}
+		if len(b.stopped) > 0 {
+			stopped = append(stopped, quoted(b.title)+within(b.stopped, len(b.kept)+len(b.open)+len(b.alone)-len(b.stopped)))
 		}
 	}
-	if more > 0 {
-		all = append(all, fmt.Sprintf("%d more in which something is lost are in the table.", more))
-	}
 	least := fmt.Sprintf("%.0f %%", 100*shielded)
-	if len(harmless) > 0 {
-		all = append(all, "At least "+least+" is left on every platform of: "+listing(quoted(harmless))+".")
+	say := func(lead string, what []string) {
+		if len(what) > 0 {
+			rest = append(rest, lead+listing(what)+".")
+		}
 	}
-	if len(open) > 0 {
-		all = append(all, "Not decided whether "+least+" is left: "+listing(quoted(open))+".")
+	say("At least "+least+" is left in: ", harmless)
+	say("The neighbour's own limit stopped it in: ", stopped)
+	say("There was no neighbour, for it had ended, in: ", alone)
+	say("Not decided whether "+least+" is left: ", open)
+	if most := min(mostHurt, mostSentences-1-len(rest)); len(hurt) > most {
+		more := len(hurt) - most
+		hurt = append(hurt[:most], fmt.Sprintf("%d more in which something is lost are in the table.", more))
+		if more == 1 {
+			hurt[most] = "1 more in which something is lost is in the table."
+		}
 	}
-	return all
+	return append(hurt, rest...)
 }
 
-func quoted(titles []string) []string {
-	var all []string
-	for _, t := range titles {
-		all = append(all, `"`+t+`"`)
+// within names platforms where there are others of which something else is said.
+func within(costs []Cost, others int) string {
+	if others == 0 {
+		return ""
 	}
-	return all
+	return " (" + listing(namesOf(costs)) + ")"
 }
+
+func quoted(title string) string { return `"` + title + `"` }
