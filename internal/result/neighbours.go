@@ -11,9 +11,6 @@ import (
 const (
 	// shielded is what a platform keeps at least that protects from a neighbour.
 	shielded = 0.9
-	// mostHurt is how many scenes in which something is lost have a sentence of their own, where there
-	// is room.
-	mostHurt = 4
 )
 
 // A scene's fate on the platforms it was measured on, of those that are set against another.
@@ -76,11 +73,24 @@ func (b *beside) worst() float64 {
 	return least
 }
 
+// apart is what to do about a neighbour on the same CPU.
+const apart = "give each CPUs of its own"
+
+// unprotected: all of several platforms lose.
+func (b *beside) unprotected() bool {
+	return len(b.hurt)+len(b.killed) > 1 && len(b.kept)+len(b.open)+len(b.alone) == 0
+}
+
+// lostAlike: they do, and that is all there is to say.
+func (b *beside) lostAlike() bool {
+	return b.unprotected() && len(b.killed)+len(b.partly)+len(b.stopped) == 0
+}
+
 // say says the fate in a sentence, with what to do about it if that is plain.
 func (b *beside) say() string {
 	var parts []string
 	switch {
-	case len(b.hurt)+len(b.killed) > 1 && len(b.kept)+len(b.open)+len(b.alone) == 0:
+	case b.unprotected():
 		parts = append(parts, "no platform here protects from it")
 		if len(b.hurt) > 0 {
 			parts = append(parts, left(b.hurt, "is left"))
@@ -90,7 +100,11 @@ func (b *beside) say() string {
 			parts = append(parts, left(b.hurt, "is left on "+listing(namesOf(b.hurt))))
 		}
 		if len(b.kept) > 0 {
-			parts = append(parts, left(b.kept, "on "+listing(namesOf(b.kept))))
+			where := "on " + listing(namesOf(b.kept))
+			if len(b.hurt) == 0 {
+				where = "is left " + where
+			}
+			parts = append(parts, left(b.kept, where))
 		}
 	}
 	if len(b.killed) > 0 {
@@ -109,7 +123,7 @@ func (b *beside) say() string {
 		parts = append(parts, "the neighbour's own limit stopped it on "+listing(namesOf(b.stopped)))
 	}
 	if b.shared && len(b.hurt) > 0 {
-		parts = append(parts, "give each CPUs of its own")
+		parts = append(parts, apart)
 	}
 	return b.title + ": " + strings.Join(parts, "; ") + "."
 }
@@ -138,22 +152,20 @@ func namesOf(costs []Cost) []string {
 
 // neighbourSentences say which neighbours hurt, the worst first, and then which do not.
 func (r *Result) neighbourSentences(costs []Cost) []string {
-	var hurt, rest, harmless, open, alone, stopped []string
+	var hurt []beside
+	var rest, harmless, open, alone []string
 	for _, b := range r.besides(costs) {
 		switch {
 		case len(b.hurt)+len(b.killed) > 0:
-			hurt = append(hurt, b.say())
+			hurt = append(hurt, b)
 			continue
 		case len(b.open) > 0 || len(b.kept)+len(b.alone) == 0:
 			open = append(open, quoted(b.title))
 		case len(b.kept) > 0:
-			harmless = append(harmless, quoted(b.title)+within(b.kept, len(b.alone)))
+			harmless = append(harmless, b.keeps())
 		}
 		if len(b.alone) > 0 {
-			alone = append(alone, quoted(b.title)+within(b.alone, len(b.kept)+len(b.open)))
-		}
-		if len(b.stopped) > 0 {
-			stopped = append(stopped, quoted(b.title)+within(b.stopped, len(b.kept)+len(b.open)+len(b.alone)-len(b.stopped)))
+			alone = append(alone, b.none())
 		}
 	}
 	least := fmt.Sprintf("%.0f %%", 100*shielded)
@@ -163,25 +175,84 @@ func (r *Result) neighbourSentences(costs []Cost) []string {
 		}
 	}
 	say("At least "+least+" is left in: ", harmless)
-	say("The neighbour's own limit stopped it in: ", stopped)
 	say("There was no neighbour, for it had ended, in: ", alone)
 	say("Not decided whether "+least+" is left: ", open)
-	if most := min(mostHurt, mostSentences-1-len(rest)); len(hurt) > most {
-		more := len(hurt) - most
-		hurt = append(hurt[:most], fmt.Sprintf("%d more in which something is lost are in the table.", more))
-		if more == 1 {
-			hurt[most] = "1 more in which something is lost is in the table."
-		}
-	}
-	return append(hurt, rest...)
+	return append(hurtSentences(hurt, mostSentences-len(rest)), rest...)
 }
 
-// within names platforms where there are others of which something else is said.
-func within(costs []Cost, others int) string {
-	if others == 0 {
-		return ""
+// hurtSentences say of scenes what is lost in at most so many sentences: where there are more scenes, those
+// in which every platform loses have one together, and the last sentence counts what is left out.
+func hurtSentences(hurt []beside, most int) []string {
+	var all []string
+	if len(hurt) <= most {
+		for _, b := range hurt {
+			all = append(all, b.say())
+		}
+		return all
 	}
-	return " (" + listing(namesOf(costs)) + ")"
+	said := map[bool]bool{} // of those together, by whether they share CPUs
+	var scenes []int        // of each sentence
+	for _, b := range hurt {
+		if !b.lostAlike() {
+			all, scenes = append(all, b.say()), append(scenes, 1)
+			continue
+		}
+		if said[b.shared] {
+			continue
+		}
+		said[b.shared] = true
+		var titles []string
+		var costs []Cost
+		for _, other := range hurt {
+			if other.lostAlike() && other.shared == b.shared {
+				titles, costs = append(titles, quoted(other.title)), append(costs, other.hurt...)
+			}
+		}
+		text := "No platform here protects, " + left(costs, "is left") + ", in: " + listing(titles)
+		if b.shared {
+			text += "; " + apart
+		}
+		all, scenes = append(all, text+"."), append(scenes, len(titles))
+	}
+	if len(all) <= most {
+		return all
+	}
+	more := 0
+	for _, n := range scenes[most-1:] {
+		more += n
+	}
+	all[most-1] = fmt.Sprintf("%d more in which something is lost are in the table.", more)
+	if more == 1 {
+		all[most-1] = "1 more in which something is lost is in the table."
+	}
+	return all[:most]
+}
+
+// keeps names a scene in which nothing is lost, with the platforms where others had no neighbour, and
+// where the neighbour was stopped.
+func (b *beside) keeps() string {
+	var more []string
+	if len(b.alone) > 0 {
+		more = append(more, listing(namesOf(b.kept)))
+	}
+	switch {
+	case len(b.stopped) == len(b.kept):
+		more = append(more, "its own limit stopped the neighbour")
+	case len(b.stopped) > 0:
+		more = append(more, "its own limit stopped the neighbour on "+listing(namesOf(b.stopped)))
+	}
+	if len(more) == 0 {
+		return quoted(b.title)
+	}
+	return quoted(b.title) + " (" + strings.Join(more, "; ") + ")"
+}
+
+// none names a scene without a neighbour, with the platforms where others had one.
+func (b *beside) none() string {
+	if len(b.kept)+len(b.open) == 0 {
+		return quoted(b.title)
+	}
+	return quoted(b.title) + " (" + listing(namesOf(b.alone)) + ")"
 }
 
 func quoted(title string) string { return `"` + title + `"` }

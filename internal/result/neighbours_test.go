@@ -42,7 +42,7 @@ func TestNeighbourSentences(t *testing.T) {
 		{"no neighbour, and protection", alone(), whole(), `At least 90 % is left in: "Primes, beside a hog" (lxc).` + "\n" + `There was no neighbour, for it had ended, in: "Primes, beside a hog" (native).`},
 		{"no neighbour anywhere", alone(), alone(), `There was no neighbour, for it had ended, in: "Primes, beside a hog".`},
 		{"one launch did not finish", with(whole(), func(c *MatrixCell) { c.DNF, c.N = 1, 2 }), half(0.5), "Primes, beside a hog: 50 % is left on lxc (48 to 52); in 1 of 3 launches it did not finish on native; not known on native; give each CPUs of its own."},
-		{"stopped by a limit", with(whole(), stopped), with(whole(), stopped), `At least 90 % is left in: "Primes, beside a hog".` + "\n" + `The neighbour's own limit stopped it in: "Primes, beside a hog".`},
+		{"stopped by a limit", with(whole(), stopped), with(whole(), stopped), `At least 90 % is left in: "Primes, beside a hog" (its own limit stopped the neighbour).`},
 		{"stopped by a limit on one", with(whole(), stopped), half(0.5), "Primes, beside a hog: 50 % is left on lxc (48 to 52); 99 % on native (97 to 101); the neighbour's own limit stopped it on native; give each CPUs of its own."},
 	} {
 		r := &Result{Baseline: "native", Margin: 0.03, Complete: true,
@@ -54,6 +54,35 @@ func TestNeighbourSentences(t *testing.T) {
 		if diff := cmp.Diff(strings.Split(c.says, "\n"), r.Summary.Sentences); diff != "" {
 			t.Errorf("%s (-want +got): %s", c.name, diff)
 		}
+	}
+}
+
+// Where there are many scenes, those in which every platform loses have one sentence, with the bounds of
+// all of them.
+func TestManyNeighboursThatAllHurt(t *testing.T) {
+	r := &Result{Baseline: "native", Margin: 0.03, Complete: true, Relative: &Matrix{}}
+	for p, platform := range []string{"native", "lxc"} {
+		row := MatrixRow{Row: "CPU", Case: "alone", Platform: platform, Metric: bench.Metric{Name: "throughput", Better: bench.HigherIsBetter, Headline: true}}
+		for i, kept := range []float64{0.5, 0.3, 0.4, 0.45, 0.7, 0.6, 0.8} {
+			name := string(rune('a' + i))
+			if p == 0 {
+				r.Relative.Columns = append(r.Relative.Columns, name)
+				r.Cases = append(r.Cases, Case{Name: name, Title: name, Resource: "cpu"})
+			}
+			kept += 0.01 * float64(p)
+			row.Cells = append(row.Cells, &MatrixCell{Case: name, Kept: kept, Low: kept - 0.02, High: kept + 0.02, N: 3, Launches: 3, SharedCPUs: i < 3, Effect: &Effect{Verdict: Differs}})
+		}
+		r.Relative.Rows = append(r.Relative.Rows, row)
+	}
+	r.Relative.Rows[1].Cells[6] = &MatrixCell{Case: "g", Launches: 3, DNF: 3, Effect: &Effect{Verdict: Refused}}
+	r.Summarize()
+	want := []string{
+		"g: no platform here protects from it; 80 % is left (78 to 82); it did not finish on lxc.",
+		`No platform here protects, 30 to 51 % is left (28 to 53), in: "b", "c" and "a"; give each CPUs of its own.`,
+		`No platform here protects, 45 to 71 % is left (43 to 73), in: "d", "f" and "e".`,
+	}
+	if diff := cmp.Diff(want, r.Summary.Sentences); diff != "" {
+		t.Errorf("-want +got: %s", diff)
 	}
 }
 
