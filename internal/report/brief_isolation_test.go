@@ -77,3 +77,21 @@ func TestBriefOfIsolation(t *testing.T) {
 	}
 	golden(t, "isolation.txt", b.String())
 }
+
+// A cell of the map without a neighbour says so in two lines, and below the map why.
+func TestMapOfNoNeighbour(t *testing.T) {
+	m := isolation().Relative
+	svg := string(heatMap(m))
+	for _, want := range []string{">no neighbour</text>", ">5 of 5</text>"} {
+		if n := strings.Count(svg, want); n != 5 {
+			t.Errorf("%d times %s", n, want)
+		}
+	}
+	notes := strings.Join(relativeNotes(m.Rows, m.Columns), "\n")
+	for _, want := range []string{"disk, lxc, adversarial: there was no neighbour in 5 of 5: it ended 0.2 s after it began: exit status 1",
+		"memory, lxc, adversarial: the neighbour was stopped by its own limit of memory in 5 of 5"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("no %q in\n%s", want, notes)
+		}
+	}
+}

@@ -238,6 +238,9 @@ func heatCell(r result.MatrixRow, column string, c *result.MatrixCell) chart.Hea
 	}
 	cell := chart.HeatCell{Class: heat(c), Words: c.Words, Below: strings.Trim(cellBounds(c), "()"),
 		Title: fmt.Sprintf("%s, %s, %s: %s of %s in %s; %d of %d launches", r.Row, r.Name(), column, cellText(c), aloneOf(r), r.Case, c.N, c.Launches)}
+	if c.Alone > 0 && c.Alone == c.Launches {
+		cell.Words, cell.Below = "no neighbour", fmt.Sprintf("%d of %d", c.Alone, c.Launches)
+	}
 	if undecidedCell(c) {
 		cell.Class += " open"
 	}
