@@ -220,7 +220,7 @@ func correctFamily(rows []result.Row, baseline string) {
 // rowOf is a platform's row of a metric, compared with nothing yet.
 func rowOf(l *launches, m bench.Metric) result.Row {
 	fates := l.fates()
-	row := result.Row{Metric: m, Platform: l.platform, Label: l.label, Points: l.points(m.Name), Fairness: fairness(l.done, m.Name),
+	row := result.Row{Metric: m, Platform: l.platform, Label: l.label, Points: l.points(m.Name), Fairness: fairness(l.done, m.Name), Alone: len(l.deserted),
 		Missing: fates.Missing, Failed: fates.Failed, DNF: fates.DNF, Overdue: fates.Overdue}
 	row.N = len(row.Points)
 	if row.N > 0 {
@@ -248,6 +248,9 @@ func rowWarnings(l *launches, row *result.Row) []string {
 			where = "in the pool of memory"
 		}
 		add("%d of %d launches did not finish %s", row.DNF, launches, where)
+	}
+	if row.Alone > 0 {
+		add("%d of %d launches do not count, for they had no neighbour: it ended %s", row.Alone, launches, deserted(l.deserted[0]))
 	}
 	if row.Overdue > 0 {
 		add("%d of %d launches were ended by the time limit of the containment, which says nothing of the platform", row.Overdue, launches)

@@ -78,25 +78,25 @@ func (t *relativeTable) relate(m *result.Matrix, l *launches) {
 func (t *relativeTable) cell(l *launches, metric bench.Metric, base []result.Point, fair *audit.Audit) *result.MatrixCell {
 	own, fates := l.points(metric.Name), l.fates()
 	c := &result.MatrixCell{Case: l.scene.Case, SharedCPUs: sharesCPUs(l.scene), Launches: len(l.asked), Fairness: fairness(l.done, metric.Name),
-		Missing: fates.Missing, Failed: fates.Failed, Overdue: fates.Overdue, DNF: fates.DNF}
+		Missing: fates.Missing, Failed: fates.Failed, Overdue: fates.Overdue, DNF: fates.DNF, Alone: len(l.deserted), N: len(own)}
+	if c.Alone > 0 {
+		c.AloneWhy = deserted(l.deserted[0])
+	}
 	for _, n := range l.asked {
 		o := n.outcome
-		if o == nil || o.Status == bench.Aborted {
+		if o == nil || o.Status == bench.Aborted || slices.Contains(l.deserted, o) {
 			continue
 		}
-		if why := leftAlone(o); why != "" && o.Status == bench.Done {
-			c.Alone, c.AloneWhy = c.Alone+1, cmp.Or(c.AloneWhy, why)
-			own = slices.DeleteFunc(own, func(p result.Point) bool { return p.Trial == o.Trial })
-			continue
-		}
-		switch gone := slices.ContainsFunc(o.Actors, func(a bench.ActorOutcome) bool { return a.Ended != "" }); {
+		switch gone := slices.IndexFunc(o.Actors, func(a bench.ActorOutcome) bool { return a.Ended != "" }); {
 		case o.Watch != nil && o.Watch.Ended != "":
 			c.Ended++
-		case gone && (o.Watch == nil || !o.Watch.Overdue):
+		case gone >= 0 && (o.Watch == nil || !o.Watch.Overdue):
 			c.Gone++
+			if by := o.Actors[gone].EndedBy; o.Watch != nil && by != "" {
+				c.Stopped, c.StoppedBy = c.Stopped+1, cmp.Or(c.StoppedBy, by)
+			}
 		}
 	}
-	c.N = len(own)
 	level, _ := t.judge.ends.Level(l.scene.Case, l.platform)
 	of, _ := t.judge.ends.Level(l.alone.scene.Case, l.platform)
 	level = max(level, of) // a plan's own end together
@@ -118,16 +118,17 @@ func (t *relativeTable) cell(l *launches, metric bench.Metric, base []result.Poi
 	return c
 }
 
-// leftAlone says how the neighbours of a launch ended, if all of them did before half of the window was
-// over; "" if not. That one is stopped which means harm is a finding, whenever that is.
-func leftAlone(o *bench.Outcome) (why string) {
-	if o.Watch != nil || o.Window[1] <= o.Window[0] {
+// deserted says how the neighbours of a launch ended, if all of them did before half of the window was
+// over; "" if not. That one is stopped which means harm, by a limit of its own or by the watchdog, is a
+// finding, whenever that is.
+func deserted(o *bench.Outcome) (why string) {
+	if o.Window[1] <= o.Window[0] || o.Watch != nil && (o.Watch.Ended != "" || o.Watch.Overdue) {
 		return ""
 	}
 	for _, a := range o.Actors {
 		switch half := o.Window[0] + (o.Window[1]-o.Window[0])/2; {
 		case a.Role != bench.Neighbour:
-		case a.EndedAt == 0 || a.EndedAt > half:
+		case a.EndedAt == 0 || a.EndedAt > half, o.Watch != nil && a.EndedBy != "":
 			return ""
 		default:
 			why = a.Ended

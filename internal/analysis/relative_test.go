@@ -290,22 +290,26 @@ func TestCellsUnderAStoppingRule(t *testing.T) {
 	}
 }
 
-// A launch whose neighbour had ended before most of the window is none beside a neighbour. One that
-// means harm and is stopped is a finding, and so is a neighbour that leaves late.
+// A launch whose neighbour had ended before most of the window is none beside a neighbour, and counts
+// nowhere. That one which means harm is stopped by its own limit is a finding, and so is a neighbour that
+// leaves late.
 func TestNoNeighbour(t *testing.T) {
 	const window, half = int64(2e9), int64(1e9)
 	for _, c := range []struct {
 		name    string
 		endedAt [3]int64 // by block; 0 never
 		watched bool
+		by      string
 		alone   int
 		words   string
 	}{
-		{"stays", [3]int64{}, false, 0, "50 %"},
-		{"leaves late", [3]int64{half + 1, half + 1, half + 1}, false, 0, "50 %"},
-		{"leaves early", [3]int64{half, half - 1, 1}, false, 3, "no neighbour 3 of 3"},
-		{"leaves early once", [3]int64{1, 0, 0}, false, 1, "49 %, no neighbour 1 of 3"},
-		{"is stopped", [3]int64{1, 1, 1}, true, 0, "50 %"},
+		{"stays", [3]int64{}, false, "", 0, "50 %"},
+		{"leaves late", [3]int64{half + 1, half + 1, half + 1}, false, "", 0, "50 %"},
+		{"leaves early", [3]int64{half, half - 1, 1}, false, "", 3, "no neighbour 3 of 3"},
+		{"leaves early once", [3]int64{1, 0, 0}, false, "", 1, "49 %, no neighbour 1 of 3"},
+		{"runs out of its disk", [3]int64{1, 1, 1}, false, bench.OwnDisk, 3, "no neighbour 3 of 3"},
+		{"means harm and is stopped", [3]int64{1, 1, 1}, true, bench.OwnMemory, 0, "50 %"},
+		{"means harm and crashes", [3]int64{1, 1, 1}, true, "", 3, "no neighbour 3 of 3"},
 	} {
 		r := besides(t, throughput, map[string][3]float64{
 			"alone/native": {100, 100, 100}, "beside/native": {51, 50, 49}, "bomb/native": {90, 90, 90},
@@ -315,7 +319,7 @@ func TestNoNeighbour(t *testing.T) {
 			if o.Scene != "beside/native" {
 				return
 			}
-			n := bench.ActorOutcome{Actor: "subject-2", Role: bench.Neighbour, EndedAt: c.endedAt[o.Block-1]}
+			n := bench.ActorOutcome{Actor: "subject-2", Role: bench.Neighbour, EndedAt: c.endedAt[o.Block-1], EndedBy: c.by}
 			if n.EndedAt > 0 {
 				n.Ended = "0.1 s after it began: exit status 1: no room"
 			}
@@ -330,6 +334,13 @@ func TestNoNeighbour(t *testing.T) {
 		}
 		if said := strings.Contains(cell.Effect.Why, "there was no neighbour: it ended 0.1 s after it began: exit status 1: no room"); said != (c.alone > 0) {
 			t.Errorf("%s: %q", c.name, cell.Effect.Why)
+		}
+		row := r.Cases[slices.IndexFunc(r.Cases, func(x result.Case) bool { return x.Name == "beside" })].Rows[0]
+		if row.N != 3-c.alone || row.Alone != c.alone || len(row.Warnings) != min(c.alone, 1) {
+			t.Errorf("%s: the case counts %d, %d alone: %q", c.name, row.N, row.Alone, row.Warnings)
+		}
+		if stopped := c.watched && c.by != ""; stopped != (cell.Stopped == 3 && cell.StoppedBy == bench.OwnMemory) {
+			t.Errorf("%s: stopped in %d by %q", c.name, cell.Stopped, cell.StoppedBy)
 		}
 		if c.alone == 3 && (cell.Effect.Verdict != result.Refused || cell.Kept != 0) {
 			t.Errorf("%s: %+v", c.name, cell)

@@ -33,7 +33,8 @@ type launches struct {
 	platform string
 	label    string
 	asked    []launch                 // in block order: that the stopping rule asked for or that were made, none beyond the end of the scene
-	done     []*bench.Outcome         // of those that finished
+	done     []*bench.Outcome         // of those that finished, beside a neighbour where the scene has one
+	deserted []*bench.Outcome         // of those that finished without it
 	used     []*usage.Launch          // of all that finished and have samples
 	usage    map[string]*usage.Launch // the same by trial
 	alone    *launches                // what the scene is set against; nil if it is not, or that is not of this platform
@@ -91,7 +92,11 @@ func (s *study) gather(p *bench.Plan) {
 		if t.outcome != nil || s.ends.Asked(t.Trial) {
 			l.asked = append(l.asked, t)
 		}
-		if t.done() {
+		switch {
+		case !t.done():
+		case deserted(t.outcome) != "":
+			l.deserted = append(l.deserted, t.outcome)
+		default:
 			l.done = append(l.done, t.outcome)
 		}
 	}

@@ -115,6 +115,13 @@ type Balloon struct {
 	After  Bytes   `json:"resident_after"`
 }
 
+// Limits of its own that stop a neighbour's program.
+const (
+	OwnMemory = "memory"
+	OwnTasks  = "tasks"
+	OwnDisk   = "disk"
+)
+
 // ActorOutcome is one actor's share of a trial.
 type ActorOutcome struct {
 	Actor    string      `json:"actor"`
@@ -153,8 +160,11 @@ type ActorOutcome struct {
 	Series []Series `json:"series,omitempty"`
 	// Ended says when and how a neighbour's program ended before the measurement did. EndedAt is when,
 	// in nanoseconds of CLOCK_MONOTONIC; 0 in what earlier versions wrote.
-	Ended   string  `json:"ended,omitempty"`
-	EndedAt int64   `json:"ended_at,omitempty"`
+	Ended   string `json:"ended,omitempty"`
+	EndedAt int64  `json:"ended_at,omitempty"`
+	// EndedBy is the limit of its own that stopped the neighbour: one of the constants, or empty where
+	// none is known.
+	EndedBy string  `json:"ended_by,omitempty"`
 	Output  *Output `json:"output,omitempty"` // of Main; its text is in output/TRIAL/
 	Log     string  `json:"log,omitempty"`    // the end of the platform's output, after a failure
 }

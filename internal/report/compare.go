@@ -148,6 +148,9 @@ func launchesIn(v compare.Values) string {
 	if v.Overdue > 0 {
 		n += fmt.Sprintf(" (%d overdue)", v.Overdue)
 	}
+	if v.Alone > 0 {
+		n += fmt.Sprintf(" (%d without neighbour)", v.Alone)
+	}
 	return n
 }
 

@@ -160,8 +160,14 @@ func cellNotes(row result.MatrixRow, column string, c *result.MatrixCell) string
 	if a := c.Against; a != nil && (a.Verdict == result.Differs || c.DNF > 0) {
 		notes = append(notes, a.Words)
 	}
-	if c.Gone > 0 {
-		notes = append(notes, fmt.Sprintf("the neighbour itself ended before the measurement in %d of %d", c.Gone, c.Launches))
+	if c.Stopped > 0 {
+		notes = append(notes, fmt.Sprintf("the neighbour was stopped by its own limit of %s in %d of %d", c.StoppedBy, c.Stopped, c.Launches))
+	}
+	if left := c.Gone - c.Stopped; left > 0 {
+		notes = append(notes, fmt.Sprintf("the neighbour itself ended before the measurement in %d of %d", left, c.Launches))
+	}
+	if c.Alone > 0 {
+		notes = append(notes, fmt.Sprintf("there was no neighbour in %d of %d: it ended %s", c.Alone, c.Launches, c.AloneWhy))
 	}
 	if c.Ended > 0 {
 		notes = append(notes, fmt.Sprintf("the watchdog ended %d of %d for the host's sake", c.Ended, c.Launches))
@@ -232,6 +238,9 @@ func heatCell(r result.MatrixRow, column string, c *result.MatrixCell) chart.Hea
 	}
 	cell := chart.HeatCell{Class: heat(c), Words: c.Words, Below: strings.Trim(cellBounds(c), "()"),
 		Title: fmt.Sprintf("%s, %s, %s: %s of %s in %s; %d of %d launches", r.Row, r.Name(), column, cellText(c), aloneOf(r), r.Case, c.N, c.Launches)}
+	if c.Alone > 0 && c.Alone == c.Launches {
+		cell.Words, cell.Below = "no neighbour", fmt.Sprintf("%d of %d", c.Alone, c.Launches)
+	}
 	if undecidedCell(c) {
 		cell.Class += " open"
 	}

@@ -55,6 +55,9 @@ type Row struct {
 	// pool of memory, and Overdue those that were ended when the time of their containments was over.
 	DNF     int `json:"dnf,omitempty"`
 	Overdue int `json:"overdue,omitempty"`
+	// Alone counts launches that finished without their neighbour, which had ended before half of the
+	// window was over. They are not among Points.
+	Alone int `json:"without_neighbour,omitempty"`
 	// Fairness is that between alike subjects; nil with one.
 	Fairness *Fairness `json:"fairness,omitempty"`
 	// Steadiness is how the metric went within the windows, where it is one that a program tells

@@ -64,9 +64,12 @@ type MatrixCell struct {
 	// Fairness is that between alike subjects; nil with one.
 	Fairness *Fairness `json:"fairness,omitempty"`
 	// Gone are launches in which the neighbour's own program or instance ended of
-	// itself before the measurement did, and Ended those that the watchdog ended.
-	Gone  int `json:"neighbour_gone,omitempty"`
-	Ended int `json:"ended_by_watchdog,omitempty"`
+	// itself before the measurement did, and Ended those that the watchdog ended. Stopped are those of
+	// Gone in which it meant harm and a limit of its own stopped it: StoppedBy, of the first.
+	Gone      int    `json:"neighbour_gone,omitempty"`
+	Stopped   int    `json:"neighbour_stopped,omitempty"`
+	StoppedBy string `json:"neighbour_stopped_by,omitempty"`
+	Ended     int    `json:"ended_by_watchdog,omitempty"`
 	// Words say the cell in short.
 	Words string `json:"words"`
 }

@@ -11,8 +11,6 @@ import (
 const (
 	// shielded is what a platform keeps at least that protects from a neighbour.
 	shielded = 0.9
-	// mostHurt is how many scenes in which something is lost have a sentence of their own.
-	mostHurt = 4
 )
 
 // A scene's fate on the platforms it was measured on, of those that are set against another.
@@ -20,7 +18,10 @@ type beside struct {
 	title              string
 	hurt, kept, killed []Cost // what loses, surely; what surely does not; what never finished
 	open               []Cost
-	shared             bool // subject and neighbour share CPUs, and it is they that are measured
+	partly             []Cost // of hurt and open, what did not finish in some launches
+	alone              []Cost // what had no neighbour
+	stopped            []Cost // of all, where a limit of the neighbour's own stopped it in each launch
+	shared             bool   // subject and neighbour share CPUs, and it is they that are measured
 }
 
 // besides are the fates of the scenes in a table of what is left, the worst first.
@@ -35,12 +36,20 @@ func (r *Result) besides(costs []Cost) []beside {
 		}
 		for _, c := range g {
 			b.shared = b.shared && c.cell.SharedCPUs
+			if c.cell.DNF > 0 && c.cell.N > 0 {
+				b.partly = append(b.partly, c)
+			}
+			if c.cell.Stopped > 0 && c.cell.Stopped == c.cell.Launches {
+				b.stopped = append(b.stopped, c)
+			}
 			switch {
 			case c.cell.N == 0 && c.cell.DNF > 0:
 				b.killed = append(b.killed, c)
+			case c.cell.N == 0 && c.cell.Alone > 0:
+				b.alone = append(b.alone, c)
 			case c.Verdict == Differs && c.High > 0 && c.High < shielded:
 				b.hurt = append(b.hurt, c)
-			case (c.Verdict == Differs || c.Verdict == Equivalent) && c.Low >= shielded:
+			case (c.Verdict == Differs || c.Verdict == Equivalent) && c.Low >= shielded && c.cell.DNF == 0:
 				b.kept = append(b.kept, c)
 			default:
 				b.open = append(b.open, c)
@@ -64,45 +73,73 @@ func (b *beside) worst() float64 {
 	return least
 }
 
+// apart is what to do about a neighbour on the same CPU.
+const apart = "give each CPUs of its own"
+
+// unprotected: all of several platforms lose.
+func (b *beside) unprotected() bool {
+	return len(b.hurt)+len(b.killed) > 1 && len(b.kept)+len(b.open)+len(b.alone) == 0
+}
+
+// lostAlike: they do, and that is all there is to say.
+func (b *beside) lostAlike() bool {
+	return b.unprotected() && len(b.killed)+len(b.partly)+len(b.stopped) == 0
+}
+
 // say says the fate in a sentence, with what to do about it if that is plain.
 func (b *beside) say() string {
 	var parts []string
 	switch {
-	case len(b.hurt)+len(b.killed) > 1 && len(b.kept)+len(b.open) == 0:
+	case b.unprotected():
 		parts = append(parts, "no platform here protects from it")
 		if len(b.hurt) > 0 {
-			parts = append(parts, left(b.hurt)+" is left")
+			parts = append(parts, left(b.hurt, "is left"))
 		}
 	default:
 		if len(b.hurt) > 0 {
-			parts = append(parts, left(b.hurt)+" is left on "+listing(namesOf(b.hurt)))
+			parts = append(parts, left(b.hurt, "is left on "+listing(namesOf(b.hurt))))
 		}
 		if len(b.kept) > 0 {
-			parts = append(parts, left(b.kept)+" on "+listing(namesOf(b.kept)))
+			where := "on " + listing(namesOf(b.kept))
+			if len(b.hurt) == 0 {
+				where = "is left " + where
+			}
+			parts = append(parts, left(b.kept, where))
 		}
 	}
 	if len(b.killed) > 0 {
 		parts = append(parts, "it did not finish on "+listing(namesOf(b.killed)))
 	}
+	for _, c := range b.partly {
+		parts = append(parts, fmt.Sprintf("in %d of %d launches it did not finish on %s", c.cell.DNF, c.cell.Launches, c.Name()))
+	}
 	if len(b.open) > 0 {
 		parts = append(parts, "not known on "+listing(namesOf(b.open)))
 	}
-	if b.shared {
-		parts = append(parts, "give each CPUs of its own")
+	if len(b.alone) > 0 {
+		parts = append(parts, "no neighbour on "+listing(namesOf(b.alone))+", where it had ended")
+	}
+	if len(b.stopped) > 0 {
+		parts = append(parts, "the neighbour's own limit stopped it on "+listing(namesOf(b.stopped)))
+	}
+	if b.shared && len(b.hurt) > 0 {
+		parts = append(parts, apart)
 	}
 	return b.title + ": " + strings.Join(parts, "; ") + "."
 }
 
-// left says what is left of several: "47 to 50 %".
-func left(costs []Cost) string {
-	low, high := math.Inf(1), math.Inf(-1)
+// left says what is left of several, where, and the interval that holds all of theirs: "47 to 50 % is
+// left (45 to 52)".
+func left(costs []Cost, where string) string {
+	least, most, low, high := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
 	for _, c := range costs {
-		low, high = min(low, c.Speed), max(high, c.Speed)
+		least, most, low, high = min(least, c.Speed), max(most, c.Speed), min(low, c.Low), max(high, c.High)
 	}
-	if a, b := fmt.Sprintf("%.0f", 100*low), fmt.Sprintf("%.0f", 100*high); a != b {
-		return a + " to " + b + " %"
+	share := fmt.Sprintf("%.0f", 100*least)
+	if other := fmt.Sprintf("%.0f", 100*most); other != share {
+		share += " to " + other
 	}
-	return fmt.Sprintf("%.0f %%", 100*low)
+	return fmt.Sprintf("%s %% %s (%.0f to %.0f)", share, where, 100*low, 100*high)
 }
 
 func namesOf(costs []Cost) []string {
@@ -115,37 +152,107 @@ func namesOf(costs []Cost) []string {
 
 // neighbourSentences say which neighbours hurt, the worst first, and then which do not.
 func (r *Result) neighbourSentences(costs []Cost) []string {
-	var all, harmless, open []string
-	more := 0
+	var hurt []beside
+	var rest, harmless, open, alone []string
 	for _, b := range r.besides(costs) {
 		switch {
-		case len(b.hurt)+len(b.killed) > 0 && len(all) < mostHurt:
-			all = append(all, b.say())
 		case len(b.hurt)+len(b.killed) > 0:
-			more++
-		case len(b.kept) > 0 && len(b.open) == 0:
-			harmless = append(harmless, b.title)
-		default:
-			open = append(open, b.title)
+			hurt = append(hurt, b)
+			continue
+		case len(b.open) > 0 || len(b.kept)+len(b.alone) == 0:
+			open = append(open, quoted(b.title))
+		case len(b.kept) > 0:
+			harmless = append(harmless, b.keeps())
+		}
+		if len(b.alone) > 0 {
+			alone = append(alone, b.none())
 		}
 	}
-	if more > 0 {
-		all = append(all, fmt.Sprintf("%d more in which something is lost are in the table.", more))
-	}
 	least := fmt.Sprintf("%.0f %%", 100*shielded)
-	if len(harmless) > 0 {
-		all = append(all, "At least "+least+" is left on every platform of: "+listing(quoted(harmless))+".")
+	say := func(lead string, what []string) {
+		if len(what) > 0 {
+			rest = append(rest, lead+listing(what)+".")
+		}
 	}
-	if len(open) > 0 {
-		all = append(all, "Not decided whether "+least+" is left: "+listing(quoted(open))+".")
-	}
-	return all
+	say("At least "+least+" is left in: ", harmless)
+	say("There was no neighbour, for it had ended, in: ", alone)
+	say("Not decided whether "+least+" is left: ", open)
+	return append(hurtSentences(hurt, mostSentences-len(rest)), rest...)
 }
 
-func quoted(titles []string) []string {
+// hurtSentences say of scenes what is lost in at most so many sentences: where there are more scenes, those
+// in which every platform loses have one together, and the last sentence counts what is left out.
+func hurtSentences(hurt []beside, most int) []string {
 	var all []string
-	for _, t := range titles {
-		all = append(all, `"`+t+`"`)
+	if len(hurt) <= most {
+		for _, b := range hurt {
+			all = append(all, b.say())
+		}
+		return all
 	}
-	return all
+	said := map[bool]bool{} // of those together, by whether they share CPUs
+	var scenes []int        // of each sentence
+	for _, b := range hurt {
+		if !b.lostAlike() {
+			all, scenes = append(all, b.say()), append(scenes, 1)
+			continue
+		}
+		if said[b.shared] {
+			continue
+		}
+		said[b.shared] = true
+		var titles []string
+		var costs []Cost
+		for _, other := range hurt {
+			if other.lostAlike() && other.shared == b.shared {
+				titles, costs = append(titles, quoted(other.title)), append(costs, other.hurt...)
+			}
+		}
+		text := "No platform here protects, " + left(costs, "is left") + ", in: " + listing(titles)
+		if b.shared {
+			text += "; " + apart
+		}
+		all, scenes = append(all, text+"."), append(scenes, len(titles))
+	}
+	if len(all) <= most {
+		return all
+	}
+	more := 0
+	for _, n := range scenes[most-1:] {
+		more += n
+	}
+	all[most-1] = fmt.Sprintf("%d more in which something is lost are in the table.", more)
+	if more == 1 {
+		all[most-1] = "1 more in which something is lost is in the table."
+	}
+	return all[:most]
 }
+
+// keeps names a scene in which nothing is lost, with the platforms where others had no neighbour, and
+// where the neighbour was stopped.
+func (b *beside) keeps() string {
+	var more []string
+	if len(b.alone) > 0 {
+		more = append(more, listing(namesOf(b.kept)))
+	}
+	switch {
+	case len(b.stopped) == len(b.kept):
+		more = append(more, "its own limit stopped the neighbour")
+	case len(b.stopped) > 0:
+		more = append(more, "its own limit stopped the neighbour on "+listing(namesOf(b.stopped)))
+	}
+	if len(more) == 0 {
+		return quoted(b.title)
+	}
+	return quoted(b.title) + " (" + strings.Join(more, "; ") + ")"
+}
+
+// none names a scene without a neighbour, with the platforms where others had one.
+func (b *beside) none() string {
+	if len(b.kept)+len(b.open) == 0 {
+		return quoted(b.title)
+	}
+	return quoted(b.title) + " (" + listing(namesOf(b.alone)) + ")"
+}
+
+func quoted(title string) string { return `"` + title + `"` }

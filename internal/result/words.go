@@ -243,6 +243,8 @@ func unfinished(r *Row) string {
 		return fmt.Sprintf("did not finish in any of %d launches", r.DNF)
 	case r.Overdue > 0:
 		return fmt.Sprintf("no launch finished, the containment's time limit was reached in %d", r.Overdue)
+	case r.Alone > 0:
+		return fmt.Sprintf("no neighbour in any of %d launches", r.Alone)
 	}
 	return "no launch finished"
 }

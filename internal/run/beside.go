@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -155,7 +156,7 @@ func (b *beside) follow(a *actor) {
 	b.loops.Go(func() {
 		out, err := main.Wait(b.work)
 		if b.work.Err() == nil {
-			a.outcome.Ended, a.outcome.EndedAt = howEnded(began, out, err), clock.Now()
+			b.ended(a, began, out, err)
 		}
 	})
 }
@@ -171,11 +172,43 @@ func (b *beside) repeat(a *actor) {
 				return
 			}
 			if err != nil || checkExit("", a.part.Main, out, a.part.OKExit) != nil {
-				a.outcome.Ended, a.outcome.EndedAt = howEnded(began, out, err), clock.Now()
+				b.ended(a, began, out, err)
 				return
 			}
 		}
 	})
+}
+
+// ended keeps when and how a neighbour's program came to its end, and which limit of its own that was.
+func (b *beside) ended(a *actor, began time.Time, out bench.Output, err error) {
+	a.outcome.EndedAt, a.outcome.Ended = clock.Now(), howEnded(began, out, err)
+	a.outcome.EndedBy = limitSaid(out, err)
+	if a.outOfMemory() > 0 || killedInside(b.work, a) > 0 {
+		a.outcome.EndedBy = bench.OwnMemory
+	}
+}
+
+// ownLimits are what a program says that comes to one, in the words of the C library.
+var ownLimits = []struct{ words, limit string }{
+	{"No space left on device", bench.OwnDisk},
+	{"Disk quota exceeded", bench.OwnDisk},
+	{"Resource temporarily unavailable", bench.OwnTasks},
+	{"Cannot allocate memory", bench.OwnMemory},
+	{"Out of memory", bench.OwnMemory},
+}
+
+// limitSaid is the limit that a program named with its last words; "" for none.
+func limitSaid(out bench.Output, err error) string {
+	said := tail(out, 600)
+	if err != nil {
+		said += err.Error()
+	}
+	for _, l := range ownLimits {
+		if strings.Contains(said, l.words) {
+			return l.limit
+		}
+	}
+	return ""
 }
 
 // howEnded says how a neighbour that began then came to its end.

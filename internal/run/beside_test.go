@@ -101,6 +101,9 @@ func TestNeighbourIsRepeated(t *testing.T) {
 		if i == 0 && n.Ended != "" || i == 1 && !strings.Contains(n.Ended, "exit status 3: \"no room\"") {
 			t.Errorf("%s: the neighbour ended %q", o.Scene, n.Ended)
 		}
+		if n.EndedBy != "" {
+			t.Errorf("%s: the neighbour was stopped by its limit of %s", o.Scene, n.EndedBy)
+		}
 		if early := n.EndedAt > 0 && n.EndedAt < o.Window[1]; early != (i == 1) {
 			t.Errorf("%s: the neighbour ended at %d, the window is %v", o.Scene, n.EndedAt, o.Window)
 		}
@@ -200,5 +203,24 @@ func TestOrderOfPreparation(t *testing.T) {
 	}
 	if got, want := strings.Join(names, " "), "subject peer neighbour-peer neighbour flooded flooded-peer"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// A neighbour that says which limit of its own it came to was stopped by that one.
+func TestNeighbourIsStoppedByItsLimit(t *testing.T) {
+	for _, c := range []struct{ says, limit string }{
+		{"bonnie: write failed: No space left on device", bench.OwnDisk},
+		{"sh: cannot fork: Resource temporarily unavailable", bench.OwnTasks},
+		{"perl: Out of memory!", bench.OwnMemory},
+		{"stress-ng: Cannot allocate memory", bench.OwnMemory},
+		{"no such file", ""},
+		{"", ""},
+	} {
+		if got := limitSaid(bench.Output{Exit: 1, Stderr: []byte(c.says)}, nil); got != c.limit {
+			t.Errorf("%q: %q, want %q", c.says, got, c.limit)
+		}
+		if got := limitSaid(bench.Output{}, errors.New(c.says)); got != c.limit {
+			t.Errorf("%q as an error: %q, want %q", c.says, got, c.limit)
+		}
 	}
 }

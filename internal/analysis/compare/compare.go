@@ -345,17 +345,18 @@ func (r *Row) archived(v Values) {
 func valuesOf(rows []placed, relative bool) Values {
 	var v Values
 	for _, p := range rows {
-		v.count(p.row.Failed, p.row.DNF, p.row.Overdue, p.row.Missing)
+		v.count(p.row.Failed, p.row.DNF, p.row.Overdue, p.row.Missing, p.row.Alone)
 		v.add(p.row.Points, p.row.Effect, relative)
 	}
 	return v
 }
 
-func (v *Values) count(failed, dnf, overdue, missing int) {
+func (v *Values) count(failed, dnf, overdue, missing, alone int) {
 	v.broken += failed
 	v.Failed += failed + dnf
 	v.Overdue += overdue
 	v.Missing += missing
+	v.Alone += alone
 }
 
 // add takes in a run's points, or the ratios of their effect if they are relative to the baseline.

@@ -107,7 +107,8 @@ type Values struct {
 	Failed  int         `json:"failed,omitempty"`
 	Overdue int         `json:"overdue,omitempty"` // ended by the time of their containments, which says nothing of the platform
 	Missing int         `json:"missing,omitempty"`
-	Version string      `json:"version,omitempty"` // of the platform, in the first run
+	Alone   int         `json:"without_neighbour,omitempty"` // finished without their neighbour, and not among Values
+	Version string      `json:"version,omitempty"`           // of the platform, in the first run
 	broken  int         // of Failed, those that did not fail beside a neighbour, which is a finding
 }
 

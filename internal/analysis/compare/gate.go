@@ -202,6 +202,10 @@ func (g *Gate) bound(row *GateRow, r *Row, p, at float64) {
 		row.Decision = Undecided
 		row.Why = fmt.Sprintf("at most %s by the launches that finished, but the containment's time limit was reached in %d in B and %d in A", worsening(row.High), r.B.Overdue, r.A.Overdue)
 		row.Decide = "give the containment more time, then measure both again"
+	case r.B.Alone > r.A.Alone:
+		row.Decision = Undecided
+		row.Why = fmt.Sprintf("at most %s by the launches beside a neighbour, but it had ended early in %d in B and %d in A", worsening(row.High), r.B.Alone, r.A.Alone)
+		row.Decide = "see why the neighbour ended, then measure B again"
 	case r.B.Failed > r.A.Failed:
 		row.Decision = Undecided
 		row.Why = fmt.Sprintf("at most %s by the launches that finished, but %d failed in B and %d in A", worsening(row.High), r.B.Failed, r.A.Failed)

@@ -164,7 +164,7 @@ func rowsOf(runs []Run, name string, row *result.MatrixRow) []audit.Row {
 func relativeValues(xs []cell, relative bool) Values {
 	var v Values
 	for _, x := range xs {
-		v.count(x.Failed, x.DNF, x.Overdue, x.Missing)
+		v.count(x.Failed, x.DNF, x.Overdue, x.Missing, x.Alone)
 		v.add(x.Shares(x.row.Metric), x.Against, relative)
 	}
 	return v

@@ -169,6 +169,17 @@ func TestWhatIsLeftIsAudited(t *testing.T) {
 	if err != nil || g.Decision != Undecided || !strings.Contains(g.Why, "the containment's time limit was reached in 1 in B and 0 in A") {
 		t.Errorf("%+v, %v", g, err)
 	}
+
+	b = besides(t, 1, nil)
+	cellOf(b, "docker").Alone = 2
+	c = runs(t, besides(t, 1, nil), b, Options{})
+	if row := rowOf(t, c, "beside", "docker", "left_of_throughput"); row.A.Alone != 0 || row.B.Alone != 2 {
+		t.Errorf("%d and %d launches without a neighbour", row.A.Alone, row.B.Alone)
+	}
+	g, err = Judge(c, 0.1, Asked{})
+	if err != nil || g.Decision != Undecided || !strings.Contains(g.Why, "it had ended early in 2 in B and 0 in A") {
+		t.Errorf("%+v, %v", g, err)
+	}
 }
 
 func cellOf(r Run, platform string) *result.MatrixCell {
