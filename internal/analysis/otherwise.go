@@ -25,17 +25,21 @@ func (s *study) baselineOf(p *bench.Plan, asked string) (string, error) {
 			names = append(names, l.platform)
 		}
 	}
-	return "", fmt.Errorf("the run has no platform %q: %w%w", asked, bench.ErrInvalid, bench.Hint("it has "+strings.Join(names, ", ")))
+	return "", fmt.Errorf("the run has no platform %q%s: %w%w", asked, bench.DidYouMean(asked, names), bench.ErrInvalid, bench.Hint("it has "+strings.Join(names, ", ")))
 }
 
 // relate sets cases against others though the plan does not. Both need a metric in common and a
 // platform, and a case is set against one other.
 func (s *study) relate(p *bench.Plan, others []Other) error {
+	cases := casesIn(p)
 	for _, x := range others {
 		for _, name := range []string{x.Case, x.To} {
 			if p.Metrics[name] == nil {
-				return fmt.Errorf("the run has no case %q: %w%w", name, bench.ErrInvalid, bench.Hint("it has "+strings.Join(casesIn(p), ", ")))
+				return fmt.Errorf("the run has no case %q%s: %w%w", name, bench.DidYouMean(name, cases), bench.ErrInvalid, bench.Hint("it has "+strings.Join(cases, ", ")))
 			}
+		}
+		if x.Case == x.To {
+			return fmt.Errorf("%s is set against itself: %w%w", x.Case, bench.ErrInvalid, bench.Hint("name two cases of "+strings.Join(cases, ", ")))
 		}
 		if !slices.ContainsFunc(p.Metrics[x.Case], func(m bench.Metric) bool { return slices.Contains(p.Metrics[x.To], m) }) {
 			return fmt.Errorf("%s and %s have no metric in common: %w%w", x.Case, x.To, bench.ErrInvalid,

@@ -52,6 +52,30 @@ func TestAnotherBaseline(t *testing.T) {
 	}
 }
 
+// A pair is audited as itself: what is fair beside native is not beside docker, and has no ratio there.
+func TestAnotherBaselineUnfair(t *testing.T) {
+	run := unlike(t)
+	planned, other := otherwise(t, run, Options{}), otherwise(t, run, Options{Baseline: "docker"})
+	if e := planned.Cases[0].Rows[2].Effect; e.Unfair != "" || !e.HasRatio() {
+		t.Fatalf("lxc beside native: %+v", e)
+	}
+	e := other.Cases[0].Rows[2].Effect
+	if e.Verdict != result.Unfair || e.HasRatio() || e.Low != 0 || e.High != 0 || len(e.Ratios) != 0 || !strings.HasPrefix(e.Words, "no comparison: kernel") {
+		t.Errorf("lxc beside docker: %+v", e)
+	}
+}
+
+// Two platforms that are alike are equivalent beside each other, though both differ from native.
+func TestAnotherBaselineAlike(t *testing.T) {
+	run := storetest.Synthetic(t, t.TempDir(), storetest.Options{Blocks: 30, Seconds: 2, Seed: 3, Cases: []string{"cpu"}, Noise: 0.003,
+		Platforms: []bench.PlatformRef{{Name: "native"}, {Name: "docker"}, {Name: "lxc"}}, Ratio: map[string]float64{"native": 1, "docker": 0.9, "lxc": 0.9}})
+	defer run.Close()
+	row := otherwise(t, run, Options{Baseline: "docker"}).Cases[0].Rows[2]
+	if e := row.Effect; row.Platform != "lxc" || e.Verdict != result.Equivalent || e.Low > 1 || e.High < 1 {
+		t.Errorf("%s: %+v", row.Platform, e)
+	}
+}
+
 // Values in turns are ratios to the planned baseline, which goes out of the ratio of two.
 func TestAnotherBaselineInTurns(t *testing.T) {
 	run := crafted{metric: bench.TurnMetrics[0], platform: []string{"native", "lxc", "docker"}, turns: 50 * time.Millisecond, blocks: 3,
@@ -106,8 +130,9 @@ func TestOtherCases(t *testing.T) {
 		others []Other
 		says   string
 	}{
-		{[]Other{{"four", "cpu"}}, `the run has no case "four"`},
-		{[]Other{{"four-alike", "cup"}}, `the run has no case "cup"`},
+		{[]Other{{"four", "cpu"}}, `the run has no case "four"; did you mean "four-alike"?`},
+		{[]Other{{"four-alike", "cup"}}, `the run has no case "cup"; did you mean "cpu"?`},
+		{[]Other{{"cpu", "cpu"}}, "cpu is set against itself"},
 		{[]Other{{"disk", "cpu"}}, "disk and cpu have no metric in common"},
 		{[]Other{{"four-alike", "cpu"}, {"four-alike", "cpu"}}, "four-alike is set against cpu already"},
 	} {
