@@ -156,9 +156,16 @@ func parseShare(flag, s string) (float64, error) {
 // against is the word between the runs of A and those of B.
 const against = "with"
 
-// bothSides checks that the arguments name runs of two sides.
+// bothSides checks that the arguments name runs of two sides. A run alone is told which verb
+// looks into it. A file alone passes: whoever opens it says that it is no run.
 func bothSides(_ *cobra.Command, args []string) error {
-	if a, b := sidesOf(args); len(a) == 0 || len(b) == 0 {
+	a, b := sidesOf(args)
+	switch {
+	case len(args) == 1 && len(a) == 1 && isRun(a[0]):
+		return usageError("one run is given: to set its platforms or cases against each other, tare report %s --baseline PLATFORM, or --against CASE=OTHER", a[0])
+	case len(args) == 1 && len(a) == 1 && isFile(a[0]):
+		return nil
+	case len(a) == 0 || len(b) == 0:
 		return usageError("give two runs, or several of each side: A1 A2 A3 %s B1 B2 B3", against)
 	}
 	return nil
@@ -232,8 +239,10 @@ func runsIn(dirs []string) ([]string, error) {
 }
 
 // isRun reports whether a folder holds the file that makes it a run.
-func isRun(dir string) bool {
-	info, err := os.Lstat(filepath.Join(dir, "run.json"))
+func isRun(dir string) bool { return isFile(filepath.Join(dir, "run.json")) }
+
+func isFile(path string) bool {
+	info, err := os.Lstat(path)
 	return err == nil && info.Mode().IsRegular()
 }
 
