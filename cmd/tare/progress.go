@@ -161,7 +161,7 @@ func (g *progress) close() {
 	defer g.mu.Unlock()
 	close(g.stop)
 	g.erase()
-	if said := g.tally.Standing(g.block); said != "" {
+	if said := g.tally.Standing(g.block); said != "" && g.tally.Through(g.block) {
 		fmt.Fprintln(g.w, said)
 	}
 	g.width = 0

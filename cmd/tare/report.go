@@ -33,9 +33,8 @@ failed.
 
 Any two platforms of a run can be set against each other (--baseline), and any two
 cases that have a metric in common (--against), with the audit of that very pair. With
---baseline the ratios are corrected for how many platforms there are; what a platform
-keeps (--against) only for the cases set against the same one, and it takes the place
-of both cases in the short report and in the exit status.`,
+--baseline the ratios are corrected for how many platforms there are; what is left
+(--against) only for the cases set against the same one on a platform.`,
 		Example: `  tare report results/20260102-030405-abcd
   tare report results/20260102-030405-abcd --baseline docker
   tare report results/20260102-030405-abcd --against four-alike=cpu

@@ -31,8 +31,7 @@ type Options struct {
 }
 
 // Analyze reads a run, finished or not, and works out everything a report
-// shows. It streams the samples: its memory does not grow with their number,
-// but for 24 bytes each. Samples that cannot be read cost the usage of their trial,
+// shows. It streams the samples: its memory does not grow with their number. Samples that cannot be read cost the usage of their trial,
 // which a warning says; an outcome that cannot be read is an error.
 func Analyze(r *store.Run) (*result.Result, error) { return AnalyzeWith(r, Options{}) }
 

@@ -61,7 +61,7 @@ func (s *study) relate(p *bench.Plan, others []Other) error {
 			}
 			sc := *l.scene
 			sc.Relative = &bench.Relative{To: x.To, Row: x.To, Column: x.Case}
-			l.scene, l.alone, found = &sc, s.scenes[i], true
+			l.scene, l.alone, l.besides, found = &sc, s.scenes[i], true, true
 		}
 		if !found {
 			return fmt.Errorf("no platform has both %s and %s: %w", x.Case, x.To, bench.ErrInvalid)

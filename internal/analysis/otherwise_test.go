@@ -126,6 +126,23 @@ func TestOtherCases(t *testing.T) {
 	if found != 2 || !strings.Contains(strings.Join(r.Warnings, "\n"), "four-alike is set against cpu, which the run was not planned for") {
 		t.Errorf("%d rows, warnings %q", found, r.Warnings)
 	}
+	// Both cases speak for themselves as well.
+	said := strings.Join(r.Summary.Sentences, "\n")
+	for _, want := range []string{"docker: ", " on cpu", "four-alike against cpu: ", "on native (", "on docker ("} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is not in:\n%s", want, said)
+		}
+	}
+	headlines, planned := 0, 0
+	for range r.Headlines() {
+		headlines++
+	}
+	for range otherwise(t, run, Options{}).Headlines() {
+		planned++
+	}
+	if headlines != planned+2 {
+		t.Errorf("%d effects count, %d without the two asked for", headlines, planned)
+	}
 	for _, bad := range []struct {
 		others []Other
 		says   string

@@ -38,6 +38,7 @@ type launches struct {
 	used     []*usage.Launch          // of all that finished and have samples
 	usage    map[string]*usage.Launch // the same by trial
 	alone    *launches                // what the scene is set against; nil if it is not, or that is not of this platform
+	besides  bool                     // it is set against that by the reader, and not by the plan
 }
 
 // read reads a run. An outcome that cannot be read is an error.

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 
 	"tare/internal/analysis/stats"
@@ -17,38 +18,39 @@ const (
 	leastMoved = 64 << 10
 )
 
-// waiting is the share of a CPU that each of a launch's subjects left idle, where it waited for nothing
-// that could be seen; 0 where it worked, or where that is not known.
-func waiting(u *usage.Launch, subjects int) float64 {
+// waiting is the share of their CPUs that a launch's subjects left idle, where they waited for nothing
+// that could be seen; 0 where they worked, or where that is not known.
+func waiting(u *usage.Launch, cpus float64) float64 {
 	cpu, known := usedBy(u, bench.UsageMetrics[0].Name)
-	if !known || subjects == 0 {
+	if !known || cpus == 0 {
 		return 0
 	}
 	moved := 0.0
 	for _, m := range []result.Measured{u.GuestDiskRead, u.GuestDiskWrite, u.NetRx, u.NetTx} {
 		moved += m.Value // 0 where it is not known
 	}
-	if idle := 1 - cpu/float64(subjects); idle > mostIdle && moved < leastMoved {
+	if idle := 1 - cpu/cpus; idle > mostIdle && moved < leastMoved {
 		return idle
 	}
 	return 0
 }
 
 // waitingOf is the median over the finished launches, 0 if any of them worked. What stresses a disk or
-// a network waits for it.
+// a network waits for it, and what is short of memory for swap space.
 func waitingOf(l *launches, resource string) float64 {
-	if k := l.scene.Kind; !k.Sampled() || k == bench.Ramped || resource == "disk" || resource == "network" {
+	if k := l.scene.Kind; !k.Sampled() || k == bench.Ramped || resource == "disk" || resource == "network" ||
+		l.scene.MemoryPool > 0 || l.scene.Conditions[bench.CondSwap] != "" {
 		return 0
 	}
-	subjects := 0
+	cpus := 0.0 // one for each subject, or as much as it may use
 	for _, a := range l.scene.Actors {
 		if a.Role == bench.Subject {
-			subjects++
+			cpus += min(1, cmp.Or(a.Shape.CPUQuota, 1))
 		}
 	}
 	var shares []float64
 	for _, u := range l.used {
-		share := waiting(u, subjects)
+		share := waiting(u, cpus)
 		if share == 0 {
 			return 0
 		}

@@ -1,9 +1,11 @@
 package analysis
 
 import (
+	"math"
 	"strings"
 	"testing"
 
+	"tare/internal/analysis/usage"
 	"tare/internal/bench"
 	"tare/internal/result"
 	"tare/internal/result/store/storetest"
@@ -59,5 +61,19 @@ func TestWaitingIsNoFinding(t *testing.T) {
 		if questioned == c.waits {
 			t.Errorf("%s: cautions %q", c.name, r.Summary.Cautions)
 		}
+	}
+}
+
+// A program that may use a tenth of a CPU, and does, works.
+func TestWaitingByWhatItMayUse(t *testing.T) {
+	known := func(v float64) result.Measured { return result.Measured{Value: v, Known: true} }
+	u := &usage.Launch{Usage: result.Usage{GuestCPU: known(0.08), LayerCPU: known(0.01)}}
+	for cpus, want := range map[float64]float64{0: 0, 0.1: 0, 1: 0.91, 4: 0.9775} {
+		if got := waiting(u, cpus); math.Abs(got-want) > 1e-9 {
+			t.Errorf("of %v CPUs: %v, want %v", cpus, got, want)
+		}
+	}
+	if u.LayerCPU.Known = false; waiting(u, 1) != 0 {
+		t.Error("what is not known waits")
 	}
 }

@@ -136,12 +136,26 @@ func (t costTable) width() int {
 	return sum
 }
 
-// costTables are the costs: a row for each kind of work where the platforms fit beside each other, and
-// otherwise a row for each platform, in as many tables as the kinds of work need.
+// costTables are the costs, and apart from them what is left of the performance alone.
 func costTables(r *result.Result) []costTable {
+	var costs, kept []result.Cost
+	for _, c := range r.Summary.Costs {
+		if c.Kept {
+			kept = append(kept, c)
+		} else {
+			costs = append(costs, c)
+		}
+	}
+	return slices.Concat(tablesOf(r, "cost", costs, baselines(r)), tablesOf(r, "left of the performance alone", kept, nil))
+}
+
+// tablesOf are tables of costs: a row for each kind of work where the platforms fit beside each other, and
+// otherwise a row for each platform, in as many tables as the kinds of work need. alone are the baseline's
+// values by work.
+func tablesOf(r *result.Result, title string, costs []result.Cost, alone map[string]string) []costTable {
 	works, platforms := []string{}, []string{}
 	cells := map[[2]string]string{}
-	for _, c := range r.Summary.Costs {
+	for _, c := range costs {
 		if !slices.Contains(works, c.Work) {
 			works = append(works, c.Work)
 		}
@@ -153,12 +167,7 @@ func costTables(r *result.Result) []costTable {
 	if len(works) == 0 {
 		return nil
 	}
-	title := "cost"
-	if r.Summary.Costs[0].Kept {
-		title = "left of the performance alone"
-	}
 	t := costTable{heads: append([]string{title, r.Baseline}, platforms...)}
-	alone := baselines(r)
 	for _, work := range works {
 		row := []string{work, alone[work]}
 		for _, p := range platforms {
@@ -222,10 +231,17 @@ func baselines(r *result.Result) map[string]string {
 
 // costNote says how to read the costs.
 func costNote(r *result.Result) string {
-	if !slices.ContainsFunc(r.Summary.Costs, func(c result.Cost) bool { return !c.Kept }) {
-		return "100 % is all of it, (a to b) the 95 % interval; ? is undecided, the interval alone"
+	of := func(kept bool) bool {
+		return slices.ContainsFunc(r.Summary.Costs, func(c result.Cost) bool { return c.Kept == kept })
 	}
-	return fmt.Sprintf("+ is slower or more, (a to b) the 95 %% interval; ±%s: no difference beyond that; ? is undecided, the interval alone", figure.Share(r.Margin))
+	note := "(a to b) the 95 % interval; ? is undecided, the interval alone"
+	if of(false) {
+		note = fmt.Sprintf("+ is slower or more, ±%s: no difference beyond that; %s", figure.Share(r.Margin), note)
+	}
+	if of(true) {
+		note = "of what is left 100 % is all; " + note
+	}
+	return note
 }
 
 // Markdown writes what [Brief] does, for a pull request or a page of notes.

@@ -34,6 +34,9 @@ type MatrixRow struct {
 // MatrixCell is one scene set against its other.
 type MatrixCell struct {
 	Case string `json:"case"`
+	// Besides: the reader of the run sets it against the other, and the plan does not. So the cases of
+	// both speak for themselves as well.
+	Besides bool `json:"besides,omitempty"`
 	// Effect is the ratio to the other scene on the same platform, paired by block.
 	Effect *Effect `json:"effect"`
 	// Kept is the ratio in the direction in which more is better: 1 is all of
@@ -80,17 +83,16 @@ func (c *MatrixCell) Lost() bool {
 	return c.Effect.Verdict == Refused && c.Effect.N > 0 && len(c.Effect.Ratios) == 0
 }
 
-// Cases are those in the table, by name; none of a nil table.
+// Cases are those in the table for which it speaks, by name; none of a nil table.
 func (m *Matrix) Cases() map[string]bool {
 	names := map[string]bool{}
 	if m == nil {
 		return names
 	}
 	for _, r := range m.Rows {
-		names[r.Case] = true
 		for _, c := range r.Cells {
-			if c != nil {
-				names[c.Case] = true
+			if c != nil && !c.Besides {
+				names[r.Case], names[c.Case] = true, true
 			}
 		}
 	}

@@ -223,6 +223,9 @@ func (m *Matrix) costs(r *Result) []Cost {
 			if c.Effect.Verdict == Inconclusive {
 				out.Short, out.Bounds = "?", out.Bounds+" %"
 			}
+			if c.Besides {
+				out.Work = c.Case + " against " + row.Case
+			}
 			all = append(all, out)
 		}
 	}
@@ -238,18 +241,48 @@ const (
 	telling = 1.15
 )
 
-// sentences say the costs: of few platforms one each, of many one for each kind of work; and before
-// them what neighbours do.
+// sentences say the costs: what neighbours do, then of few platforms one each, of many one for each kind
+// of work, and last what the reader set against each other.
 func sentences(costs []Cost, r *Result) []string {
-	var kept, own []Cost
+	var kept, own, besides []Cost
 	for _, c := range costs {
-		if c.Kept {
+		switch {
+		case c.Kept && c.cell.Besides:
+			besides = append(besides, c)
+		case c.Kept:
 			kept = append(kept, c)
-		} else {
+		default:
 			own = append(own, c)
 		}
 	}
-	return append(r.neighbourSentences(kept), ownSentences(own, r)...)
+	return slices.Concat(r.neighbourSentences(kept), ownSentences(own, r), besidesSentences(besides))
+}
+
+// besidesSentences say of each case what it is of another on the same platform.
+func besidesSentences(costs []Cost) []string {
+	var all []string
+	for _, g := range groups(costs, func(c Cost) string { return c.Work }) {
+		var known, open []string
+		for _, c := range g {
+			switch {
+			case c.High == 0:
+				open = append(open, c.Name()+" ("+c.Words+")")
+			case c.Verdict == Differs, c.Verdict == Equivalent:
+				known = append(known, left([]Cost{c}, "on "+c.Name()))
+			default:
+				open = append(open, fmt.Sprintf("%s (%.0f to %.0f %%)", c.Name(), 100*c.Low, 100*c.High))
+			}
+		}
+		var parts []string
+		if len(known) > 0 {
+			parts = append(parts, listing(known))
+		}
+		if len(open) > 0 {
+			parts = append(parts, "not known on "+listing(open))
+		}
+		all = append(all, g[0].Work+": "+strings.Join(parts, "; ")+".")
+	}
+	return all
 }
 
 func ownSentences(costs []Cost, r *Result) []string {

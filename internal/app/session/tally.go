@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -230,6 +231,13 @@ func (t *Tally) Standing(block int) string {
 		text += fmt.Sprintf("; %v of %v used", t.spent.Round(time.Second), u.Budget)
 	}
 	return text
+}
+
+// Through says whether no trial of the first blocks is left that is needed.
+func (t *Tally) Through(block int) bool {
+	return !slices.ContainsFunc(t.plan.Trials[min(t.next, len(t.plan.Trials)):], func(trial bench.Trial) bool {
+		return trial.Block <= block && t.needed(trial)
+	})
 }
 
 // Effects are the ratios to the baseline so far, a line per case: the geometric

@@ -30,6 +30,20 @@ func TestStanding(t *testing.T) {
 	for _, id := range []string{"cpu/a", "cpu/b", "cpu/c", "disk/a"} {
 		g.Take(run.Event{Ended: id, Trial: bench.Trial{Block: 4}})
 	}
+	p.Trials = []bench.Trial{{Block: 3, Scene: "cpu/a"}, {Block: 4, Scene: "disk/b"}, {Block: 5, Scene: "cpu/a"}}
+	for block, want := range map[int]bool{3: false, 4: false} {
+		if got := NewTally(p, 0, 0).Through(block); got != want {
+			t.Errorf("through block %d: %v", block, got)
+		}
+	}
+	if g := NewTally(p, 1, 0); !g.Through(3) || g.Through(4) { // the first trial has its outcome
+		t.Error("through a block with a trial left, or not through one without")
+	}
+	if g := NewTally(p, 2, 0); !g.Through(4) || g.Through(5) {
+		t.Error("a block of trials that are needed is over")
+	} else if g.Take(run.Event{Ended: "cpu/a", Trial: bench.Trial{Block: 4}}); !g.Through(5) {
+		t.Error("a trial that is not needed is waited for")
+	}
 	p.Until.Budget = 0
 	if got, want := g.Standing(4), "block 4: 4 of 7 need no more; going on: disk/b, disk/c, beside/native"; got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
