@@ -43,7 +43,7 @@ func TestArgs(t *testing.T) {
 	m := machine{launch: aLaunch(), initrd: "/d/i.cpio", root: "/img/root.ext4", tap: "um1",
 		lease: bench.Lease{Addr: netip.MustParsePrefix("10.231.0.2/16"), Gateway: netip.MustParseAddr("10.231.0.1"), MAC: "02:74:0a:e7:00:02"}}
 	for _, want := range []string{
-		"mem=262144K", "ubd0=/d/r-a/root.cow,/img/root.ext4", "ubd1=/d/r-a/scratch.raw", "ssl0=fd:0,fd:1", "tare.port=/dev/ttyS0",
+		"mem=262144K", "ubd0c=/d/r-a/root.cow,/img/root.ext4", "ubd1=/d/r-a/scratch.raw", "ssl0=fd:0,fd:1", "tare.port=/dev/ttyS0",
 		"vec0:transport=tap,ifname=um1,mac=02:74:0a:e7:00:02,gro=1", "tare.root=/dev/ubda", "tare.scratch=/dev/ubdb", "tare.ip=10.231.0.2/16",
 	} {
 		if !slices.Contains(m.args(), want) {

@@ -77,7 +77,7 @@ func summarize(r io.Reader, w io.Writer, allowed allowance, strict bool) int {
 			name := e.Package[strings.LastIndexByte(e.Package, '/')+1:] + "." + e.Test
 			skips = append(skips, name+": "+reason(output[key]))
 			if wrong, always := allowed.judge("/", name, reason(output[key])); wrong != "" && (strict || always) {
-				wrongs = append(wrongs, name+": "+wrong)
+				wrongs = append(wrongs, fmt.Sprintf("%s: %s; it said: %s", name, wrong, reason(output[key])))
 			}
 		}
 		delete(output, key)
