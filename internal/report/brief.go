@@ -220,8 +220,8 @@ func baselines(r *result.Result) map[string]string {
 		if i < 0 || cost.Kept || cost.Metric.Name == bench.TurnMetrics[0].Name {
 			continue
 		}
-		for _, row := range r.Cases[i].Rows {
-			if row.Baseline && row.N > 0 && row.Metric.Name == cost.Metric.Name {
+		for _, row := range r.Headline(&r.Cases[i]) {
+			if row.Baseline && row.N > 0 {
 				all[cost.Work] = value(row)
 			}
 		}

@@ -86,6 +86,27 @@ func (b *beside) lostAlike() bool {
 	return b.unprotected() && len(b.killed)+len(b.partly)+len(b.stopped) == 0
 }
 
+// loses: every platform surely loses something, though perhaps little.
+func (b *beside) loses() bool {
+	return len(b.open) > 0 && len(b.kept)+len(b.alone)+len(b.partly) == 0 &&
+		!slices.ContainsFunc(b.open, func(c Cost) bool { return c.Verdict != Differs || c.High == 0 || c.Speed >= 1 })
+}
+
+// within is the interval that holds what is left on all platforms, in brackets; "" if there is none.
+func within(costs []Cost) string {
+	low, high := math.Inf(1), 0.0
+	for _, c := range costs {
+		if c.High == 0 {
+			return ""
+		}
+		low, high = min(low, c.Low), max(high, c.High)
+	}
+	if high == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%.0f to %.0f %%)", 100*low, 100*high)
+}
+
 // say says the fate in a sentence, with what to do about it if that is plain.
 func (b *beside) say() string {
 	var parts []string
@@ -153,14 +174,16 @@ func namesOf(costs []Cost) []string {
 // neighbourSentences say which neighbours hurt, the worst first, and then which do not.
 func (r *Result) neighbourSentences(costs []Cost) []string {
 	var hurt []beside
-	var rest, harmless, open, alone []string
+	var rest, harmless, losing, open, alone []string
 	for _, b := range r.besides(costs) {
 		switch {
 		case len(b.hurt)+len(b.killed) > 0:
 			hurt = append(hurt, b)
 			continue
+		case b.loses():
+			losing = append(losing, quoted(b.title)+", where "+left(b.open, "is left"))
 		case len(b.open) > 0 || len(b.kept)+len(b.alone) == 0:
-			open = append(open, quoted(b.title))
+			open = append(open, quoted(b.title)+within(b.open))
 		case len(b.kept) > 0:
 			harmless = append(harmless, b.keeps())
 		}
@@ -174,6 +197,7 @@ func (r *Result) neighbourSentences(costs []Cost) []string {
 			rest = append(rest, lead+listing(what)+".")
 		}
 	}
+	say("Something is lost on each platform, perhaps less than a tenth, in: ", losing)
 	say("At least "+least+" is left in: ", harmless)
 	say("There was no neighbour, for it had ended, in: ", alone)
 	say("Not decided whether "+least+" is left: ", open)

@@ -129,13 +129,39 @@ func (c *Case) PowerRows() []Row {
 		if e.N == 0 {
 			continue
 		}
-		m := PowerMetric
-		m.Name = "power by " + e.Meter
+		row := e.row()
+		row.Metric.Name = "power by " + e.Meter
 		if e.Modelled {
-			m.Name = "modelled " + m.Name
+			row.Metric.Name = "modelled " + row.Metric.Name
 		}
-		rows = append(rows, Row{Metric: m, Platform: e.Platform, Label: e.Label, Baseline: e.Baseline, Points: e.Points,
-			Median: stats.Median(Values(e.Points)), N: e.N, Effect: e.Effect})
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// row is the power of the launches.
+func (e *Energy) row() Row {
+	return Row{Metric: PowerMetric, Platform: e.Platform, Label: e.Label, Baseline: e.Baseline, Points: e.Points,
+		Median: stats.Median(Values(e.Points)), N: e.N, Effect: e.Effect}
+}
+
+// meter names the first meter that measured the machine at rest; "" if none did.
+func (r *Result) meter() string {
+	for _, p := range r.Power {
+		if p.Idle != nil && !p.Modelled {
+			return p.Meter
+		}
+	}
+	return ""
+}
+
+// powerRows are what the case's launches drew by a meter.
+func (c *Case) powerRows(meter string) []Row {
+	var rows []Row
+	for i := range c.Energy {
+		if e := &c.Energy[i]; e.Meter == meter {
+			rows = append(rows, e.row())
+		}
 	}
 	return rows
 }

@@ -65,6 +65,14 @@ func (c Cost) Cell() string {
 // Name is the platform with its label.
 func (c Cost) Name() string { return Labelled(c.Platform, c.Label) }
 
+// listed is the platform with its label as a sentence lists it.
+func (c Cost) listed() string {
+	if c.Label == "" {
+		return c.Platform
+	}
+	return c.Platform + " [" + c.Label + "]"
+}
+
 // Summarize fills in the summary, from everything else there is.
 func (r *Result) Summarize() {
 	s := &Summary{Sentences: []string{}, Costs: []Cost{}}
@@ -74,13 +82,9 @@ func (r *Result) Summarize() {
 		if within[c.Name] {
 			continue
 		}
-		m, ok := c.headline()
-		if !ok {
-			continue
-		}
-		for j := range c.Rows {
-			if row := &c.Rows[j]; row.Metric.Name == m.Name && row.Effect != nil {
-				s.Costs = append(s.Costs, r.costOf(c, row))
+		for _, row := range r.Headline(c) {
+			if row.Effect != nil {
+				s.Costs = append(s.Costs, r.costOf(c, &row))
 			}
 		}
 	}
@@ -110,17 +114,20 @@ func tellApart(costs []Cost) {
 	}
 }
 
-// headline is the metric that speaks for a case.
-func (c *Case) headline() (bench.Metric, bool) {
+// Headline are the rows of the metric that speaks for a case: power, where the run measured that of the
+// machine at rest, for then it was asked for.
+func (r *Result) Headline(c *Case) []Row {
+	if rows := c.powerRows(r.meter()); len(rows) > 0 {
+		return rows
+	}
+	i := max(0, slices.IndexFunc(c.Rows, func(row Row) bool { return row.Metric.Headline }))
+	var rows []Row
 	for _, row := range c.Rows {
-		if row.Metric.Headline {
-			return row.Metric, true
+		if row.Metric.Name == c.Rows[i].Metric.Name {
+			rows = append(rows, row)
 		}
 	}
-	if len(c.Rows) > 0 {
-		return c.Rows[0].Metric, true
-	}
-	return bench.Metric{}, false
+	return rows
 }
 
 // Work is what a sentence calls the case's work.
@@ -136,6 +143,9 @@ func (r *Result) costOf(c *Case, row *Row) Cost {
 		}
 	}
 	switch {
+	case row.N == 0 && row.Metric.Name == PowerMetric.Name:
+		out.lost, out.Words = true, "power not known"
+		out.Short = "no figure"
 	case row.N == 0:
 		out.lost, out.Words = true, unfinished(row)
 		out.Short = "no figure"
@@ -295,7 +305,7 @@ func ownSentences(costs []Cost, r *Result) []string {
 	} else {
 		slices.SortStableFunc(works, func(a, b []Cost) int { return cmp.Compare(worst(a), worst(b)) })
 		for _, g := range works {
-			all = append(all, of(capital(g[0].Work), g, Cost.Name, r))
+			all = append(all, of(capital(g[0].Work), g, Cost.listed, r))
 		}
 	}
 	if len(all) > mostSentences {
@@ -340,16 +350,20 @@ func groups(costs []Cost, name func(Cost) string) [][]Cost {
 func of(subject string, costs []Cost, name func(Cost) string, r *Result) string {
 	costs = slices.Clone(costs)
 	slices.SortStableFunc(costs, func(a, b Cost) int { return cmp.Compare(a.Speed, b.Speed) })
-	var same, costing, adding, gaining, bounded, open, without []string
+	metric := commonName(costs)
+	bare := func(words string) string { return strings.ReplaceAll(words, metric, "") }
+	var same, costing, adding, gaining, open, without []string
+	var bounded []Cost
+	var unknown []string // the names of what is open
 	for _, c := range costs {
 		n := name(c)
 		switch {
-		case c.lost, c.Verdict == Refused, c.Verdict == Unfair:
-			why := c.Words
-			if !c.lost {
-				why = cmp.Or(c.effect.Unfair, c.effect.Why)
-			}
-			without = append(without, n+" ("+why+")")
+		case c.lost:
+			without = append(without, n+" ("+c.Words+")")
+		case c.Verdict == Unfair:
+			without = append(without, n+" (unfair: "+c.effect.Audit.Mark()+")")
+		case c.Verdict == Refused:
+			without = append(without, n+" ("+cmp.Or(c.effect.Unfair, c.effect.Why)+")")
 		case c.Verdict == Equivalent:
 			same = append(same, n)
 		case c.Verdict == Differs && c.Added != nil && c.Added.Mean > 0:
@@ -357,15 +371,16 @@ func of(subject string, costs []Cost, name func(Cost) string, r *Result) string 
 		case c.Verdict == Differs && c.Added != nil:
 			gaining = append(gaining, c.effect.size(c.Metric)+" on "+n)
 		case c.Verdict == Differs && c.Speed < 1:
-			costing = append(costing, c.effect.size(c.Metric)+" on "+n)
+			costing = append(costing, bare(c.effect.size(c.Metric))+" on "+n)
 		case c.Verdict == Differs:
-			gaining = append(gaining, c.effect.size(c.Metric)+" on "+n)
+			gaining = append(gaining, bare(c.effect.size(c.Metric))+" on "+n)
 		case c.effect.Waiting > 0:
 			without = append(without, fmt.Sprintf("%s (%s)", n, c.effect.open(c.Metric, r.Margin)))
-		case c.Low > 1/telling && c.High < telling:
-			bounded = append(bounded, c.effect.bound(c.Metric, r.Margin)+" on "+n)
+		case c.Low > 1/telling && c.High < telling && c.Added == nil:
+			bounded = append(bounded, c)
 		default:
-			open = append(open, n+" ("+c.effect.bound(c.Metric, r.Margin)+")")
+			unknown = append(unknown, n)
+			open = append(open, n+" ("+bare(c.effect.bound(c.Metric, r.Margin))+")")
 		}
 	}
 	var parts []string
@@ -379,12 +394,51 @@ func of(subject string, costs []Cost, name func(Cost) string, r *Result) string 
 	}
 	add("no difference within "+trim(100*r.Margin)+" % on ", same)
 	add("", costing)
+	if n := len(adding); n > mostNamed+1 { // of one kind of work the slowest start comes first
+		adding = []string{adding[n-1] + " at the least", adding[0] + " at the most", fmt.Sprintf("between them to %d more", n-2)}
+	}
 	add("adds ", adding)
 	add("", gaining)
-	add("", bounded)
+	if len(bounded) == 1 {
+		parts = append(parts, bare(bounded[0].effect.bound(bounded[0].Metric, r.Margin))+" on "+name(bounded[0]))
+	} else if len(bounded) > 1 {
+		parts = append(parts, together(bounded, name))
+	}
+	if len(open) > 2 { // the table has their bounds
+		open = unknown
+	}
 	add("not known: ", open)
 	add("no figure for ", without)
+	if metric != "" {
+		subject += ", " + strings.TrimSpace(metric)
+	}
 	return subject + ": " + strings.Join(parts, "; ") + "."
+}
+
+// commonName is what words say of the metric that all costs share, with a blank; "" where there are
+// several, or it needs no word.
+func commonName(costs []Cost) string {
+	for _, c := range costs {
+		if c.Added != nil || named(c.Metric) != named(costs[0].Metric) {
+			return ""
+		}
+	}
+	return named(costs[0].Metric)
+}
+
+// together says of undecided costs within what all of them lie, whichever way: rounded up to a tenth.
+func together(costs []Cost, name func(Cost) string) string {
+	most := 0.0
+	var names []string
+	for _, c := range costs {
+		slow, fast := 1-c.Low, c.High-1
+		if c.Metric.Better == bench.LowerIsBetter {
+			slow, fast = 1/c.Low-1, 1-1/c.High
+		}
+		most = max(most, slow, fast)
+		names = append(names, name(c))
+	}
+	return fmt.Sprintf("undecided, but within ±%s %% on %s", trim(math.Ceil(1000*most-1e-9)/10), listing(names))
 }
 
 // mostNamed is how many of a kind a sentence names; of more it counts the rest.

@@ -82,6 +82,34 @@ func TestWorksOfOneNameAreToldApart(t *testing.T) {
 	}
 }
 
+// Where the machine was measured at rest, what was asked is its power.
+func TestSummaryOfPower(t *testing.T) {
+	differs := &Effect{Ratio: 1.1, Low: 1.08, High: 1.12, Verdict: Differs}
+	drawn := func(c Case, of *Effect, n int) Case {
+		c.Energy = []Energy{{Meter: "model", Platform: "lxc", Modelled: true, N: 3}, {Meter: "pdu", Platform: "native", Baseline: true, N: 3, Points: []Point{{Value: 160}}},
+			{Meter: "pdu", Platform: "lxc", N: n, Effect: of}}
+		return c
+	}
+	rest := 100.0
+	cases := []Case{drawn(Case{Name: "idle"}, &Effect{Ratio: 1, Low: 0.99, High: 1.01, Verdict: Equivalent}, 3),
+		drawn(caseWith("cpu", "", ofCPU, map[string]*Effect{"lxc": {Ratio: 0.5, Low: 0.4, High: 0.6, Verdict: Differs}}, "lxc"), differs, 3),
+		drawn(caseWith("disk", "", ofCPU, nil), &Effect{Verdict: Refused, Why: "no part"}, 0)}
+	r := summarized(cases...)
+	if got := r.Summary.Sentences; len(got) != 1 || got[0] != "lxc: 50.0 % slower (40.0 to 60.0) on cpu." {
+		t.Errorf("without a meter: %q", got)
+	}
+	r.Power = []Power{{Meter: "model", Modelled: true, Idle: &rest}, {Meter: "pdu", Idle: &rest}}
+	r.Summarize()
+	if got := r.Summary.Sentences; len(got) != 1 || got[0] != "lxc, power: no difference within 3 % on idle; 10.0 % higher (8.0 to 12.0) on cpu; no figure for disk (power not known)." {
+		t.Errorf("with a meter: %q", got)
+	}
+	r.Power[1].Idle = nil
+	r.Summarize()
+	if got := r.Summary.Costs; len(got) != 1 || got[0].Metric.Name == PowerMetric.Name {
+		t.Errorf("nothing at rest: %v", got)
+	}
+}
+
 // With many platforms a sentence is about a kind of work, the costliest first, and there are no
 // more than six.
 func TestSentencesOfManyPlatforms(t *testing.T) {
@@ -117,5 +145,25 @@ func TestCautions(t *testing.T) {
 	}
 	if got := r.Summary.Cautions; strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// What all costs of a sentence are of is said once, and a label is told from the platform's name.
+func TestSentenceOfOneMetric(t *testing.T) {
+	latency := bench.Metric{Name: "mean_latency", Unit: "us", Better: bench.LowerIsBetter}
+	platforms := []string{"a", "b", "c", "d", "e", "f"}
+	effects := map[string]*Effect{"a": {Ratio: 1.5, Low: 1.4, High: 1.6, Verdict: Differs}, "f": {Ratio: 1.3, Low: 0.99, High: 1.6, Verdict: Inconclusive}}
+	for _, p := range platforms[1:5] {
+		effects[p] = &Effect{Ratio: 1.01, Low: 0.95, High: 1.062, Verdict: Inconclusive}
+	}
+	c := caseWith("rr", "round trips", latency, effects, platforms...)
+	for i := range c.Rows {
+		if c.Rows[i].Platform == "a" {
+			c.Rows[i].Label = "emulated (tcg)"
+		}
+	}
+	want := "Round trips, mean latency: 50.0 % higher (40.0 to 60.0) on a [emulated (tcg)]; undecided, but within ±6.2 % on b, c, d and e; not known: f (at most 60.0 % higher)."
+	if got := summarized(c).Summary.Sentences; len(got) != 1 || got[0] != want {
+		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }

@@ -77,15 +77,21 @@ func Of(points, base []result.Point, t Terms) *result.Effect {
 }
 
 // added is the mean difference of the values to the mean of the base's in the block; nil where the
-// blocks are too few, and where the ratio says more: few large values leave a sum less certain.
+// blocks are too few. Few large values leave a sum less certain than a ratio: where only the ratio
+// differs, what is added is by the ratio, of the base's mean.
 func added(e *result.Effect, value map[int]float64, base map[int][]float64, level float64) *result.Added {
-	var differences []float64
+	var differences, bases []float64
 	for _, r := range e.Ratios {
 		differences = append(differences, value[r.Block]-stats.Mean(base[r.Block]))
+		bases = append(bases, stats.Mean(base[r.Block]))
 	}
 	i, err := stats.MeanInterval(differences, level)
-	if err != nil || e.Verdict == result.Differs && i.Low <= 0 && 0 <= i.High {
+	if err != nil {
 		return nil
+	}
+	if e.Verdict == result.Differs && i.Low <= 0 && 0 <= i.High {
+		of := stats.Mean(bases)
+		return &result.Added{Mean: of * (e.Ratio - 1), Low: of * (e.Low - 1), High: of * (e.High - 1)}
 	}
 	return &result.Added{Mean: i.Mid, Low: i.Low, High: i.High}
 }

@@ -237,8 +237,8 @@ func TestWidenGivesTheVerdictAnew(t *testing.T) {
 	}
 }
 
-// What is added is the mean difference by block, and is left out where it would take back what the
-// ratio says.
+// What is added is the mean difference by block, and by the ratio where the difference would take back
+// what the ratio says.
 func TestAdded(t *testing.T) {
 	points := func(values ...float64) (all []result.Point) {
 		for i, v := range values {
@@ -255,7 +255,9 @@ func TestAdded(t *testing.T) {
 		t.Errorf("of two blocks: %+v", e.Added)
 	}
 	terms.Level = 0.999
-	if e := Of(points(19, 40, 80), points(1, 1.8, 4.3), terms); e.Verdict != result.Differs || e.Added != nil {
+	e = Of(points(19, 40, 80), points(1, 1.8, 4.3), terms)
+	if mean := (1 + 1.8 + 4.3) / 3; e.Verdict != result.Differs || e.Added == nil || e.Added.Low <= 0 || math.Abs(e.Added.Low-mean*(e.Low-1)) > 1e-9 ||
+		math.Abs(e.Added.Mean-mean*(e.Ratio-1)) > 1e-9 || math.Abs(e.Added.High-mean*(e.High-1)) > 1e-9 {
 		t.Errorf("%s, %+v", e.Verdict, e.Added)
 	}
 	terms.Adds = false

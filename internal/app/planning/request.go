@@ -95,7 +95,7 @@ func (r *Request) read() (file string, text []byte, err error) {
 	switch {
 	case err == nil:
 		return r.Name, text, nil
-	case !errors.Is(err, os.ErrNotExist) || filepath.Ext(r.Name) != "" || strings.ContainsRune(r.Name, '/'):
+	case !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.EISDIR) || filepath.Ext(r.Name) != "" || strings.ContainsRune(r.Name, '/'):
 		return "", nil, fmt.Errorf("read specification: %w%s: %w%w", err, bench.DidYouMean(r.Name, beside(r.Name)), bench.ErrInvalid,
 			bench.Hint("name a YAML file, or a built-in experiment: tare list experiments"))
 	}

@@ -47,6 +47,9 @@ func (Platform) Open(ctx context.Context, env bench.Env) (bench.Engine, error) {
 	return e, nil
 }
 
+// Reads implements [bench.Reading].
+func (e *engine) Reads() []string { return []string{e.image} }
+
 func (e *engine) open(ctx context.Context) (err error) {
 	if e.image, err = e.env.Image.Root(ctx); err != nil {
 		return err

@@ -209,6 +209,10 @@ func open(t *testing.T, p bench.Platform, o Options, run, dir string) *suite {
 		}
 		s.baseline = nil // from here on all must go
 	})
+	_, noImage := o.Lacks["missing image"]
+	if _, reads := s.engine.(bench.Reading); !reads && !noImage && !strings.Contains(p.Name(), "@") {
+		t.Error("the engine does not say which files its launches read: no start-up is cold")
+	}
 	s.baseline = s.present()
 	return s
 }
