@@ -38,18 +38,18 @@ func (s *Store) Build(ctx context.Context) (*Image, error) {
 		return i, err // built already, or damaged: the user decides
 	}
 	if err := s.preflight(); err != nil {
-		return nil, fmt.Errorf("build golden image: %w", err)
+		return nil, fmt.Errorf("build the image: %w", err)
 	}
 	work, finish, err := s.workDir()
 	if err != nil {
-		return nil, fmt.Errorf("build golden image: %w", err)
+		return nil, fmt.Errorf("build the image: %w", err)
 	}
 	err = s.buildIn(ctx, work)
 	if err == nil {
 		err = os.Rename(work, s.path())
 	}
 	if err = errors.Join(err, finish()); err != nil {
-		return nil, fmt.Errorf("build golden image: %w", diskFull(err, s.images()))
+		return nil, fmt.Errorf("build the image: %w", diskFull(err, s.images()))
 	}
 	return s.open(s.path())
 }

@@ -48,7 +48,7 @@ func (i *Image) Root(context.Context) (string, error) {
 // compressed as Debian ships them and have a modules.dep.
 func (i *Image) Kernel(context.Context) (kernel, modules string, err error) {
 	if i.manifest.Kernel == "" {
-		return "", "", fmt.Errorf("golden image: built without a kernel: %w", bench.ErrUnavailable)
+		return "", "", fmt.Errorf("image: built without a kernel: %w", bench.ErrUnavailable)
 	}
 	return filepath.Join(i.dir, "kernel/boot/vmlinuz-"+i.manifest.Kernel),
 		filepath.Join(i.dir, "kernel/lib/modules", i.manifest.Kernel), nil

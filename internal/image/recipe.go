@@ -128,7 +128,7 @@ func (r Recipe) what() string {
 	case RoleXenHosts:
 		return "image of outer guests under Xen"
 	}
-	return "golden image"
+	return "image"
 }
 
 // Hash identifies the recipe: SHA-256 of its JSON, in hexadecimal.

@@ -101,15 +101,15 @@ func (s *Store) notBuilt() error {
 func (s *Store) open(dir string) (*Image, error) {
 	held, err := hold(dir, unix.LOCK_SH)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return nil, fmt.Errorf("golden image %s: being removed: %w", filepath.Base(dir), err)
+		return nil, fmt.Errorf("image %s: being removed: %w", filepath.Base(dir), err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("golden image: %w", err)
+		return nil, fmt.Errorf("image: %w", err)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
 	if err != nil {
 		held.Close()
-		return nil, fmt.Errorf("golden image: %w", err)
+		return nil, fmt.Errorf("image: %w", err)
 	}
 	m, err := DecodeManifest(data)
 	if err == nil && !strings.HasPrefix(m.RecipeHash, filepath.Base(dir)) {

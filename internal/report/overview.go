@@ -81,8 +81,10 @@ func (v *overview) picture(costs []result.Cost, margin float64, ids map[string]s
 	var speeds []float64
 	most := map[string]float64{}
 	weight := map[string]float64{} // by platform, what all of it costs in logarithms
+	labelled := map[string]bool{} // by platform
 	var names []string
 	for _, c := range costs {
+		labelled[c.Name()] = c.Label != ""
 		if c.Added != nil {
 			most[c.Work] = max(most[c.Work], c.Added.Mean)
 		} else if c.Label == "" {
@@ -98,7 +100,15 @@ func (v *overview) picture(costs []result.Cost, margin float64, ids map[string]s
 			v.Works = append(v.Works, overviewWork{Name: c.Work, ID: ids[c.Case]})
 		}
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(weight[b], weight[a]) })
+	slices.SortStableFunc(names, func(a, b string) int {
+		if labelled[a] != labelled[b] { // what is emulated is no finding
+			if labelled[b] {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(weight[b], weight[a])
+	})
 	axis := chart.NewSpeeds(speeds, margin)
 	for i, w := range v.Works {
 		if _, adds := most[w.Name]; !adds {
@@ -120,6 +130,9 @@ func (v *overview) picture(costs []result.Cost, margin float64, ids map[string]s
 	}
 	v.Note = fmt.Sprintf("Dots are estimates, lines their 95 %% intervals, on one scale from %s times as fast to %s times as slow; the shaded band is ±%s. A hollow dot is not decided, an arrow lies beyond. The worst platform comes first.",
 		figure.Number(axis.Fastest()), figure.Number(axis.Slowest()), figure.Share(margin))
+	if slices.ContainsFunc(names, func(n string) bool { return labelled[n] }) {
+		v.Note = strings.TrimSuffix(v.Note, ".") + ", what is emulated last."
+	}
 }
 
 func cellOf(c result.Cost, axis chart.Speeds, most float64, id string) overviewCell {

@@ -49,7 +49,7 @@ func (r *Result) besides(costs []Cost) []beside {
 				b.alone = append(b.alone, c)
 			case c.Verdict == Differs && c.High > 0 && c.High < shielded:
 				b.hurt = append(b.hurt, c)
-			case (c.Verdict == Differs || c.Verdict == Equivalent) && c.Low >= shielded && c.cell.DNF == 0:
+			case c.Verdict != Refused && c.Verdict != Unfair && c.Low >= shielded && c.cell.DNF == 0:
 				b.kept = append(b.kept, c)
 			default:
 				b.open = append(b.open, c)

@@ -40,6 +40,7 @@ func TestNeighbourSentences(t *testing.T) {
 		{"everybody loses a little", cell("competing", 0.85, 0.7, 0.95, Differs), cell("competing", 0.91, 0.88, 0.98, Differs),
 			`Something is lost on each platform, perhaps less than a tenth, in: "Primes, beside a hog", where 85 to 91 % is left (70 to 98).`},
 		{"everybody protects", cell("competing", 0.98, 0.95, 1.01, Equivalent), cell("competing", 1, 0.98, 1.02, Equivalent), `At least 90 % is left in: "Primes, beside a hog".`},
+		{"undecided whether it is a loss, and yet protected", cell("competing", 0.99, 0.96, 1.03, Inconclusive), cell("competing", 1, 0.98, 1.02, Equivalent), `At least 90 % is left in: "Primes, beside a hog".`},
 		{"no neighbour", alone(), half(0.5), "Primes, beside a hog: 50 % is left on lxc (48 to 52); no neighbour on native, where it had ended; give each CPUs of its own."},
 		{"no neighbour, and protection", alone(), whole(), `At least 90 % is left in: "Primes, beside a hog" (lxc).` + "\n" + `There was no neighbour, for it had ended, in: "Primes, beside a hog" (native).`},
 		{"no neighbour anywhere", alone(), alone(), `There was no neighbour, for it had ended, in: "Primes, beside a hog".`},

@@ -303,6 +303,10 @@ func ownSentences(costs []Cost, r *Result) []string {
 			all = append(all, of(g[0].Name(), g, func(c Cost) string { return c.Work }, r))
 		}
 	} else {
+		// What is emulated is in the table, and no finding.
+		if real := slices.DeleteFunc(slices.Clone(costs), func(c Cost) bool { return c.Label != "" }); len(real) > 0 {
+			works = groups(real, func(c Cost) string { return c.Work })
+		}
 		slices.SortStableFunc(works, func(a, b []Cost) int { return cmp.Compare(worst(a), worst(b)) })
 		for _, g := range works {
 			all = append(all, of(capital(g[0].Work), g, Cost.listed, r))
@@ -505,7 +509,8 @@ func (r *Result) cautions(costs []Cost) []string {
 		add(r.implausible(c))
 	}
 	for _, c := range costs {
-		if c.effect.Caution != "" {
+		warned := func(w string) bool { return c.Label != "" && strings.HasPrefix(w, c.Platform+" is "+c.Label) }
+		if c.effect.Caution != "" && !slices.ContainsFunc(r.Warnings, warned) {
 			add(c.Platform + ": " + c.effect.Caution)
 		}
 	}

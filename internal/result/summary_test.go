@@ -148,22 +148,28 @@ func TestCautions(t *testing.T) {
 	}
 }
 
-// What all costs of a sentence are of is said once, and a label is told from the platform's name.
+// What all costs of a sentence are of is said once, and what is emulated is left to the table.
 func TestSentenceOfOneMetric(t *testing.T) {
 	latency := bench.Metric{Name: "mean_latency", Unit: "us", Better: bench.LowerIsBetter}
-	platforms := []string{"a", "b", "c", "d", "e", "f"}
-	effects := map[string]*Effect{"a": {Ratio: 1.5, Low: 1.4, High: 1.6, Verdict: Differs}, "f": {Ratio: 1.3, Low: 0.99, High: 1.6, Verdict: Inconclusive}}
+	platforms := []string{"a", "b", "c", "d", "e", "f", "tcg"}
+	effects := map[string]*Effect{"tcg": {Ratio: 9, Low: 8, High: 10, Verdict: Differs}, "a": {Ratio: 1.5, Low: 1.4, High: 1.6, Verdict: Differs}, "f": {Ratio: 1.3, Low: 0.99, High: 1.6, Verdict: Inconclusive}}
 	for _, p := range platforms[1:5] {
 		effects[p] = &Effect{Ratio: 1.01, Low: 0.95, High: 1.062, Verdict: Inconclusive}
 	}
 	c := caseWith("rr", "round trips", latency, effects, platforms...)
 	for i := range c.Rows {
-		if c.Rows[i].Platform == "a" {
+		if c.Rows[i].Platform == "tcg" {
 			c.Rows[i].Label = "emulated (tcg)"
 		}
 	}
-	want := "Round trips, mean latency: 50.0 % higher (40.0 to 60.0) on a [emulated (tcg)]; undecided, but within ±6.2 % on b, c, d and e; not known: f (at most 60.0 % higher)."
+	want := "Round trips, mean latency: 50.0 % higher (40.0 to 60.0) on a; undecided, but within ±6.2 % on b, c, d and e; not known: f (at most 60.0 % higher)."
 	if got := summarized(c).Summary.Sentences; len(got) != 1 || got[0] != want {
 		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	for i := range c.Rows {
+		c.Rows[i].Label = "emulated (tcg)"
+	}
+	if got := summarized(c).Summary.Sentences; !strings.Contains(got[0], "9.0 times as high (8.0 to 10.0) on tcg [emulated (tcg)] and") {
+		t.Errorf("nothing but what is emulated: %q", got)
 	}
 }

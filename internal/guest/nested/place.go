@@ -67,13 +67,13 @@ func (golden) Disk(context.Context) (string, error) {
 			return f[0], nil
 		}
 	}
-	return "", fmt.Errorf("the golden image is not mounted on %s: %w", wire.Golden, bench.ErrUnavailable)
+	return "", fmt.Errorf("the image is not mounted on %s: %w", wire.Golden, bench.ErrUnavailable)
 }
 
 func (golden) Kernel(context.Context) (kernel, modules string, err error) {
 	found, err := filepath.Glob(wire.Tools + "/modules/*")
 	if err != nil || len(found) != 1 {
-		return "", "", fmt.Errorf("kernel of the golden image: %d directories of modules in %s: %w", len(found), wire.Tools, bench.ErrUnavailable)
+		return "", "", fmt.Errorf("kernel of the image: %d directories of modules in %s: %w", len(found), wire.Tools, bench.ErrUnavailable)
 	}
 	return wire.Tools + "/vmlinuz", found[0], nil
 }

@@ -77,6 +77,6 @@ func boots() error {
 	if slices.Contains(image.Golden().Packages, pkg) {
 		return nil
 	}
-	return fmt.Errorf("the golden image has no init system: %w%w", bench.ErrUnavailable,
+	return fmt.Errorf("the image has no init system: %w%w", bench.ErrUnavailable,
 		bench.Hint("build Tare with "+pkg+" among the packages of internal/image/recipe.go, then tare image build"))
 }

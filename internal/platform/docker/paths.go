@@ -37,7 +37,7 @@ func (p paths) log() string    { return filepath.Join(p.run, "dockerd.log") }
 // kept is what stays of the store, by names below the state directory.
 func (p paths) kept() []bench.Kept {
 	lock := p.name + ".lock"
-	list := []bench.Kept{{Pattern: p.name, Lock: lock, What: "Docker's store of the golden image, driver " + p.driver}}
+	list := []bench.Kept{{Pattern: p.name, Lock: lock, What: "Docker's store of the image, driver " + p.driver}}
 	if p.driver == "btrfs" {
 		list = append(list,
 			bench.Kept{Pattern: p.name + ".img", Lock: lock, What: "the file system of Docker's driver btrfs, at most " + storeSize.String()},

@@ -46,7 +46,7 @@ func (e *engine) open(ctx context.Context) (err error) {
 		return err
 	}
 	if _, err := os.Stat(e.image); err != nil {
-		return fmt.Errorf("golden image: %w%w", err, bench.Hint("build it again: tare image build"))
+		return fmt.Errorf("image: %w%w", err, bench.Hint("build it again: tare image build"))
 	}
 	return launch.Provide(&e.undo, e.env.Ledger, runtimeDir)
 }
