@@ -81,7 +81,7 @@ func (v *overview) picture(costs []result.Cost, margin float64, ids map[string]s
 	var speeds []float64
 	most := map[string]float64{}
 	weight := map[string]float64{} // by platform, what all of it costs in logarithms
-	labelled := map[string]bool{} // by platform
+	labelled := map[string]bool{}  // by platform
 	var names []string
 	for _, c := range costs {
 		labelled[c.Name()] = c.Label != ""

@@ -177,6 +177,8 @@ func (r *Result) neighbourSentences(costs []Cost) []string {
 	var rest, harmless, losing, open, alone []string
 	for _, b := range r.besides(costs) {
 		switch {
+		case !slices.ContainsFunc(b.open, func(c Cost) bool { return c.cell.N > 0 || c.cell.Missing == 0 }) && len(b.hurt)+len(b.killed)+len(b.kept)+len(b.alone) == 0:
+			continue // all of it is still to come
 		case len(b.hurt)+len(b.killed) > 0:
 			hurt = append(hurt, b)
 			continue

@@ -49,6 +49,7 @@ type Cost struct {
 	effect *Effect
 	cell   *MatrixCell // of what is kept
 	lost   bool        // launches of it finished, or could have, and there is no figure
+	ahead  bool        // its launches are still to come
 }
 
 // Cell is Short with Bounds, for a table of text.
@@ -143,6 +144,9 @@ func (r *Result) costOf(c *Case, row *Row) Cost {
 		}
 	}
 	switch {
+	case row.N+row.Failed+row.DNF+row.Overdue+row.Alone == 0 && !r.Complete:
+		out.ahead, out.Words = true, "not measured yet"
+		out.Short = "not yet"
 	case row.N == 0 && row.Metric.Name == PowerMetric.Name:
 		out.lost, out.Words = true, "power not known"
 		out.Short = "no figure"
@@ -312,6 +316,7 @@ func ownSentences(costs []Cost, r *Result) []string {
 			all = append(all, of(capital(g[0].Work), g, Cost.listed, r))
 		}
 	}
+	all = slices.DeleteFunc(all, func(s string) bool { return s == "" })
 	if len(all) > mostSentences {
 		left := len(all) - mostSentences + 1
 		all = append(all[:mostSentences-1], fmt.Sprintf("%s are in the table.", figure.Count(left, "further kind")+" of work"))
@@ -350,18 +355,20 @@ func groups(costs []Cost, name func(Cost) string) [][]Cost {
 }
 
 // of says the costs of one platform, or of one kind of work, in a sentence: what is the same first,
-// then what costs, the worst first, then gains, and last what is open.
+// then what costs, the worst first, then gains, and last what is open; "" where all is still to come.
 func of(subject string, costs []Cost, name func(Cost) string, r *Result) string {
 	costs = slices.Clone(costs)
 	slices.SortStableFunc(costs, func(a, b Cost) int { return cmp.Compare(a.Speed, b.Speed) })
 	metric := commonName(costs)
 	bare := func(words string) string { return strings.ReplaceAll(words, metric, "") }
-	var same, costing, adding, gaining, open, without []string
+	var same, costing, adding, gaining, open, without, ahead []string
 	var bounded []Cost
 	var unknown []string // the names of what is open
 	for _, c := range costs {
 		n := name(c)
 		switch {
+		case c.ahead:
+			ahead = append(ahead, n)
 		case c.lost:
 			without = append(without, n+" ("+c.Words+")")
 		case c.Verdict == Unfair:
@@ -413,6 +420,10 @@ func of(subject string, costs []Cost, name func(Cost) string, r *Result) string 
 	}
 	add("not known: ", open)
 	add("no figure for ", without)
+	if len(parts) == 0 {
+		return ""
+	}
+	add("not measured yet: ", ahead)
 	if metric != "" {
 		subject += ", " + strings.TrimSpace(metric)
 	}

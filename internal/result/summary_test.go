@@ -173,3 +173,26 @@ func TestSentenceOfOneMetric(t *testing.T) {
 		t.Errorf("nothing but what is emulated: %q", got)
 	}
 }
+
+// What is still to come is no figure that is lost.
+func TestSummaryOfWhatIsStillToCome(t *testing.T) {
+	differs := map[string]*Effect{"lxc": {Ratio: 0.5, Low: 0.4, High: 0.6, Verdict: Differs}}
+	later := caseWith("disk", "", ofCPU, map[string]*Effect{"lxc": {Verdict: Refused, Why: "no part"}}, "lxc")
+	for i := range later.Rows {
+		later.Rows[i].N = 0
+	}
+	r := summarized(caseWith("cpu", "", ofCPU, differs, "lxc"), later)
+	if got := r.Summary.Sentences[0]; got != "lxc: 50.0 % slower (40.0 to 60.0) on cpu; no figure for disk (no launch finished)." {
+		t.Errorf("complete: %q", got)
+	}
+	r.Complete = false
+	r.Summarize()
+	if got := r.Summary.Sentences[0]; got != "lxc: 50.0 % slower (40.0 to 60.0) on cpu; not measured yet: disk." || r.Summary.Costs[1].Short != "not yet" {
+		t.Errorf("going on: %q, %+v", got, r.Summary.Costs[1])
+	}
+	r.Cases = r.Cases[1:]
+	r.Summarize()
+	if got := r.Summary.Sentences; len(got) != 0 {
+		t.Errorf("nothing yet: %q", got)
+	}
+}

@@ -76,9 +76,9 @@ func Of(points, base []result.Point, t Terms) *result.Effect {
 	return e
 }
 
-// added is the mean difference of the values to the mean of the base's in the block; nil where the
-// blocks are too few. Few large values leave a sum less certain than a ratio: where only the ratio
-// differs, what is added is by the ratio, of the base's mean.
+// added is the mean difference of the values to the mean of the base's in the block. Few values leave
+// a sum less certain than a ratio: where only the ratio differs, what is added is by the ratio, of the
+// base's mean. It is nil where neither is known.
 func added(e *result.Effect, value map[int]float64, base map[int][]float64, level float64) *result.Added {
 	var differences, bases []float64
 	for _, r := range e.Ratios {
@@ -86,12 +86,12 @@ func added(e *result.Effect, value map[int]float64, base map[int][]float64, leve
 		bases = append(bases, stats.Mean(base[r.Block]))
 	}
 	i, err := stats.MeanInterval(differences, level)
-	if err != nil {
-		return nil
-	}
-	if e.Verdict == result.Differs && i.Low <= 0 && 0 <= i.High {
+	if e.Verdict == result.Differs && (err != nil || i.Low <= 0 && 0 <= i.High) {
 		of := stats.Mean(bases)
 		return &result.Added{Mean: of * (e.Ratio - 1), Low: of * (e.Low - 1), High: of * (e.High - 1)}
+	}
+	if err != nil {
+		return nil
 	}
 	return &result.Added{Mean: i.Mid, Low: i.Low, High: i.High}
 }

@@ -251,8 +251,11 @@ func TestAdded(t *testing.T) {
 	if e.Added == nil || math.Abs(e.Added.Mean-14.85) > 1e-9 || e.Added.Low > 14 || e.Added.Low < 10 || e.Added.High < 15.5 || e.Added.High > 20 {
 		t.Errorf("%+v", e.Added)
 	}
-	if e := Of(points(19, 20), points(5, 5.5), terms); e.Added != nil {
-		t.Errorf("of two blocks: %+v", e.Added)
+	if e := Of(points(19, 20), points(5, 5.5), terms); e.Added == nil || math.Abs(e.Added.Low-5.25*(e.Low-1)) > 1e-9 {
+		t.Errorf("of two blocks that differ: %+v", e.Added)
+	}
+	if e := Of(points(5, 7), points(5, 5.5), terms); e.Added != nil {
+		t.Errorf("of two blocks that do not: %+v", e.Added)
 	}
 	terms.Level = 0.999
 	e = Of(points(19, 40, 80), points(1, 1.8, 4.3), terms)
