@@ -13,14 +13,18 @@ func caseOf(s spec.Scene) string {
 	if len(s.Factors) == 0 {
 		return s.Name
 	}
-	return s.Name + "[" + levels(s, "=", ",") + "]"
+	var levels []string
+	for _, f := range s.Factors {
+		levels = append(levels, f.Name+"="+f.Level)
+	}
+	return s.Name + "[" + strings.Join(levels, ",") + "]"
 }
 
 // titleOf is the case for people: "One core, threads 2".
 func titleOf(s spec.Scene) string {
 	title := s.Title
-	if len(s.Factors) > 0 {
-		title += ", " + levels(s, " ", ", ")
+	for _, f := range s.Factors {
+		title += ", " + f.Words()
 	}
 	if s.Turns > 0 {
 		title += fmt.Sprintf(", in turns of %v", s.Turns)
@@ -30,18 +34,14 @@ func titleOf(s spec.Scene) string {
 
 // shortOf is what a sentence calls the case's work: "random reads, block 4KiB".
 func shortOf(s spec.Scene) string {
-	if s.Short == "" || len(s.Factors) == 0 {
-		return s.Short
+	if s.Short == "" {
+		return ""
 	}
-	return s.Short + ", " + levels(s, " ", ", ")
-}
-
-func levels(s spec.Scene, is, and string) string {
-	var all []string
+	short := s.Short
 	for _, f := range s.Factors {
-		all = append(all, f.Name+is+f.Level)
+		short += ", " + f.Words()
 	}
-	return strings.Join(all, and)
+	return short
 }
 
 // build writes a scene out for one platform under test: every instance an actor

@@ -151,6 +151,9 @@ scenes:
 	for _, s := range p.Scenes {
 		if s.Relative != nil {
 			got[s.Case] = *s.Relative
+			if words := strings.TrimPrefix(s.Relative.Row, "CPU") + strings.TrimPrefix(s.Relative.Column, "spin"); s.Title != "beside"+words {
+				t.Errorf("the title of %s is %q", s.Case, s.Title)
+			}
 		}
 	}
 	want := map[string]bench.Relative{}

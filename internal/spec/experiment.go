@@ -216,6 +216,9 @@ type Factor struct {
 	Level string
 }
 
+// Words say it to people: "memory 1GiB" for shape.memory.
+func (f Factor) Words() string { return f.Name[strings.LastIndexByte(f.Name, '.')+1:] + " " + f.Level }
+
 // Actor is one or several equal instances of a scene.
 type Actor struct {
 	Name string

@@ -2,7 +2,6 @@ package spec
 
 import (
 	"slices"
-	"strings"
 
 	"tare/internal/bench"
 )
@@ -110,7 +109,7 @@ func (d *decoder) checkCells(scenes []Scene) {
 func (s *Scene) Cell(other *Scene) (row, column string) {
 	row, column = s.Relative.Row, s.Relative.Column
 	for _, f := range s.Factors {
-		text := ", " + f.Name[strings.LastIndex(f.Name, ".")+1:] + " " + f.Level
+		text := ", " + f.Words()
 		if slices.Contains(other.Factors, f) {
 			row += text
 		} else {
