@@ -361,7 +361,14 @@ func of(subject string, costs []Cost, name func(Cost) string, r *Result) string 
 	slices.SortStableFunc(costs, func(a, b Cost) int { return cmp.Compare(a.Speed, b.Speed) })
 	metric := commonName(costs)
 	bare := func(words string) string { return strings.ReplaceAll(words, metric, "") }
-	var same, costing, adding, gaining, open, without, ahead []string
+	var same, costing, adding, gaining, open, ahead, reasons []string
+	without := map[string][]string{} // by reason
+	lacks := func(why, name string) {
+		if without[why] == nil {
+			reasons = append(reasons, why)
+		}
+		without[why] = append(without[why], name)
+	}
 	var bounded []Cost
 	var unknown []string // the names of what is open
 	for _, c := range costs {
@@ -370,11 +377,11 @@ func of(subject string, costs []Cost, name func(Cost) string, r *Result) string 
 		case c.ahead:
 			ahead = append(ahead, n)
 		case c.lost:
-			without = append(without, n+" ("+c.Words+")")
+			lacks(c.Words, n)
 		case c.Verdict == Unfair:
-			without = append(without, n+" (unfair: "+c.effect.Audit.Mark()+")")
+			lacks("unfair: "+c.effect.Audit.Mark(), n)
 		case c.Verdict == Refused:
-			without = append(without, n+" ("+cmp.Or(c.effect.Unfair, c.effect.Why)+")")
+			lacks(cmp.Or(c.effect.Unfair, c.effect.Why), n)
 		case c.Verdict == Equivalent:
 			same = append(same, n)
 		case c.Verdict == Differs && c.Added != nil && c.Added.Mean > 0:
@@ -386,7 +393,7 @@ func of(subject string, costs []Cost, name func(Cost) string, r *Result) string 
 		case c.Verdict == Differs:
 			gaining = append(gaining, bare(c.effect.size(c.Metric))+" on "+n)
 		case c.effect.Waiting > 0:
-			without = append(without, fmt.Sprintf("%s (%s)", n, c.effect.open(c.Metric, r.Margin)))
+			lacks(c.effect.open(c.Metric, r.Margin), n)
 		case c.Low > 1/telling && c.High < telling && c.Added == nil:
 			bounded = append(bounded, c)
 		default:
@@ -419,7 +426,10 @@ func of(subject string, costs []Cost, name func(Cost) string, r *Result) string 
 		open = unknown
 	}
 	add("not known: ", open)
-	add("no figure for ", without)
+	for i, why := range reasons {
+		reasons[i] = listing(without[why]) + " (" + why + ")"
+	}
+	add("no figure for ", reasons)
 	if len(parts) == 0 {
 		return ""
 	}

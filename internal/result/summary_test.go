@@ -196,3 +196,15 @@ func TestSummaryOfWhatIsStillToCome(t *testing.T) {
 		t.Errorf("nothing yet: %q", got)
 	}
 }
+
+// Why several have no figure is said once.
+func TestSentenceOfWhatHasNoFigure(t *testing.T) {
+	few := func() map[string]*Effect {
+		return map[string]*Effect{"lxc": {Verdict: Refused, Why: "only 1 block"}}
+	}
+	r := summarized(caseWith("cpu", "", ofCPU, few(), "lxc"), caseWith("disk", "", ofCPU, map[string]*Effect{"lxc": {Verdict: Refused, Why: "no part"}}, "lxc"),
+		caseWith("net", "", ofCPU, few(), "lxc"))
+	if got := r.Summary.Sentences[0]; got != "lxc: no figure for cpu and net (only 1 block) and disk (no part)." {
+		t.Error(got)
+	}
+}
