@@ -36,11 +36,19 @@ func Brief(w io.Writer, r *result.Result) error {
 
 // briefMeta says what a result rests on.
 func briefMeta(r *result.Result) string {
-	words := fmt.Sprintf("against %s; %s in %s", r.Baseline, decidedWords(r), figure.Span(r.Seconds))
+	words := fmt.Sprintf("%s; %s in %s", againstWords(r), decidedWords(r), figure.Span(r.Seconds))
 	if r.Going {
 		words += "; the run is still going on"
 	}
 	return words
+}
+
+// againstWords says what the costs are against.
+func againstWords(r *result.Result) string {
+	if s := r.Summary; s != nil && len(s.Costs) > 0 && !slices.ContainsFunc(s.Costs, func(c result.Cost) bool { return !c.Kept }) {
+		return "each platform against itself"
+	}
+	return "against " + r.Baseline
 }
 
 // decidedWords says how many of the comparisons are decided: "6 of 14 comparisons decided".

@@ -16,6 +16,7 @@ import (
 // overview is the page's first screen: sentences, one picture of everything, cautions.
 type overview struct {
 	Sentences []sentence
+	Against   string
 	Decided   string
 	Works     []overviewWork
 	Rows      []overviewRow
@@ -28,6 +29,7 @@ type sentence struct{ About, Words string }
 
 type overviewWork struct {
 	Name, ID string // the case's anchor
+	Baseline string // its value: "native 3.97 ms"; "" where there is only a ratio
 	Axis     template.HTML
 }
 
@@ -53,7 +55,7 @@ func overviewOf(r *result.Result, ids map[string]string) overview {
 	if s == nil {
 		s = &result.Summary{}
 	}
-	v := overview{Decided: decidedWords(r)}
+	v := overview{Against: againstWords(r), Decided: decidedWords(r)}
 	for _, words := range s.Sentences {
 		about, rest, found := strings.Cut(words, ": ")
 		if !found {
@@ -69,7 +71,20 @@ func overviewOf(r *result.Result, ids map[string]string) overview {
 		v.Cautions = append(v.Cautions, c)
 	}
 	v.picture(s.Costs, r.Margin, ids)
+	if len(v.Works) > 0 {
+		v.baselines(r)
+	}
 	return v
+}
+
+// baselines puts the baseline's values to the kinds of work.
+func (v *overview) baselines(r *result.Result) {
+	values := baselines(r)
+	for i, w := range v.Works {
+		if value := values[w.Name]; value != "" {
+			v.Works[i].Baseline = r.Baseline + " " + value
+		}
+	}
 }
 
 // picture fills in the table of costs. What platforms keep beside others is drawn by [heatMap].
@@ -128,8 +143,12 @@ func (v *overview) picture(costs []result.Cost, margin float64, ids map[string]s
 		}
 		v.Rows = append(v.Rows, row)
 	}
-	v.Note = fmt.Sprintf("Dots are estimates, lines their 95 %% intervals, on one scale from %s times as fast to %s times as slow; the shaded band is ±%s. A hollow dot is not decided, an arrow lies beyond. The worst platform comes first.",
+	v.Note = fmt.Sprintf("Dots are estimates, lines their 95 %% intervals, on one scale from %s times as fast to %s times as slow; the shaded band is ±%s. A hollow dot is not decided, an arrow lies beyond.",
 		figure.Number(axis.Fastest()), figure.Number(axis.Slowest()), figure.Share(margin))
+	if len(most) == len(v.Works) {
+		v.Note = "A bar is what the platform adds to the baseline, its 95 % interval in grey beside the amount."
+	}
+	v.Note += " The platform that costs most in all comes first."
 	if slices.ContainsFunc(names, func(n string) bool { return labelled[n] }) {
 		v.Note = strings.TrimSuffix(v.Note, ".") + ", what is emulated last."
 	}

@@ -21,7 +21,7 @@ func relativeNote(m *result.Matrix) string {
 }
 
 // openNote says what the map's cells without a colour are.
-const openNote = " A dashed cell without colour is not decided: its interval holds 100 %, or there are too few blocks for one. A blank cell is of no scene."
+const openNote = " A dashed cell is not decided. In an empty one nothing was asked."
 
 // targets name what the rows are set against: "alone", or "cpu-alone (CPU), disk-alone (disk)".
 func targets(m *result.Matrix) string {

@@ -199,7 +199,7 @@ func (r *Result) neighbourSentences(costs []Cost) []string {
 			rest = append(rest, lead+listing(what)+".")
 		}
 	}
-	say("Something is lost on each platform, perhaps less than a tenth, in: ", losing)
+	say("Each platform loses something in: ", losing)
 	say("At least "+least+" is left in: ", harmless)
 	say("There was no neighbour, for it had ended, in: ", alone)
 	say("Not decided whether "+least+" is left: ", open)

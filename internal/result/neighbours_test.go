@@ -38,7 +38,7 @@ func TestNeighbourSentences(t *testing.T) {
 		{"protection is not sure", cell("competing", 0.95, 0.85, 1.05, Inconclusive), half(0.5), "Primes, beside a hog: 50 % is left on lxc (48 to 52); not known on native; give each CPUs of its own."},
 		{"harm is not sure", cell("competing", 0.85, 0.7, 0.95, Differs), cell("competing", 0.99, 0.97, 1.01, Equivalent), `Not decided whether 90 % is left: "Primes, beside a hog" (70 to 95 %).`},
 		{"everybody loses a little", cell("competing", 0.85, 0.7, 0.95, Differs), cell("competing", 0.91, 0.88, 0.98, Differs),
-			`Something is lost on each platform, perhaps less than a tenth, in: "Primes, beside a hog", where 85 to 91 % is left (70 to 98).`},
+			`Each platform loses something in: "Primes, beside a hog", where 85 to 91 % is left (70 to 98).`},
 		{"everybody protects", cell("competing", 0.98, 0.95, 1.01, Equivalent), cell("competing", 1, 0.98, 1.02, Equivalent), `At least 90 % is left in: "Primes, beside a hog".`},
 		{"undecided whether it is a loss, and yet protected", cell("competing", 0.99, 0.96, 1.03, Inconclusive), cell("competing", 1, 0.98, 1.02, Equivalent), `At least 90 % is left in: "Primes, beside a hog".`},
 		{"no neighbour", alone(), half(0.5), "Primes, beside a hog: 50 % is left on lxc (48 to 52); no neighbour on native, where it had ended; give each CPUs of its own."},

@@ -361,7 +361,7 @@ func of(subject string, costs []Cost, name func(Cost) string, r *Result) string 
 	slices.SortStableFunc(costs, func(a, b Cost) int { return cmp.Compare(a.Speed, b.Speed) })
 	metric := commonName(costs)
 	bare := func(words string) string { return strings.ReplaceAll(words, metric, "") }
-	var same, costing, adding, gaining, open, ahead, reasons []string
+	var same, costing, gaining, open, ahead, reasons []string
 	without := map[string][]string{} // by reason
 	lacks := func(why, name string) {
 		if without[why] == nil {
@@ -369,7 +369,7 @@ func of(subject string, costs []Cost, name func(Cost) string, r *Result) string 
 		}
 		without[why] = append(without[why], name)
 	}
-	var bounded []Cost
+	var adding, bounded []Cost
 	var unknown []string // the names of what is open
 	for _, c := range costs {
 		n := name(c)
@@ -379,13 +379,13 @@ func of(subject string, costs []Cost, name func(Cost) string, r *Result) string 
 		case c.lost:
 			lacks(c.Words, n)
 		case c.Verdict == Unfair:
-			lacks("unfair: "+c.effect.Audit.Mark(), n)
+			lacks("unfair: "+cmp.Or(c.effect.Audit.Mark(), c.effect.Unfair), n)
 		case c.Verdict == Refused:
 			lacks(cmp.Or(c.effect.Unfair, c.effect.Why), n)
 		case c.Verdict == Equivalent:
 			same = append(same, n)
 		case c.Verdict == Differs && c.Added != nil && c.Added.Mean > 0:
-			adding = append(adding, fmt.Sprintf("%s to %s (%s to %s)", strings.TrimPrefix(signed(c.Added.Mean, c.Metric.Unit), "+"), n, amount(c.Added.Low), amount(c.Added.High)))
+			adding = append(adding, c)
 		case c.Verdict == Differs && c.Added != nil:
 			gaining = append(gaining, c.effect.size(c.Metric)+" on "+n)
 		case c.Verdict == Differs && c.Speed < 1:
@@ -412,10 +412,7 @@ func of(subject string, costs []Cost, name func(Cost) string, r *Result) string 
 	}
 	add("no difference within "+trim(100*r.Margin)+" % on ", same)
 	add("", costing)
-	if n := len(adding); n > mostNamed+1 { // of one kind of work the slowest start comes first
-		adding = []string{adding[n-1] + " at the least", adding[0] + " at the most", fmt.Sprintf("between them to %d more", n-2)}
-	}
-	add("adds ", adding)
+	add("adds ", additions(adding, name))
 	add("", gaining)
 	if len(bounded) == 1 {
 		parts = append(parts, bare(bounded[0].effect.bound(bounded[0].Metric, r.Margin))+" on "+name(bounded[0]))
@@ -438,6 +435,22 @@ func of(subject string, costs []Cost, name func(Cost) string, r *Result) string 
 		subject += ", " + strings.TrimSpace(metric)
 	}
 	return subject + ": " + strings.Join(parts, "; ") + "."
+}
+
+// additions say what each adds: of many to the same work the least and the most.
+func additions(costs []Cost, name func(Cost) string) []string {
+	say := func(c Cost) string {
+		return fmt.Sprintf("%s to %s (%s to %s)", strings.TrimPrefix(signed(c.Added.Mean, c.Metric.Unit), "+"), name(c), amount(c.Added.Low), amount(c.Added.High))
+	}
+	if n := len(costs); n > mostNamed+1 && len(groups(costs, func(c Cost) string { return c.Work })) == 1 {
+		costs = slices.SortedStableFunc(slices.Values(costs), func(a, b Cost) int { return cmp.Compare(a.Added.Mean, b.Added.Mean) })
+		return []string{say(costs[0]) + " at the least", say(costs[n-1]) + " at the most", fmt.Sprintf("between them to %d more", n-2)}
+	}
+	var all []string
+	for _, c := range costs {
+		all = append(all, say(c))
+	}
+	return all
 }
 
 // commonName is what words say of the metric that all costs share, with a blank; "" where there are

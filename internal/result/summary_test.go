@@ -208,3 +208,21 @@ func TestSentenceOfWhatHasNoFigure(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Of many that add to the same work the least and the most are said, by what they add.
+func TestSentenceOfManyThatAdd(t *testing.T) {
+	effects := map[string]*Effect{}
+	var platforms []string
+	for i, added := range []float64{30, 10, 50, 20, 40, 25} {
+		p := string(rune('a' + i))
+		platforms = append(platforms, p)
+		// The order by ratio is another.
+		effects[p] = &Effect{Ratio: 10 - float64(i), Low: 2, High: 20, Verdict: Differs, Added: &Added{Mean: added, Low: added - 5, High: added + 5}}
+	}
+	start := bench.Metric{Name: "ready", Unit: "ms", Better: bench.LowerIsBetter, Adds: true}
+	got := summarized(caseWith("startup", "start-up", start, effects, platforms...)).Summary.Sentences
+	want := "Start-up: adds 10.0 ms to b (5.00 to 15.0) at the least, 50.0 ms to c (45.0 to 55.0) at the most and between them to 4 more."
+	if len(got) != 1 || got[0] != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}

@@ -161,7 +161,10 @@ func (i *instance) Scope() (bench.Scope, error) {
 		return fail(err)
 	}
 	for _, pid := range watching {
-		s.Helpers = append(s.Helpers, bench.Process{PID: pid, Part: "monitor"})
+		// What the monitor itself has started ends within a moment.
+		if of, err := launch.Parent(pid); err == nil && !slices.Contains(watching, of) {
+			s.Helpers = append(s.Helpers, bench.Process{PID: pid, Part: "monitor"})
+		}
 	}
 	s.NetNS = fmt.Sprintf("/proc/%d/ns/net", inside[0])
 	if i.launch.Options["net"] == "veth" {

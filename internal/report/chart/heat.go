@@ -2,6 +2,7 @@ package chart
 
 import (
 	"html/template"
+	"math"
 	"strings"
 	"unicode/utf8"
 )
@@ -129,6 +130,7 @@ func folded(words string) (first, rest string) {
 
 // Heat is the class of a cell of which so much is left: 1 is all of it.
 func Heat(kept float64) string {
+	kept = math.Round(100*kept) / 100 // what reads alike has one colour
 	if kept > 1.03 {
 		return "gain"
 	}
