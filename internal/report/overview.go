@@ -143,10 +143,12 @@ func (v *overview) picture(costs []result.Cost, margin float64, ids map[string]s
 		}
 		v.Rows = append(v.Rows, row)
 	}
-	v.Note = fmt.Sprintf("Dots are estimates, lines their 95 %% intervals, on one scale from %s times as fast to %s times as slow; the shaded band is ±%s. A hollow dot is not decided, an arrow lies beyond.",
-		figure.Number(axis.Fastest()), figure.Number(axis.Slowest()), figure.Share(margin))
+	v.Note = fmt.Sprintf("Right is slower. Dots are estimates, lines and grey figures their 95 %% intervals; the shaded band, ±%s, counts as no difference. A hollow dot and ? are not decided. An arrow leaves the scale, which is from %s times as fast to %s times as slow.",
+		figure.Share(margin), figure.Number(axis.Fastest()), figure.Number(axis.Slowest()))
 	if len(most) == len(v.Works) {
 		v.Note = "A bar is what the platform adds to the baseline, its 95 % interval in grey beside the amount."
+	} else if len(most) > 0 {
+		v.Note += " A bar is an amount that is added."
 	}
 	v.Note += " The platform that costs most in all comes first."
 	if slices.ContainsFunc(names, func(n string) bool { return labelled[n] }) {

@@ -304,7 +304,7 @@ func ownSentences(costs []Cost, r *Result) []string {
 	var all []string
 	if len(platforms) <= fewPlatforms {
 		for _, g := range platforms {
-			all = append(all, of(g[0].Name(), g, func(c Cost) string { return c.Work }, r))
+			all = append(all, of(g[0].Name(), g, func(c Cost) string { return c.Work }, "to", r))
 		}
 	} else {
 		// What is emulated is in the table, and no finding.
@@ -313,7 +313,7 @@ func ownSentences(costs []Cost, r *Result) []string {
 		}
 		slices.SortStableFunc(works, func(a, b []Cost) int { return cmp.Compare(worst(a), worst(b)) })
 		for _, g := range works {
-			all = append(all, of(capital(g[0].Work), g, Cost.listed, r))
+			all = append(all, of(capital(g[0].Work), g, Cost.listed, "on", r))
 		}
 	}
 	all = slices.DeleteFunc(all, func(s string) bool { return s == "" })
@@ -356,7 +356,8 @@ func groups(costs []Cost, name func(Cost) string) [][]Cost {
 
 // of says the costs of one platform, or of one kind of work, in a sentence: what is the same first,
 // then what costs, the worst first, then gains, and last what is open; "" where all is still to come.
-func of(subject string, costs []Cost, name func(Cost) string, r *Result) string {
+// Something is added to a kind of work, and on a platform.
+func of(subject string, costs []Cost, name func(Cost) string, added string, r *Result) string {
 	costs = slices.Clone(costs)
 	slices.SortStableFunc(costs, func(a, b Cost) int { return cmp.Compare(a.Speed, b.Speed) })
 	metric := commonName(costs)
@@ -412,7 +413,7 @@ func of(subject string, costs []Cost, name func(Cost) string, r *Result) string 
 	}
 	add("no difference within "+trim(100*r.Margin)+" % on ", same)
 	add("", costing)
-	add("adds ", additions(adding, name))
+	add("adds ", additions(adding, func(c Cost) string { return added + " " + name(c) }))
 	add("", gaining)
 	if len(bounded) == 1 {
 		parts = append(parts, bare(bounded[0].effect.bound(bounded[0].Metric, r.Margin))+" on "+name(bounded[0]))
@@ -438,13 +439,13 @@ func of(subject string, costs []Cost, name func(Cost) string, r *Result) string 
 }
 
 // additions say what each adds: of many to the same work the least and the most.
-func additions(costs []Cost, name func(Cost) string) []string {
+func additions(costs []Cost, where func(Cost) string) []string {
 	say := func(c Cost) string {
-		return fmt.Sprintf("%s to %s (%s to %s)", strings.TrimPrefix(signed(c.Added.Mean, c.Metric.Unit), "+"), name(c), amount(c.Added.Low), amount(c.Added.High))
+		return fmt.Sprintf("%s %s (%s to %s)", strings.TrimPrefix(signed(c.Added.Mean, c.Metric.Unit), "+"), where(c), amount(c.Added.Low), amount(c.Added.High))
 	}
 	if n := len(costs); n > mostNamed+1 && len(groups(costs, func(c Cost) string { return c.Work })) == 1 {
 		costs = slices.SortedStableFunc(slices.Values(costs), func(a, b Cost) int { return cmp.Compare(a.Added.Mean, b.Added.Mean) })
-		return []string{say(costs[0]) + " at the least", say(costs[n-1]) + " at the most", fmt.Sprintf("between them to %d more", n-2)}
+		return []string{say(costs[0]) + " at the least", say(costs[n-1]) + " at the most", fmt.Sprintf("between them on %d more", n-2)}
 	}
 	var all []string
 	for _, c := range costs {
@@ -464,7 +465,7 @@ func commonName(costs []Cost) string {
 	return named(costs[0].Metric)
 }
 
-// together says of undecided costs within what all of them lie, whichever way: rounded up to a tenth.
+// together says of undecided costs within what all of them lie, whichever way.
 func together(costs []Cost, name func(Cost) string) string {
 	most := 0.0
 	var names []string
@@ -476,7 +477,7 @@ func together(costs []Cost, name func(Cost) string) string {
 		most = max(most, slow, fast)
 		names = append(names, name(c))
 	}
-	return fmt.Sprintf("undecided, but within ±%s %% on %s", trim(math.Ceil(1000*most-1e-9)/10), listing(names))
+	return fmt.Sprintf("undecided, but within ±%s %% on %s", trim(100*most), listing(names))
 }
 
 // mostNamed is how many of a kind a sentence names; of more it counts the rest.

@@ -221,7 +221,7 @@ func TestSentenceOfManyThatAdd(t *testing.T) {
 	}
 	start := bench.Metric{Name: "ready", Unit: "ms", Better: bench.LowerIsBetter, Adds: true}
 	got := summarized(caseWith("startup", "start-up", start, effects, platforms...)).Summary.Sentences
-	want := "Start-up: adds 10.0 ms to b (5.00 to 15.0) at the least, 50.0 ms to c (45.0 to 55.0) at the most and between them to 4 more."
+	want := "Start-up: adds 10.0 ms on b (5.00 to 15.0) at the least, 50.0 ms on c (45.0 to 55.0) at the most and between them on 4 more."
 	if len(got) != 1 || got[0] != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
