@@ -96,10 +96,10 @@ func (v *overview) picture(costs []result.Cost, margin float64, ids map[string]s
 	var speeds []float64
 	most := map[string]float64{}
 	weight := map[string]float64{} // by platform, what all of it costs in logarithms
-	labelled := map[string]bool{}  // by platform
+	emulated := map[string]bool{}  // by platform
 	var names []string
 	for _, c := range costs {
-		labelled[c.Name()] = c.Label != ""
+		emulated[c.Name()] = c.Emulated()
 		if c.Added != nil {
 			most[c.Work] = max(most[c.Work], c.Added.Mean)
 		} else if c.Label == "" {
@@ -116,8 +116,8 @@ func (v *overview) picture(costs []result.Cost, margin float64, ids map[string]s
 		}
 	}
 	slices.SortStableFunc(names, func(a, b string) int {
-		if labelled[a] != labelled[b] { // what is emulated is no finding
-			if labelled[b] {
+		if emulated[a] != emulated[b] { // what is emulated is no finding
+			if emulated[b] {
 				return -1
 			}
 			return 1
@@ -151,7 +151,7 @@ func (v *overview) picture(costs []result.Cost, margin float64, ids map[string]s
 		v.Note += " A bar is an amount that is added."
 	}
 	v.Note += " The platform that costs most in all comes first."
-	if slices.ContainsFunc(names, func(n string) bool { return labelled[n] }) {
+	if slices.ContainsFunc(names, func(n string) bool { return emulated[n] }) {
 		v.Note = strings.TrimSuffix(v.Note, ".") + ", what is emulated last."
 	}
 }

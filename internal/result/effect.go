@@ -127,7 +127,8 @@ func (e *Effect) UnfairWords() string {
 }
 
 // Added is the mean difference to the baseline over blocks, in the metric's unit, with its interval
-// at the effect's confidence.
+// at the effect's confidence. Where that holds 0 though the ratio differs, or there are two blocks, it is
+// what the ratio and its bounds make of the baseline's mean, which counts as exact.
 type Added struct {
 	Mean float64 `json:"mean"`
 	Low  float64 `json:"low"`

@@ -167,9 +167,15 @@ func TestSentenceOfOneMetric(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 	for i := range c.Rows {
-		c.Rows[i].Label = "emulated (tcg)"
+		c.Rows[i].Label = "nested"
 	}
-	if got := summarized(c).Summary.Sentences; !strings.Contains(got[0], "9.0 times as high (8.0 to 10.0) on tcg [emulated (tcg)] and") {
+	if got := summarized(c).Summary.Sentences; !strings.Contains(got[0], "on tcg [nested]") {
+		t.Errorf("nested is not emulated: %q", got)
+	}
+	for i := range c.Rows {
+		c.Rows[i].Label = "nested, emulated (tcg)"
+	}
+	if got := summarized(c).Summary.Sentences; !strings.Contains(got[0], "9.0 times as high (8.0 to 10.0) on tcg [nested, emulated (tcg)] and") {
 		t.Errorf("nothing but what is emulated: %q", got)
 	}
 }

@@ -161,10 +161,14 @@ func (i *instance) Scope() (bench.Scope, error) {
 		return fail(err)
 	}
 	for _, pid := range watching {
-		// What the monitor itself has started ends within a moment.
-		if of, err := launch.Parent(pid); err == nil && !slices.Contains(watching, of) {
+		// With it in the group, for a moment, are the daemon's child that started it, and what it starts itself.
+		of, err := launch.Parent(pid)
+		if err == nil && of != i.engine.daemon.PID() && !slices.Contains(watching, of) {
 			s.Helpers = append(s.Helpers, bench.Process{PID: pid, Part: "monitor"})
 		}
+	}
+	if len(s.Helpers) == 0 {
+		return fail(fmt.Errorf("no monitor among the processes %v of its group", watching))
 	}
 	s.NetNS = fmt.Sprintf("/proc/%d/ns/net", inside[0])
 	if i.launch.Options["net"] == "veth" {
