@@ -103,11 +103,14 @@ type Part struct {
 	Prepare []Command // before warm-up, in order; a non-zero exit fails the trial
 	Warm    []Command // the warm-up, if it is a run of its own
 	// Main is the measured command. For a service it is started first and killed last, and its
-	// output is not parsed.
+	// output is not parsed. Where [SubjectPart] is a service, another part is its load: that one's
+	// Main is measured, and Parse reads its output.
 	Main    Command
 	Service bool
 	// Listen, for a service, is the TCP port that accepts once it is ready; 0 for none.
 	Listen int
+	// Ready is how long a service may take until it accepts; 0 for ten seconds.
+	Ready time.Duration
 	// Ramp is how long after Main's start the measured window opens, for a
 	// program that warms up within its run.
 	Ramp time.Duration

@@ -45,6 +45,9 @@ type actor struct {
 	stored    []bench.Value // of the disk; see [bench.StoredMetrics]
 }
 
+// loads says whether the actor is a peer whose program is the client of the one it serves.
+func (a *actor) loads() bool { return a.Serves != "" && !a.part.Service }
+
 // idles says whether the actor is idle and all its cost is in the host's own
 // counters, so that nothing needs to be asked inside: many idle ones would pay for the asking.
 func (a *actor) idles() bool {

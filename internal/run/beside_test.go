@@ -188,6 +188,8 @@ func (attacker) Attacks(part string) bool { return part == "attacker" }
 func TestOrderOfPreparation(t *testing.T) {
 	var all cast
 	for _, a := range []bench.Actor{
+		{Name: "load", Role: bench.Peer, Workload: "counter", Part: "load", Serves: "subject"},
+		{Name: "neighbour-load", Role: bench.Peer, Workload: "counter", Part: "load", Serves: "neighbour"},
 		{Name: "neighbour", Role: bench.Neighbour, Workload: "counter"},
 		{Name: "flooded", Role: bench.Neighbour, Workload: "attack", Part: bench.SubjectPart},
 		{Name: "subject", Role: bench.Subject, Workload: "counter"},
@@ -195,13 +197,13 @@ func TestOrderOfPreparation(t *testing.T) {
 		{Name: "neighbour-peer", Role: bench.Peer, Workload: "counter", Part: "server", Serves: "neighbour"},
 		{Name: "peer", Role: bench.Peer, Workload: "counter", Part: "server", Serves: "subject"},
 	} {
-		all = append(all, &actor{Actor: a})
+		all = append(all, &actor{Actor: a, part: bench.Part{Service: a.Part != "load"}})
 	}
 	var names []string
 	for _, a := range all.inOrder(map[string]bench.Workload{"counter": counter{}, "attack": attacker{}}) {
 		names = append(names, a.Name)
 	}
-	if got, want := strings.Join(names, " "), "subject peer neighbour-peer neighbour flooded flooded-peer"; got != want {
+	if got, want := strings.Join(names, " "), "subject peer load neighbour-peer neighbour flooded neighbour-load flooded-peer"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

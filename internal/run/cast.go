@@ -24,8 +24,27 @@ func (c cast) with(role bench.Role) cast {
 	return as
 }
 
-// measured are those whose programs run in the measured window.
-func (c cast) measured() cast { return append(c.with(bench.Subject), c.with(bench.Partner)...) }
+// measured are those whose programs run in the measured window, and whose output tells how it went.
+func (c cast) measured() cast {
+	all := append(c.with(bench.Subject), c.with(bench.Partner)...)
+	for i, a := range all {
+		all[i] = c.worker(a)
+	}
+	return all
+}
+
+// worker is the actor whose program tells of a's work: a itself or, where a's program is a service,
+// the peer that loads it.
+func (c cast) worker(a *actor) *actor {
+	if a.part.Service {
+		for _, b := range c {
+			if b.Serves == a.Name && b.loads() {
+				return b
+			}
+		}
+	}
+	return a
+}
 
 // each runs f for every actor at once and joins the errors.
 func (c cast) each(f func(*actor) error) error {
@@ -47,20 +66,24 @@ func (c cast) disturbs(a *actor) bool {
 	return a.Role == bench.Neighbour
 }
 
-// inOrder are the actors as they are made ready: first all that the subjects
-// need, then what serves the neighbours, then the neighbours, and the parts
+// inOrder are the actors as they are made ready: first all that the subjects need and then what
+// loads them, then what serves the neighbours, the neighbours and what loads those, and the parts
 // that do harm last.
 func (c cast) inOrder(workloads map[string]bench.Workload) cast {
 	rank := func(a *actor) int {
 		switch w, adversary := workloads[a.Workload].(bench.Adversary); {
-		case !c.disturbs(a):
+		case !c.disturbs(a) && !a.loads():
 			return 0
+		case !c.disturbs(a):
+			return 1
 		case adversary && w.Attacks(a.Part):
-			return 3
+			return 5
 		case a.Role == bench.Neighbour:
-			return 2
+			return 3
+		case a.loads():
+			return 4
 		}
-		return 1
+		return 2
 	}
 	order := slices.Clone(c)
 	slices.SortStableFunc(order, func(a, b *actor) int { return cmp.Compare(rank(a), rank(b)) })

@@ -2,13 +2,9 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"net"
-	"net/netip"
 	"slices"
-	"time"
 
 	"tare/internal/bench"
 	"tare/internal/guest/agent"
@@ -23,11 +19,17 @@ type jobs struct {
 	account   *account
 	actors    cast
 	beside    *beside
+	attended  bool // a service that the subjects need is
 }
 
 // prepare makes every actor ready: files placed, services running, the
 // subjects' own preparation done, and then the neighbours at work.
 func (j *jobs) prepare(ctx context.Context) error {
+	for _, a := range j.actors {
+		if err := j.instruct(a); err != nil {
+			return err
+		}
+	}
 	for _, a := range j.actors.inOrder(j.workloads) {
 		if j.actors.disturbs(a) {
 			if err := j.beside.unleash(ctx); err != nil {
@@ -47,18 +49,25 @@ func (j *jobs) prepare(ctx context.Context) error {
 	return nil
 }
 
-// prepareActor makes one actor with a workload ready.
-func (j *jobs) prepareActor(ctx context.Context, a *actor) error {
-	if j.writesRoot(a) {
-		j.takeStored(a, bench.StoredMetrics[0].Name)
+// instruct has an actor's workload say what it is to do.
+func (j *jobs) instruct(a *actor) (err error) {
+	if a.Workload == "" {
+		return nil
 	}
 	w, ok := j.workloads[a.Workload]
 	if !ok {
 		return fmt.Errorf("workload %q of %s is not known: %w", a.Workload, a.Name, bench.ErrInvalid)
 	}
-	var err error
 	if a.part, err = w.Steps(a.Part, a.Params, j.setting(a)); err != nil {
 		return fmt.Errorf("workload %s in %s: %w", a.Workload, a.Name, err)
+	}
+	return nil
+}
+
+// prepareActor makes one actor with a workload ready.
+func (j *jobs) prepareActor(ctx context.Context, a *actor) error {
+	if j.writesRoot(a) {
+		j.takeStored(a, bench.StoredMetrics[0].Name)
 	}
 	if err := a.place(ctx); err != nil {
 		return err
@@ -70,13 +79,16 @@ func (j *jobs) prepareActor(ctx context.Context, a *actor) error {
 	}
 	switch {
 	case a.part.Service:
-		if err := j.serve(ctx, a); err != nil {
+		if err := j.start(ctx, a); err != nil {
 			return err
 		}
 		if j.actors.disturbs(a) {
 			j.beside.follow(a)
+		} else {
+			j.attend(ctx, a)
 		}
-	case a.Role == bench.Neighbour:
+		return j.listens(ctx, a)
+	case j.actors.disturbs(a):
 		j.beside.repeat(a)
 	}
 	return nil
@@ -85,35 +97,6 @@ func (j *jobs) prepareActor(ctx context.Context, a *actor) error {
 // setting is what an actor's workload is told of the trial.
 func (j *jobs) setting(a *actor) bench.Setting {
 	return bench.Setting{Timing: j.timing, Shape: a.Shape, LLC: j.llc, Addr: j.actors.addresses(a)}
-}
-
-// serve starts a service and waits until it accepts connections.
-func (j *jobs) serve(ctx context.Context, a *actor) error {
-	var err error
-	if a.main, err = a.client.Start(ctx, a.part.Main, nil); err != nil {
-		return fmt.Errorf("start %s in %s: %w", a.Workload, a.Name, err)
-	}
-	a.outcome.Command = a.part.Main.Argv
-	if a.part.Listen == 0 || !a.addr.IsValid() || j.network == nil {
-		return nil
-	}
-	target := netip.AddrPortFrom(a.addr, uint16(a.part.Listen)).String()
-	deadline := time.Now().Add(listenDeadline)
-	for {
-		var conn net.Conn
-		err := j.network.Do(func() (err error) {
-			conn, err = net.DialTimeout("tcp", target, time.Second)
-			return err
-		})
-		if err == nil {
-			return conn.Close()
-		}
-		if ctx.Err() != nil || time.Now().After(deadline) {
-			return fmt.Errorf("wait for %s in %s to accept on %s: %w", a.Workload, a.Name, target,
-				errors.Join(err, context.Cause(ctx)))
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
 }
 
 // readyEvent is what ends a launch, alike for every platform.
@@ -193,14 +176,15 @@ func (j *jobs) collect(turns *turns) error {
 	return nil
 }
 
-// collectOf reads what one subject's program printed, and returns its metrics.
+// collectOf reads what one subject's program printed, or the load's if that is a service, and returns
+// its metrics.
 func (j *jobs) collectOf(a *actor) ([]bench.Metric, error) {
-	w := j.workloads[a.Workload]
+	w, out := j.workloads[a.Workload], *j.actors.worker(a).outcome.Output
 	metrics, err := w.Metrics(a.Params)
 	if err != nil {
 		return nil, fmt.Errorf("metrics of %s: %w", a.Workload, err)
 	}
-	if a.outcome.Values, err = w.Parse(a.Params, j.setting(a), *a.outcome.Output); err != nil {
+	if a.outcome.Values, err = w.Parse(a.Params, j.setting(a), out); err != nil {
 		return nil, fmt.Errorf("result of %s in %s: %w", a.Workload, a.Name, err)
 	}
 	for _, v := range a.outcome.Values {
@@ -215,12 +199,12 @@ func (j *jobs) collectOf(a *actor) ([]bench.Metric, error) {
 		a.outcome.Values = append(a.outcome.Values, a.stored...)
 	}
 	if h, ok := w.(bench.Histogrammer); ok {
-		if a.outcome.Histograms, err = h.Histograms(a.Params, j.setting(a), *a.outcome.Output); err != nil {
+		if a.outcome.Histograms, err = h.Histograms(a.Params, j.setting(a), out); err != nil {
 			return nil, fmt.Errorf("histograms of %s in %s: %w", a.Workload, a.Name, err)
 		}
 	}
 	if s, ok := w.(bench.Progresser); ok {
-		if a.outcome.Series, err = s.Series(a.Params, j.setting(a), *a.outcome.Output); err != nil {
+		if a.outcome.Series, err = s.Series(a.Params, j.setting(a), out); err != nil {
 			j.account.warn("how %s in %s went within the window is not known: %v", a.Workload, a.Name, err)
 		}
 	}

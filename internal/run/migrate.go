@@ -49,11 +49,9 @@ func (m *migration) run(ctx context.Context) error {
 	if a.Workload == "" {
 		m.jobs.takeFacts(ctx, a)
 	}
-	if a.Workload != "" && !a.part.Service {
-		a.outcome.Command = a.part.Main.Argv
-		var err error
-		if a.main, err = a.client.Start(ctx, a.part.Main, nil); err != nil {
-			return fmt.Errorf("start %v in %s: %w", a.part.Main.Argv, a.Name, err)
+	if w := m.jobs.actors.worker(a); w.Workload != "" && !w.part.Service {
+		if err := m.jobs.start(ctx, w); err != nil {
+			return err
 		}
 	}
 	moved, gap, err := m.move(ctx, a, moving)
@@ -139,7 +137,7 @@ func (m *migration) endWork(ctx context.Context, a *actor, voice *agent.Process)
 	if err := voice.Kill(ctx); err != nil {
 		return fmt.Errorf("%s after its migration: %w", a.Name, err)
 	}
-	if a.main == nil || a.part.Service {
+	if a = m.jobs.actors.worker(a); a.main == nil || a.part.Service {
 		return nil
 	}
 	if err := a.main.Kill(ctx); err != nil {

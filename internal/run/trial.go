@@ -57,7 +57,7 @@ func (x *trial) execute(ctx context.Context) {
 	steps, cancel := context.WithCancelCause(ctx)
 	x.beside.halt = cancel
 	still := watchStillness()
-	err := x.steps(steps)
+	err := x.jobs.blame(steps, x.steps(steps))
 	x.session.around.after(x.account, x.scene.Kind)
 	stood := still.end()
 	failed := x.account.phase
