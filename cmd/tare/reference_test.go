@@ -219,8 +219,11 @@ func metricsOf(t *testing.T, w bench.Workload) []bench.Metric {
 	needed := bench.Params{}
 	variants := []bench.Params{{}}
 	for _, p := range w.Params() {
-		if p.Required {
+		switch {
+		case p.Required && p.Kind == bench.KindJSON:
 			needed[p.Name] = `["true"]`
+		case p.Required:
+			needed[p.Name] = "1"
 		}
 		for _, word := range p.Words {
 			variants = append(variants, bench.Params{p.Name: word})

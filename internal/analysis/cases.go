@@ -176,6 +176,11 @@ func rows(c *caseData, j *judge, repeat *again) []result.Row {
 					row.Effect.Why = fmt.Sprintf("the baseline, %s, moves in another way, which has no such figure", j.baseline)
 				}
 			}
+			base := 0.0
+			if c.base != nil {
+				base = c.base.loadBusy()
+			}
+			tellLoad(&row, l.loadBusy(), base, j.baseline)
 			for _, c := range c.audits[l].Caused() {
 				row.Warnings = append(row.Warnings, fmt.Sprintf("%s: %s against %s: %s", c.Name, c.Subject, c.Baseline, c.Why))
 			}

@@ -156,6 +156,8 @@ func IsAdversary(w Workload) bool { _, is := w.(Adversary); return is }
 type Carrier interface {
 	// Carries returns the command lines and the paths as written.
 	Carries(p Params) (commands [][]string, files []string, err error)
+	// Program returns the parameter that names a part's program.
+	Program(part string) (param string)
 }
 
 // Resources are what a workload may mainly stress.

@@ -181,12 +181,17 @@ func (m *maker) checkPlatform(a spec.Actor) (errs spec.Errors) {
 	return nil
 }
 
-// setting is what a workload would be told, with addresses kept for
-// documentation (RFC 5737) in place of those a run allocates.
+// setting is what a workload would be told.
 func (m *maker) setting(t bench.Timing, s bench.Shape, w bench.Workload) bench.Setting {
+	return Setting(t, s, m.Host.LLC, w)
+}
+
+// Setting is what a workload would be told, with addresses kept for documentation (RFC 5737) in
+// place of those a run allocates.
+func Setting(t bench.Timing, s bench.Shape, llc bench.Bytes, w bench.Workload) bench.Setting {
 	addr := map[string]netip.Addr{}
 	for i, part := range append([]string{bench.SubjectPart}, w.Parts()...) {
 		addr[part] = netip.AddrFrom4([4]byte{192, 0, 2, byte(i + 1)})
 	}
-	return bench.Setting{Timing: t, Shape: s, LLC: m.Host.LLC, Addr: addr}
+	return bench.Setting{Timing: t, Shape: s, LLC: llc, Addr: addr}
 }

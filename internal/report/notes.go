@@ -82,8 +82,8 @@ func notesOf(rows []result.Row) []note {
 func remarks(row result.Row) []string {
 	var texts []string
 	if e := row.Effect; e != nil {
-		for _, text := range []string{e.UnfairWords(), e.Why, e.Caution} {
-			if text != "" {
+		for _, text := range []string{e.UnfairWords(), e.Why, e.Caution, e.Loaded} {
+			if text != "" && !slices.Contains(row.Warnings, text) {
 				texts = append(texts, text)
 			}
 		}
@@ -104,5 +104,5 @@ func effectWords(row result.Row) string {
 	case e.Verdict == result.Unfair:
 		return "no comparison"
 	}
-	return strings.TrimSuffix(e.Words, " ["+e.Caution+"]")
+	return strings.TrimSuffix(e.Words, e.Worn())
 }

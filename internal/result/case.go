@@ -63,6 +63,9 @@ type Row struct {
 	// Steadiness is how the metric went within the windows, where it is one that a program tells
 	// of; in a headline's row also where the program tells nothing.
 	Steadiness *Steadiness `json:"steadiness,omitempty"`
+	// LoadBusy is the share of its CPUs' time that the load side used, the busiest one's of the median
+	// launch; 0 where no peer loads the subject.
+	LoadBusy float64 `json:"load_busy,omitempty"`
 	// Effect compares with the baseline; nil for the baseline itself.
 	Effect *Effect `json:"effect,omitempty"`
 	// Reproduce is a command that measures this row again.

@@ -89,6 +89,9 @@ type Effect struct {
 	// Caution, if not empty, must be shown wherever the effect is: the two
 	// sides were not measured alike, such as an emulated platform beside a real one.
 	Caution string `json:"caution,omitempty"`
+	// Loaded, if not empty, must be shown so, too: the load side was busy enough to be what limits one
+	// of the two.
+	Loaded string `json:"loaded,omitempty"`
 	// Ratios are the paired ratios by block, every one.
 	Ratios []Point `json:"ratios"`
 }

@@ -296,6 +296,9 @@ func (r *Result) cautions(costs []Cost) []string {
 		if c.effect.Caution != "" && !slices.ContainsFunc(r.Warnings, warned) {
 			add(c.Platform + ": " + c.effect.Caution)
 		}
+		if c.effect.Loaded != "" {
+			add(c.Name() + " on " + c.Work + ": " + c.effect.Loaded)
+		}
 	}
 	if c := r.Controls; c != nil && c.Hold < c.Of {
 		add(fmt.Sprintf("%s differs from itself in %d of %s: chance, or a bias that the audit cannot see", c.Baseline, c.Of-c.Hold, figure.Count(c.Of, "comparison")))

@@ -34,8 +34,15 @@ func (e *Effect) Say(m bench.Metric, margin float64) string {
 	if e.Unfair != "" && e.Verdict != Unfair {
 		text += " [unfair: " + e.Audit.Mark() + "]"
 	}
-	if e.Caution != "" {
-		text += " [" + e.Caution + "]"
+	return text + e.Worn()
+}
+
+// Worn are the cautions that must be shown with the effect, in brackets.
+func (e *Effect) Worn() (text string) {
+	for _, c := range []string{e.Caution, e.Loaded} {
+		if c != "" {
+			text += " [" + c + "]"
+		}
 	}
 	return text
 }
@@ -204,11 +211,7 @@ func (c *Case) Say(baseline string) string {
 			said = append(said, fmt.Sprintf("%s: %s", r.Platform, unfinished(r)))
 		case r.Effect.Verdict == Refused:
 			reasons[r.Effect.Why] = true
-			median := fmt.Sprintf("%s %s", r.Platform, figure.Quantity(r.Median, metric.Unit))
-			if r.Effect.Caution != "" {
-				median += " [" + r.Effect.Caution + "]"
-			}
-			medians = append(medians, median)
+			medians = append(medians, fmt.Sprintf("%s %s%s", r.Platform, figure.Quantity(r.Median, metric.Unit), r.Effect.Worn()))
 			said = append(said, fmt.Sprintf("%s: %s", r.Platform, r.Effect.Words))
 		case !c.Kind.Sampled():
 			reasons[""] = true
@@ -320,8 +323,5 @@ func (c *MatrixCell) SayAgainst(base *MatrixCell, name string) string {
 	default:
 		text = "no statement: " + e.Why
 	}
-	if e.Caution != "" {
-		text += " [" + e.Caution + "]"
-	}
-	return text
+	return text + e.Worn()
 }

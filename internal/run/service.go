@@ -40,9 +40,12 @@ func (j *jobs) listens(ctx context.Context, a *actor) error {
 		if err == nil {
 			return conn.Close()
 		}
-		if ctx.Err() != nil || time.Now().After(deadline) {
-			return fmt.Errorf("wait for %s in %s to accept on %s: %w", a.Workload, a.Name, target,
-				errors.Join(err, context.Cause(ctx)))
+		if ctx.Err() != nil {
+			return fmt.Errorf("wait for %s in %s to accept on %s: %w", a.Workload, a.Name, target, context.Cause(ctx))
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%v in %s does not accept within %v: %w%w", a.part.Main.Argv, a.Name, limit, err,
+				bench.Hint("it must listen on all addresses, and not on 127.0.0.1 alone"))
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,7 +43,12 @@ func (netperf) Params() []bench.Param {
 }
 
 func (netperf) Metrics(p bench.Params) ([]bench.Metric, error) {
-	if p["test"] == "TCP_RR" {
+	return netperfMetrics(p["test"], "data sent to the peer"), nil
+}
+
+// netperfMetrics are those of a test; sent says of a stream what is counted.
+func netperfMetrics(test, sent string) []bench.Metric {
+	if roundTrips(test) {
 		return []bench.Metric{
 			{Name: "transactions", Unit: "transactions/s", Better: bench.HigherIsBetter, Combine: bench.Sum,
 				Doc: "round trips finished per second"},
@@ -50,69 +56,84 @@ func (netperf) Metrics(p bench.Params) ([]bench.Metric, error) {
 				Doc: "mean time of a round trip"},
 			{Name: "p99_latency", Unit: "us", Better: bench.LowerIsBetter, Combine: bench.Max,
 				Doc: "99th percentile of the time of a round trip"},
-		}, nil
+		}
 	}
 	return []bench.Metric{
 		{Name: "throughput", Unit: "Mbit/s", Better: bench.HigherIsBetter, Combine: bench.Sum, Headline: true,
-			Doc: "data sent to the peer, in millions of bits per second"},
-	}, nil
+			Doc: sent + ", in millions of bits per second"},
+	}
 }
+
+// roundTrips says whether a test is of requests and responses.
+func roundTrips(test string) bool { return strings.HasSuffix(test, "_RR") }
 
 func (w netperf) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, error) {
 	addr, ok := s.Addr[netperfServer]
 	if !ok || !addr.IsValid() {
 		return bench.Part{}, fmt.Errorf("netperf: no address of its server: %w", bench.ErrInvalid)
 	}
-	measure, err := measured(s.Timing)
-	if err != nil {
-		return bench.Part{}, err
-	}
 	switch part {
 	case netperfServer:
-		return bench.Part{
-			Main: bench.Command{
-				Argv:    []string{"netserver", "-D", family(addr), "-L", addr.String(), "-p", strconv.Itoa(netperfPort)},
-				Timeout: serviceLimit,
-			},
-			Service: true,
-			Listen:  netperfPort,
-		}, nil
+		return netserverPart(family(addr), "-L", addr.String()), nil
 	case bench.SubjectPart:
-		main, err := w.client(p, s.Timing, addr, measure)
-		if err != nil {
-			return bench.Part{}, err
-		}
-		steps := bench.Part{Main: netperfInterim(main, measure)}
-		if s.Timing.Warmup > 0 {
-			warm, err := w.client(p, s.Timing, addr, s.Timing.Warmup)
-			if err != nil {
-				return bench.Part{}, err
-			}
-			steps.Warm = []bench.Command{warm}
-		}
-		return steps, nil
+		return netperfClient(p["test"], w.message(p), addr, s.Timing)
 	}
 	return bench.Part{}, unknownPart(w, part)
 }
 
-func (netperf) client(p bench.Params, t bench.Timing, server netip.Addr, length time.Duration) (bench.Command, error) {
-	limit, err := timeout(t, length)
-	if err != nil {
-		return bench.Command{}, err
+// message are the options of a test's sizes.
+func (netperf) message(p bench.Params) []string {
+	if size := p["message-size"]; roundTrips(p["test"]) {
+		return []string{"-r", size + "," + size}
 	}
-	size := p["message-size"]
-	message := []string{"-m", size}
-	if p["test"] == "TCP_RR" {
-		message = []string{"-r", size + "," + size}
-	}
-	argv := append([]string{"netperf", family(server), "-H", server.String(), "-p", strconv.Itoa(netperfPort),
-		"-t", p["test"], "-l", wholeSeconds(length), "-P", "0", "--"}, message...)
-	return bench.Command{
-		Argv: append(argv, "-k", "THROUGHPUT,THROUGHPUT_UNITS,ELAPSED_TIME,LOCAL_SEND_SIZE,REQUEST_SIZE,RESPONSE_SIZE,"+
-			"MEAN_LATENCY,P50_LATENCY,P90_LATENCY,P99_LATENCY"),
-		Timeout: limit,
-	}, nil
+	return []string{"-m", p["message-size"]}
 }
+
+// netserverPart is the server, with options of where it listens.
+func netserverPart(where ...string) bench.Part {
+	return bench.Part{
+		Main: bench.Command{
+			Argv:    slices.Concat([]string{"netserver", "-D"}, where, []string{"-p", strconv.Itoa(netperfPort)}),
+			Timeout: serviceLimit,
+		},
+		Service: true,
+		Listen:  netperfPort,
+	}
+}
+
+// netperfClient runs a test against a server, once to warm up and once to be measured.
+func netperfClient(test string, message []string, server netip.Addr, t bench.Timing) (bench.Part, error) {
+	measure, err := measured(t)
+	if err != nil {
+		return bench.Part{}, err
+	}
+	call := func(length time.Duration) (bench.Command, error) {
+		limit, err := timeout(t, length)
+		if err != nil {
+			return bench.Command{}, err
+		}
+		argv := slices.Concat([]string{"netperf", family(server), "-H", server.String(), "-p", strconv.Itoa(netperfPort),
+			"-t", test, "-l", wholeSeconds(length), "-P", "0", "--"}, message, []string{"-k", netperfKeys})
+		return bench.Command{Argv: argv, Timeout: limit}, nil
+	}
+	main, err := call(measure)
+	if err != nil {
+		return bench.Part{}, err
+	}
+	steps := bench.Part{Main: netperfInterim(main, measure)}
+	if t.Warmup > 0 {
+		warm, err := call(t.Warmup)
+		if err != nil {
+			return bench.Part{}, err
+		}
+		steps.Warm = []bench.Command{warm}
+	}
+	return steps, nil
+}
+
+// netperfKeys are what netperf is asked for.
+const netperfKeys = "THROUGHPUT,THROUGHPUT_UNITS,ELAPSED_TIME,LOCAL_SEND_SIZE,REMOTE_SEND_SIZE,REQUEST_SIZE,RESPONSE_SIZE," +
+	"MEAN_LATENCY,P50_LATENCY,P90_LATENCY,P99_LATENCY"
 
 // family is the option that keeps both ends to the address's own family.
 func family(addr netip.Addr) string {
@@ -122,7 +143,17 @@ func family(addr netip.Addr) string {
 	return "-6"
 }
 
-func (w netperf) Parse(p bench.Params, _ bench.Setting, out bench.Output) ([]bench.Value, error) {
+func (netperf) Parse(p bench.Params, _ bench.Setting, out bench.Output) ([]bench.Value, error) {
+	size := p["message-size"]
+	if roundTrips(p["test"]) {
+		return parseNetperf(p["test"], out, "REQUEST_SIZE", size, "RESPONSE_SIZE", size)
+	}
+	return parseNetperf(p["test"], out, "LOCAL_SEND_SIZE", size)
+}
+
+// parseNetperf reads a test's output; sizes are the keys of those that must have been used, and what
+// they must be.
+func parseNetperf(test string, out bench.Output, sizes ...string) ([]bench.Value, error) {
 	if err := finished("netperf", out); err != nil {
 		return nil, err
 	}
@@ -130,20 +161,17 @@ func (w netperf) Parse(p bench.Params, _ bench.Setting, out bench.Output) ([]ben
 	if err != nil {
 		return nil, err
 	}
-	// What is read, the unit it must be in, and the sizes that must have been used.
-	unit, sizes := "10^6bits/s", []string{"LOCAL_SEND_SIZE"}
-	wanted := []struct{ metric, key string }{{"throughput", "THROUGHPUT"}}
-	if p["test"] == "TCP_RR" {
-		unit, sizes = "Trans/s", []string{"REQUEST_SIZE", "RESPONSE_SIZE"}
+	unit, wanted := netperfUnit(test), []struct{ metric, key string }{{"throughput", "THROUGHPUT"}}
+	if roundTrips(test) {
 		wanted = []struct{ metric, key string }{
 			{"transactions", "THROUGHPUT"}, {"mean_latency", "MEAN_LATENCY"}, {"p99_latency", "P99_LATENCY"}}
 	}
 	if got, ok := fields["THROUGHPUT_UNITS"]; !ok || got != unit {
 		return nil, fmt.Errorf("netperf: THROUGHPUT_UNITS is %q, not %q, in %s", got, unit, excerpt(out.Stdout))
 	}
-	for _, key := range sizes {
-		if fields[key] != p["message-size"] {
-			return nil, fmt.Errorf("netperf: %s is %q, not %q, in %s", key, fields[key], p["message-size"], excerpt(out.Stdout))
+	for pair := range slices.Chunk(sizes, 2) {
+		if got := fields[pair[0]]; got != pair[1] {
+			return nil, fmt.Errorf("netperf: %s is %q, not %q, in %s", pair[0], got, pair[1], excerpt(out.Stdout))
 		}
 	}
 	var values []bench.Value
@@ -159,6 +187,14 @@ func (w netperf) Parse(p bench.Params, _ bench.Setting, out bench.Output) ([]ben
 		values = append(values, bench.Value{Metric: q.metric, Value: v})
 	}
 	return values, nil
+}
+
+// netperfUnit is the unit in which netperf gives a test's throughput.
+func netperfUnit(test string) string {
+	if roundTrips(test) {
+		return "Trans/s"
+	}
+	return "10^6bits/s"
 }
 
 // netperfFields are the values that netperf printed, by their names.

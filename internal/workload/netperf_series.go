@@ -28,11 +28,16 @@ func netperfInterim(c bench.Command, measure time.Duration) bench.Command {
 
 // Series is what was sent, or how many round trips were done, per second.
 func (netperf) Series(p bench.Params, s bench.Setting, out bench.Output) ([]bench.Series, error) {
-	metric, unit := "throughput", "10^6bits/s"
-	if p["test"] == "TCP_RR" {
-		metric, unit = "transactions", "Trans/s"
+	return netperfSeries(p["test"], s, out)
+}
+
+// netperfSeries is that of a test's output.
+func netperfSeries(test string, s bench.Setting, out bench.Output) ([]bench.Series, error) {
+	metric := "throughput"
+	if roundTrips(test) {
+		metric = "transactions"
 	}
-	spells, err := netperfSpells(out.Stdout, unit)
+	spells, err := netperfSpells(out.Stdout, netperfUnit(test))
 	if err != nil {
 		return nil, fmt.Errorf("netperf: %w", err)
 	}

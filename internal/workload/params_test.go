@@ -82,11 +82,20 @@ func TestFillRefuses(t *testing.T) {
 		{command{}, "metrics", `[{"name":1}]`, "name is a number, not a text", ""},
 		{command{}, "metrics", `[{"name":"a","better":"higher","json":"x","headline":true},{"name":"b","better":"higher","json":"y","headline":true}]`,
 			"2 metrics are headlines", ""},
+		{service{}, "server", `[]`, "names no program", ""},
+		{service{}, "load", `["a\u0000"]`, "zero byte", ""},
+		{service{}, "port", "0", "at least 1", ""},
+		{service{}, "port", "65536", "a port is from 1 to 65535", ""},
+		{service{}, "ready", "0s", "not a positive duration", ""},
+		{service{}, "probe", "http", `"http": not one of tcp, none`, ""},
+		{netserver{}, "test", "UDP_STREAM", `did you mean "TCP_STREAM"?`, ""},
 	} {
 		t.Run(c.w.Name()+" "+c.param+"="+c.text, func(t *testing.T) {
 			given := bench.Params{c.param: c.text}
-			if c.w.Name() == "command" && c.param != "argv" {
-				given["argv"] = `["true"]`
+			for name, text := range someParams(c.w) {
+				if name != c.param {
+					given[name] = text
+				}
 			}
 			_, err := Fill(c.w, given)
 			wantError(t, err, c.says)
@@ -114,7 +123,11 @@ func TestFillIsIdempotent(t *testing.T) {
 			}
 			switch p.Kind {
 			case bench.KindInt:
-				given[p.Name] = strconv.Itoa(int(p.Min) + rapid.IntRange(0, 1e6).Draw(t, p.Name))
+				most := 1000000
+				if p.Name == "port" {
+					most = 65534
+				}
+				given[p.Name] = strconv.Itoa(int(p.Min) + rapid.IntRange(0, most).Draw(t, p.Name))
 			case bench.KindFloat:
 				given[p.Name] = strconv.FormatFloat(p.Min+rapid.Float64Range(0, 1e6).Draw(t, p.Name), 'f', 3, 64)
 			case bench.KindSize:
@@ -124,7 +137,7 @@ func TestFillIsIdempotent(t *testing.T) {
 			case bench.KindWord:
 				given[p.Name] = rapid.SampledFrom(p.Words).Draw(t, p.Name)
 			case bench.KindJSON:
-				if p.Name == "argv" {
+				if p.Required {
 					given[p.Name] = `[ "prog", 1, true ]`
 				}
 			}

@@ -319,5 +319,5 @@ func Judge(e *result.Effect, a *audit.Audit, allow bool) {
 	if e.Unfair = a.Unfair(audit.Platforms); e.Unfair == "" || allow {
 		return
 	}
-	*e = result.Effect{Verdict: result.Unfair, Ratios: []result.Point{}, N: e.N, Audit: e.Audit, Unfair: e.Unfair, Caution: e.Caution}
+	*e = result.Effect{Verdict: result.Unfair, Ratios: []result.Point{}, N: e.N, Audit: e.Audit, Unfair: e.Unfair, Caution: e.Caution, Loaded: e.Loaded}
 }

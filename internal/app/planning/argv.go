@@ -11,6 +11,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/image"
+	"tare/internal/plan"
 	"tare/internal/spec"
 )
 
@@ -22,14 +23,15 @@ func (p *Planned) CheckPrograms() error {
 	for _, s := range p.experiment.Scenes {
 		for _, a := range s.Actors {
 			w := p.words.Workload(a.Workload)
-			if _, carries := w.(bench.Carrier); !carries || len(w.Parts()) > 0 {
+			carrier, carries := w.(bench.Carrier)
+			if !carries {
 				continue
 			}
-			part, err := w.Steps(a.Part, a.Params, bench.Setting{Timing: s.Timing, Shape: a.Shape, LLC: p.Facts.LLC})
+			part, err := w.Steps(a.Part, a.Params, plan.Setting(s.Timing, a.Shape, p.Facts.LLC, w))
 			if err != nil {
 				return err
 			}
-			first, param := part.Main, "params.argv"
+			first, param := part.Main, "params."+carrier.Program(a.Part)
 			if len(part.Warm) > 0 { // it may make the program
 				first, param = part.Warm[0], "params.warmup"
 			}
@@ -119,5 +121,5 @@ func copyHint(name string) bench.Hint {
 			break
 		}
 	}
-	return bench.Hint(fmt.Sprintf("instances have the image's programs and what is copied: files: [%s], and then argv: [./%s, ...]", from, base))
+	return bench.Hint(fmt.Sprintf("instances have the image's programs and what is copied: files: [%s], and then ./%s in its place", from, base))
 }

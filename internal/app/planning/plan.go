@@ -164,10 +164,7 @@ func (p *Planned) CheckFiles() error {
 			if err != nil {
 				return err
 			}
-			if len(w.Parts()) > 0 {
-				continue // its commands depend on addresses, and it copies nothing
-			}
-			part, err := w.Steps(actor.Part, actor.Params, bench.Setting{Timing: s.Timing, Shape: actor.Shape, LLC: p.Facts.LLC})
+			part, err := w.Steps(actor.Part, actor.Params, plan.Setting(s.Timing, actor.Shape, p.Facts.LLC, w))
 			if err != nil {
 				return err
 			}
