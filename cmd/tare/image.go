@@ -90,9 +90,10 @@ func printManifest(w io.Writer, m image.Manifest) error {
 }
 
 func imageListCommand(a *app) *cobra.Command {
-	var asJSON bool
+	var asJSON, programs bool
 	c := &cobra.Command{
-		Use: "list", Short: "List the images on this host, and what else is kept for the next run", Example: "  tare image list", Args: cobra.NoArgs,
+		Use: "list", Short: "List the images on this host, and what else is kept for the next run",
+		Example: "  tare image list\n  tare image list --programs", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			infos, err := a.site.Images(image.New, nil).List()
 			if err != nil {
@@ -103,6 +104,9 @@ func imageListCommand(a *app) *cobra.Command {
 					infos = []image.Info{}
 				}
 				return report.IndentedJSON(a.stdout, infos)
+			}
+			if programs {
+				return listPrograms(a.stdout, infos)
 			}
 			things, err := cache.List(a.site.Dir, all.Platforms(a.site.Dir))
 			if err != nil {
@@ -116,7 +120,7 @@ func imageListCommand(a *app) *cobra.Command {
 					continue
 				}
 				forms := append([]string{"root"}, slices.Sorted(maps.Keys(i.Formats))...)
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Digest[:19], cmp.Or(i.Role, "golden"), i.Created.Format(time.DateTime), i.Size, strings.Join(forms, ", "))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Digest[:19], roleOf(i), i.Created.Format(time.DateTime), i.Size, strings.Join(forms, ", "))
 			}
 			if len(things) > 0 {
 				fmt.Fprintln(w, "\nALSO KEPT\tSIZE\tWHAT")
@@ -131,7 +135,25 @@ func imageListCommand(a *app) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	c.Flags().BoolVar(&programs, "programs", false, "list instead the programs of each image that workloads run, with their versions")
 	return c
+}
+
+// roleOf names an image's role, and what it has beyond the base.
+func roleOf(i image.Info) string {
+	return strings.Join(append([]string{cmp.Or(i.Role, "golden")}, i.Beyond...), "+")
+}
+
+// listPrograms lists the programs of each image.
+func listPrograms(to io.Writer, infos []image.Info) error {
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "DIGEST\tROLE\tPROGRAM\tVERSION")
+	for _, i := range infos {
+		for _, name := range slices.Sorted(maps.Keys(i.Program)) {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", i.Digest[:19], roleOf(i), name, i.Program[name])
+		}
+	}
+	return w.Flush()
 }
 
 func imageRemoveCommand(a *app) *cobra.Command {

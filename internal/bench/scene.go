@@ -227,6 +227,8 @@ type Plan struct {
 	// Resources by case say what its workload mainly stresses. Plans made before they
 	// did have none.
 	Resources map[string]string `json:"resources,omitempty"`
+	// Image is what the image holds beyond the base.
+	Image ImageNeeds `json:"image,omitzero"`
 	// Estimate is the expected duration in seconds.
 	Estimate float64 `json:"estimate_s"`
 	// Idle is how long the machine's power at rest is measured before and after

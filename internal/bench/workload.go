@@ -30,6 +30,7 @@ type Param struct {
 	Required bool      `json:"-"`
 	Words    []string  `json:"words,omitempty"` // for KindWord
 	Min      float64   `json:"-"`               // for numbers and sizes; values below are refused
+	Max      float64   `json:"-"`               // the same of values above; 0 for none
 	Doc      string    `json:"doc"`
 	// Load marks the parameter that sets the load. It is divided among the instances that share a
 	// scene's load equally.

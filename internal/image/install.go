@@ -181,7 +181,8 @@ var (
 	downloadText = regexp.MustCompile(`Failed to fetch|failure resolving|Could not resolve|Could not connect|` +
 		`Unable to connect|Connection (timed out|failed|refused)|Hash Sum mismatch|Network is unreachable|` +
 		`is not \(yet\) available|Some index files failed to download|Undetermined Error`)
-	keyText = regexp.MustCompile(`NO_PUBKEY|is not signed|Missing key|signatures couldn't be verified`)
+	unknownText = regexp.MustCompile(`Unable to locate package \S+`)
+	keyText     = regexp.MustCompile(`NO_PUBKEY|is not signed|Missing key|signatures couldn't be verified`)
 )
 
 // explain turns a failure of mmdebstrap into an error that says what happened,
@@ -195,6 +196,9 @@ func explain(err error, tail []string) error {
 	switch {
 	case fullText.MatchString(text):
 		return fmt.Errorf("mmdebstrap: %w: %w%s", unix.ENOSPC, err, said)
+	case unknownText.MatchString(text):
+		return fmt.Errorf("%s: %w%w", unknownText.FindString(text), bench.ErrInvalid,
+			bench.Hint("packages to add to the image are those of Debian "+Golden().Suite))
 	case keyText.MatchString(text):
 		return fmt.Errorf("mmdebstrap: %w%s%w", err, said,
 			bench.Hint("the host's debian-archive-keyring may be older than the suite: apt install debian-archive-keyring from a newer release"))

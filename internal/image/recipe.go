@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"runtime"
+	"slices"
+	"strings"
 )
 
 // Recipe says how the golden image is made, as plain data. Two images of one
@@ -15,9 +17,13 @@ type Recipe struct {
 	// Format is raised when the build itself changes what comes out.
 	Format int `json:"format"`
 	// Role is "" for the golden image, [RoleHosts] and [RoleXenHosts] for the outer guests' own.
-	Role  string `json:"role,omitempty"`
-	Suite string `json:"suite"`
-	Arch  string `json:"arch"` // dpkg's word, such as "amd64"
+	Role string `json:"role,omitempty"`
+	// Families and Added are what the golden image has beyond the base, whose packages and programs
+	// are among those below. Added are packages that a specification asks for.
+	Families []string `json:"families,omitempty"`
+	Added    []string `json:"added,omitempty"`
+	Suite    string   `json:"suite"`
+	Arch     string   `json:"arch"` // dpkg's word, such as "amd64"
 	// Epoch is SOURCE_DATE_EPOCH, seconds: no file in the image is younger.
 	Epoch    int64    `json:"epoch"`
 	Packages []string `json:"packages"`
@@ -127,6 +133,9 @@ func (r Recipe) what() string {
 		return "image of outer guests"
 	case RoleXenHosts:
 		return "image of outer guests under Xen"
+	}
+	if beyond := slices.Concat(r.Families, r.Added); len(beyond) > 0 {
+		return "image with " + strings.Join(beyond, ", ")
 	}
 	return "image"
 }

@@ -92,6 +92,9 @@ func (s *Store) Manifest() (Manifest, error) {
 
 func (s *Store) notBuilt() error {
 	build := bench.Hint("tare image build")
+	if len(s.Recipe.Families)+len(s.Recipe.Added) > 0 {
+		build = "the run that needs it builds it"
+	}
 	if r := s.Recipe.Role; r != "" {
 		build = "tare image build --" + bench.Hint(r) + "; a run that names a nesting builds it"
 	}
@@ -127,6 +130,7 @@ type Info struct {
 	Digest  string            `json:"digest"` // "" if the manifest is damaged
 	Recipe  string            `json:"recipe"` // the directory's name
 	Role    string            `json:"role,omitempty"`
+	Beyond  []string          `json:"beyond,omitempty"` // families and packages that the base has not
 	Current bool              `json:"current"`
 	Created time.Time         `json:"created"`
 	Size    bench.Bytes       `json:"size"` // on disk, of everything
@@ -164,7 +168,7 @@ func (s *Store) List() ([]Info, error) {
 			info.Problem = err.Error()
 		} else {
 			m := i.Manifest()
-			info.Role = m.Recipe.Role
+			info.Role, info.Beyond = m.Recipe.Role, slices.Concat(m.Recipe.Families, m.Recipe.Added)
 			info.Digest, info.Created, info.Kernel, info.Program = m.Digest, m.Created, m.Kernel, m.Programs
 			info.Formats = i.formats()
 			i.Close()

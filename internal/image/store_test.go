@@ -251,6 +251,7 @@ func TestFailedBuilds(t *testing.T) {
 	for _, c := range []struct{ mode, want, hint string }{
 		{"full", "the disk is full", "make room"},
 		{"download", "Temporary failure resolving", "reaches a Debian mirror"},
+		{"unknown", "Unable to locate package no-such-package: invalid", "of Debian trixie"},
 		{"broken", "E: mystery", ""},
 	} {
 		s := fakeStore(t, c.mode)

@@ -94,6 +94,7 @@ func Make(e *spec.Experiment, in Inputs) (*bench.Plan, error) {
 	}
 	m.plan.Trials = order(m.plan.Scenes, e.Blocks, m.plan.Seed)
 	m.plan.Exchanged = exchanges(m.Host.Alike, e.Blocks, m.plan.Seed)
+	m.plan.Image = m.image(e)
 	m.plan.Warnings = append(m.plan.Warnings, m.findings.warnings()...)
 	m.plan.Warnings = append(m.plan.Warnings, injected(e.Inject)...)
 	m.estimate(e)
@@ -105,6 +106,22 @@ type maker struct {
 	plan     *bench.Plan
 	skipped  map[string]bool // already in plan.Skipped
 	findings findings
+}
+
+// image is what the image must hold beyond the base: what the planned workloads need, and what was
+// asked for.
+func (m *maker) image(e *spec.Experiment) bench.ImageNeeds {
+	needs := bench.ImageNeeds{Add: e.Add}
+	for _, s := range m.plan.Scenes {
+		for _, a := range s.Actors {
+			if w, ok := m.Words.Workload(a.Workload).(bench.Familied); ok {
+				needs.Families = append(needs.Families, w.Family())
+			}
+		}
+	}
+	slices.Sort(needs.Families)
+	needs.Families = slices.Compact(needs.Families)
+	return needs
 }
 
 // leastCheckpointed is how long a program should run that is moved by files.

@@ -113,6 +113,8 @@ type Experiment struct {
 	Covers []string
 	// Unmetered are the platforms whose trials are not observed.
 	Unmetered []bench.PlatformRef
+	// Add are Debian packages that the image is to hold beyond the base's.
+	Add []string
 	// Control is the baseline under a second name, which the planner adds to the scenes that
 	// are [Scene.Controlled]; nil for none.
 	Control *bench.PlatformRef

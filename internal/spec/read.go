@@ -11,7 +11,9 @@ import (
 )
 
 var experimentKeys = []string{"name", "title", "question", "platforms", "baseline", "shape", "timing",
-	"blocks", "until", "budget", "disturbed", "seed", "margin", "rare", "max_time", "rest", "conditions", "inject", "studies", "unmetered", "controls", "covers", "scenes"}
+	"blocks", "until", "budget", "disturbed", "seed", "margin", "rare", "max_time", "rest", "conditions", "inject", "studies", "unmetered", "controls", "covers", "image", "scenes"}
+
+var imageKeys = []string{"add"}
 
 // experiment reads the whole tree.
 func (d *decoder) experiment(n *node) *Experiment {
@@ -55,6 +57,7 @@ func (d *decoder) experiment(n *node) *Experiment {
 		d.text(item, &exhibit)
 		e.Covers = append(e.Covers, exhibit)
 	}
+	d.image(f["image"], e)
 
 	base := Scene{
 		Platforms: e.Platforms,
@@ -80,6 +83,23 @@ func (d *decoder) experiment(n *node) *Experiment {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("blocks: %d; effects are given from 2 blocks on, so none will be", e.Blocks))
 	}
 	return e
+}
+
+// image reads what the image is to hold beyond the base's programs.
+func (d *decoder) image(n *node, e *Experiment) {
+	for _, item := range d.list(d.fields(n, "image", imageKeys)["add"]) {
+		var name string
+		d.text(item, &name)
+		if err := bench.CheckPackage(name); err != nil && item.kind == scalar {
+			d.fail(item.place, "%w", err)
+		}
+		e.Add = append(e.Add, name)
+	}
+	slices.Sort(e.Add)
+	e.Add = slices.Compact(e.Add)
+	if err := (bench.ImageNeeds{Add: e.Add}).Check(); err != nil && len(d.errs) == 0 {
+		d.fail(n.place, "%w", err)
+	}
 }
 
 // baseline reads the platform that the others are compared with. The default is native if it is

@@ -131,7 +131,7 @@ func TestSchemaHasEveryKey(t *testing.T) {
 	}
 	for name, keys := range map[string][]string{
 		"": experimentKeys, "scene": slices.Concat(sceneKeys, subjectKeys), "actor": actorKeys,
-		"beside": besideKeys, "peer": peerKeys, "shape": shapeKeys, "timing": timingKeys, "until": untilKeys, "disturbed": disturbedKeys, "ramp": rampKeys,
+		"beside": besideKeys, "peer": peerKeys, "shape": shapeKeys, "timing": timingKeys, "until": untilKeys, "disturbed": disturbedKeys, "image": imageKeys, "ramp": rampKeys,
 	} {
 		properties := root.Defs[name].Properties
 		if name == "" {

@@ -132,28 +132,19 @@ func canonical(p bench.Param, text string) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("%q: not a whole number", text)
 		}
-		if float64(n) < p.Min {
-			return "", tooSmall(text, strconv.FormatFloat(p.Min, 'g', -1, 64))
-		}
-		return strconv.FormatInt(n, 10), nil
+		return strconv.FormatInt(n, 10), limited(p, text, float64(n), plainNumber)
 	case bench.KindFloat:
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
 			return "", fmt.Errorf("%q: not a number", text)
 		}
-		if f < p.Min {
-			return "", tooSmall(text, strconv.FormatFloat(p.Min, 'g', -1, 64))
-		}
-		return strconv.FormatFloat(f, 'g', -1, 64), nil
+		return plainNumber(f), limited(p, text, f, plainNumber)
 	case bench.KindSize:
 		b, err := bench.ParseBytes(text)
 		if err != nil {
 			return "", err
 		}
-		if float64(b) < p.Min {
-			return "", tooSmall(text, bench.Bytes(p.Min).String())
-		}
-		return strconv.FormatInt(int64(b), 10), nil
+		return strconv.FormatInt(int64(b), 10), limited(p, text, float64(b), func(f float64) string { return bench.Bytes(f).String() })
 	case bench.KindDuration:
 		d, err := time.ParseDuration(text)
 		if err != nil {
@@ -183,8 +174,21 @@ func canonical(p bench.Param, text string) (string, error) {
 	return "", fmt.Errorf("kind %q: unknown", p.Kind)
 }
 
+func plainNumber(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+
 func tooSmall(text, least string) error {
 	return fmt.Errorf("%q: must be at least %s", text, least)
+}
+
+// limited is an error unless a number that was written is between the parameter's limits.
+func limited(p bench.Param, text string, f float64, say func(float64) string) error {
+	switch {
+	case f < p.Min:
+		return tooSmall(text, say(p.Min))
+	case p.Max > 0 && f > p.Max:
+		return fmt.Errorf("%q: must be at most %s", text, say(p.Max))
+	}
+	return nil
 }
 
 // intOf reads a whole number or size from parameters that [Fill] returned.

@@ -35,7 +35,7 @@ func (service) Params() []bench.Param {
 			Doc: `the server and its arguments, in the foreground, a list such as ["redis-server", "--port", "{port}"]; {server} is the instance's address, {port} the port`},
 		{Name: "load", Kind: bench.KindJSON, Required: true,
 			Doc: `the client and its arguments, a list such as ["redis-benchmark", "-h", "{server}", "-p", "{port}", "--csv"]; its output is read`},
-		{Name: "port", Kind: bench.KindInt, Required: true, Min: 1,
+		{Name: "port", Kind: bench.KindInt, Required: true, Min: 1, Max: 65535,
 			Doc: "the port on which the server listens, on all addresses or on {server}; both programs find it in TARE_PORT, too, and the address in TARE_SERVER"},
 		{Name: "probe", Kind: bench.KindWord, Default: "tcp", Words: []string{"tcp", "none"},
 			Doc: "how to tell that the server is ready: it accepts a connection, or it is taken to be at once"},
@@ -49,8 +49,8 @@ func (w service) plan(p bench.Params) (c ownPlan, port int, ready time.Duration,
 	if err != nil {
 		return c, 0, 0, err
 	}
-	if port, err = strconv.Atoi(p["port"]); err != nil || port > 65535 {
-		return c, 0, 0, &ParamError{w.Name(), "port", fmt.Errorf("%q: a port is from 1 to 65535", p["port"])}
+	if port, err = strconv.Atoi(p["port"]); err != nil {
+		return c, 0, 0, &ParamError{w.Name(), "port", fmt.Errorf("%q: not a port", p["port"])}
 	}
 	if ready, err = time.ParseDuration(p["ready"]); err != nil || ready <= 0 {
 		return c, 0, 0, &ParamError{w.Name(), "ready", fmt.Errorf("%q: not a positive duration", p["ready"])}

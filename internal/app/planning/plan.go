@@ -67,7 +67,11 @@ func (c Catalog) Plan(ctx context.Context, r *Request, try func(*spec.Experiment
 	if err != nil {
 		return nil, err
 	}
-	return &Planned{p, text, e.MaxTime, facts, found, r, words, e, image.New(c.Dir)}, nil
+	images, err := image.NewWith(c.Dir, p.Image)
+	if err != nil {
+		return nil, err
+	}
+	return &Planned{p, text, e.MaxTime, facts, found, r, words, e, images}, nil
 }
 
 // withMisfits adds to what is wrong with a specification what of the rest is too
@@ -211,6 +215,9 @@ func carried(p *bench.Plan) ([]string, error) {
 		if what := fmt.Sprintf(format, arg); !slices.Contains(all, what) {
 			all = append(all, what)
 		}
+	}
+	for _, name := range p.Image.Add {
+		add("install the package %q", name)
 	}
 	for _, c := range chosen(p) {
 		if c.option == bench.KernelOption {

@@ -102,7 +102,11 @@ func (rs *Runs) Begin(ctx context.Context, r *planning.Request, out string, comm
 		return err
 	}
 	defer release()
-	led, img, err := rs.image(ctx, id)
+	var needs bench.ImageNeeds
+	if before != nil {
+		needs = before.Image
+	}
+	led, img, err := rs.image(ctx, id, needs)
 	if err != nil {
 		return err
 	}
@@ -219,7 +223,7 @@ func (rs *Runs) buildHosts(ctx context.Context, led bench.Ledger, nestings []str
 	for _, kind := range []struct {
 		of     func(string) *image.Store
 		needed bool
-	}{{image.NewHosts, hosts}, {image.NewXenHosts, xenHosts}} {
+	}{{image.New, hosts || xenHosts}, {image.NewHosts, hosts}, {image.NewXenHosts, xenHosts}} { // the first has their kernel
 		if !kind.needed {
 			continue
 		}
@@ -234,13 +238,20 @@ func (rs *Runs) buildHosts(ctx context.Context, led bench.Ledger, nestings []str
 	return nil
 }
 
-// image returns the golden image, built unless it is there, and the run's ledger.
-func (rs *Runs) image(ctx context.Context, id string) (*ledger.Ledger, *image.Image, error) {
+// image returns the golden image with what a run needs beyond it, built unless it is there, and the
+// run's ledger.
+func (rs *Runs) image(ctx context.Context, id string, needs bench.ImageNeeds) (*ledger.Ledger, *image.Image, error) {
 	led, err := ledger.Open(rs.Site.Dir, id)
 	if err != nil {
 		return nil, nil, err
 	}
-	img, err := rs.Site.Images(image.New, led).Build(ctx)
+	recipe, err := image.With(needs)
+	if err != nil {
+		return nil, nil, err
+	}
+	store := rs.Site.Images(image.New, led)
+	store.Recipe = recipe
+	img, err := store.Build(ctx)
 	return led, img, err
 }
 
@@ -295,7 +306,7 @@ func (rs *Runs) Resume(ctx context.Context, dir string) error {
 	for _, d := range mixed {
 		rs.say("! trials are mixed: %s", d)
 	}
-	led, img, err := rs.image(ctx, h.Run)
+	led, img, err := rs.image(ctx, h.Run, r.Plan().Image)
 	if err != nil {
 		return err
 	}

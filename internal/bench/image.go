@@ -1,0 +1,48 @@
+package bench
+
+import (
+	"fmt"
+	"regexp"
+)
+
+// ImageNeeds is what the image of a run holds beyond the base image.
+type ImageNeeds struct {
+	// Families are the families of programs that the workloads need, sorted.
+	Families []string `json:"families,omitempty"`
+	// Add are Debian packages that the specification asks for, sorted.
+	Add []string `json:"add,omitempty"`
+}
+
+// Familied is a workload whose programs the base image does not hold.
+type Familied interface {
+	// Family returns the family of images that holds them, one of the image package's.
+	Family() string
+}
+
+// maxAdded bounds the packages that a specification adds.
+const maxAdded = 64
+
+// Check is an error for packages that cannot be added.
+func (n ImageNeeds) Check() error {
+	for _, p := range n.Add {
+		if err := CheckPackage(p); err != nil {
+			return err
+		}
+	}
+	if len(n.Add) > maxAdded {
+		return fmt.Errorf("%d packages to add: at most %d: %w", len(n.Add), maxAdded, ErrInvalid)
+	}
+	return nil
+}
+
+// packageName is what Debian calls a package (deb-control(5)).
+var packageName = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]{1,79}$`)
+
+// CheckPackage is an error for what is not the name of a Debian package.
+func CheckPackage(name string) error {
+	if packageName.MatchString(name) {
+		return nil
+	}
+	return fmt.Errorf("%q is not the name of a Debian package: %w%w", name, ErrInvalid,
+		Hint("lower-case letters, digits, + - and ., such as nodejs"))
+}

@@ -1,0 +1,79 @@
+package image
+
+import (
+	"fmt"
+	"slices"
+
+	"tare/internal/bench"
+)
+
+// Family is a set of programs for one purpose. An image has the base's programs and those of the
+// families that its run needs.
+type Family struct {
+	Name     string
+	Packages []string
+	Programs []Program
+	// Masked are units that would start at a boot, in the way of what a workload starts.
+	Masked []string
+}
+
+// Families are those that workloads may name, sorted.
+var Families = []Family{
+	{
+		Name:     "db",
+		Packages: []string{"mariadb-server"},
+		Programs: []Program{
+			{"mariadbd", "/usr/sbin/mariadbd", []string{"--version"}, "mariadb-server-core"},
+			{"mariadb-install-db", "/usr/bin/mariadb-install-db", nil, "mariadb-server-core"},
+		},
+		Masked: []string{"mariadb.service"},
+	},
+	{
+		Name:     "redis",
+		Packages: []string{"redis-server"},
+		Programs: []Program{
+			{"redis-server", "/usr/bin/redis-server", []string{"--version"}, "redis-tools"},
+			{"redis-benchmark", "/usr/bin/redis-benchmark", []string{"--version"}, "redis-tools"},
+		},
+		Masked: []string{"redis-server.service"},
+	},
+	{
+		Name:     "web",
+		Packages: []string{"nginx-light", "apache2-bin", "wrk"},
+		Programs: []Program{
+			{"nginx", "/usr/sbin/nginx", []string{"-v"}, "nginx"},
+			{"apache2", "/usr/sbin/apache2", []string{"-v"}, "apache2-bin"},
+			{"wrk", "/usr/bin/wrk", nil, "wrk"},
+		},
+		Masked: []string{"nginx.service"},
+	},
+}
+
+// With is the recipe of the golden image with what a run needs beyond it.
+func With(needs bench.ImageNeeds) (Recipe, error) {
+	r := Golden()
+	if err := needs.Check(); err != nil {
+		return r, err
+	}
+	r.Families, r.Added = needs.Families, needs.Add
+	for _, name := range needs.Families {
+		i := slices.IndexFunc(Families, func(f Family) bool { return f.Name == name })
+		if i < 0 {
+			return r, fmt.Errorf("no family of images is called %q: %w", name, bench.ErrInvalid)
+		}
+		f := Families[i]
+		r.Packages = append(r.Packages, f.Packages...)
+		r.Programs = append(r.Programs, f.Programs...)
+		for _, unit := range f.Masked {
+			r.Links["etc/systemd/system/"+unit] = "/dev/null"
+		}
+	}
+	r.Packages = append(r.Packages, needs.Add...)
+	return r, nil
+}
+
+// NewWith returns the store of the golden image with what a run needs beyond it.
+func NewWith(dir string, needs bench.ImageNeeds) (*Store, error) {
+	r, err := With(needs)
+	return &Store{Dir: dir, Recipe: r}, err
+}

@@ -1,0 +1,138 @@
+package workload
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"tare/internal/bench"
+)
+
+// oltp is a MariaDB server under sysbench's transactions from a peer, in a closed loop: felter2014
+// section 4.7, with MariaDB for MySQL.
+type oltp struct{}
+
+const oltpPort = 3306
+
+const oltpData = bench.ScratchDir + "/db"
+
+func (oltp) Name() string { return "oltp" }
+
+func (oltp) Summary() string {
+	return "a MariaDB server in the instance, under the transactions of sysbench from a machine beside it"
+}
+
+func (oltp) Resource() string { return "disk" }
+
+func (oltp) Parts() []string { return []string{servicePart} }
+
+// Family implements [bench.Familied].
+func (oltp) Family() string { return "db" }
+
+func (oltp) Programs() []string { return []string{"mariadbd", "mariadb-install-db", "sysbench"} }
+
+func (oltp) Params() []bench.Param {
+	return []bench.Param{
+		{Name: "mix", Kind: bench.KindWord, Default: "oltp_read_write", Words: []string{"oltp_read_write", "oltp_read_only", "oltp_point_select"},
+			Doc: "what a transaction does, by sysbench's name"},
+		{Name: "threads", Kind: bench.KindInt, Default: "4", Min: 1, Load: true, Doc: "clients, each with one transaction at a time"},
+		{Name: "rows", Kind: bench.KindInt, Default: "10000", Min: 1, Doc: "rows of the table, of about 250 bytes each with their index"},
+		{Name: "buffer", Kind: bench.KindSize, Default: "64MiB", Min: 8 << 20, Doc: "memory in which the server keeps pages (innodb_buffer_pool_size)"},
+		{Name: "flush", Kind: bench.KindWord, Default: "commit", Words: []string{"commit", "second"},
+			Doc: "when the log is on the disk: at each commit, or once a second (innodb_flush_log_at_trx_commit 1 or 2)"},
+	}
+}
+
+func (oltp) Metrics(bench.Params) ([]bench.Metric, error) {
+	return []bench.Metric{
+		{Name: "transactions", Unit: "transactions/s", Better: bench.HigherIsBetter, Combine: bench.Sum, Headline: true, Doc: "finished per second, by all clients"},
+		{Name: "mean_latency", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Mean, Doc: "mean time of a transaction"},
+		{Name: "p95_latency", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Merge, Doc: "95th percentile of the time of a transaction",
+			Histogram: "latency", Quantile: 0.95},
+		{Name: "p99_latency", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Merge, Doc: "99th percentile of the time of a transaction",
+			Histogram: "latency", Quantile: 0.99},
+	}, nil
+}
+
+// oltpInstall is what making the server's own tables takes on a slow, emulated machine.
+const oltpInstall = 2 * time.Minute
+
+func (w oltp) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, error) {
+	addr, err := served(w, s)
+	if err != nil {
+		return bench.Part{}, err
+	}
+	limit, err := timeout(s.Timing, oltpInstall)
+	if err != nil {
+		return bench.Part{}, err
+	}
+	switch part {
+	case bench.SubjectPart:
+		flush := map[string]string{"commit": "1", "second": "2"}[p["flush"]]
+		return bench.Part{
+			Prepare: []bench.Command{{Argv: []string{"mariadb-install-db", "--no-defaults", "--force", "--skip-name-resolve", "--user=root",
+				"--auth-root-authentication-method=normal", "--datadir=" + oltpData, "--innodb-log-file-size=32M"}, Timeout: limit}},
+			Main: bench.Command{Argv: []string{"mariadbd", "--no-defaults", "--user=root", "--datadir=" + oltpData, "--bind-address=0.0.0.0",
+				"--port=" + strconv.Itoa(oltpPort), "--socket=" + oltpData + "/socket", "--pid-file=" + oltpData + "/pid",
+				"--skip-grant-tables", "--skip-name-resolve", "--skip-log-bin", "--max-connections=4096", "--innodb-log-file-size=32M",
+				"--innodb-buffer-pool-size=" + p["buffer"], "--innodb-flush-log-at-trx-commit=" + flush}, Timeout: serviceLimit},
+			Service: true,
+			Listen:  oltpPort,
+			Ready:   serverReady,
+		}, nil
+	case servicePart:
+		measure, err := measured(s.Timing)
+		if err != nil {
+			return bench.Part{}, err
+		}
+		sysbench := func(length time.Duration, verb string) (bench.Command, error) {
+			limit, err := timeout(s.Timing, max(length, oltpInstall))
+			return bench.Command{Argv: []string{"sysbench", p["mix"], "--db-driver=mysql", "--mysql-host=" + addr.String(),
+				"--mysql-port=" + strconv.Itoa(oltpPort), "--mysql-user=root", "--mysql-db=test", "--tables=1", "--table-size=" + p["rows"],
+				"--threads=" + p["threads"], "--time=" + wholeSeconds(length), "--events=0", "--percentile=95", "--histogram=on", verb}, Timeout: limit}, err
+		}
+		fill, err := sysbench(time.Second, "prepare")
+		if err != nil {
+			return bench.Part{}, err
+		}
+		main, err := sysbench(measure, "run")
+		if err != nil {
+			return bench.Part{}, err
+		}
+		steps := bench.Part{Prepare: []bench.Command{fill}, Main: main, Begin: "Threads started!"}
+		if s.Timing.Warmup > 0 {
+			warm, err := sysbench(s.Timing.Warmup, "run")
+			if err != nil {
+				return bench.Part{}, err
+			}
+			steps.Warm = []bench.Command{warm}
+		}
+		return steps, nil
+	}
+	return bench.Part{}, unknownPart(w, part)
+}
+
+// Histograms reads the times of single transactions, of all clients.
+func (oltp) Histograms(_ bench.Params, _ bench.Setting, out bench.Output) ([]bench.Histogram, error) {
+	return sysbenchCPU{}.Histograms(nil, bench.Setting{}, out)
+}
+
+func (oltp) Parse(_ bench.Params, _ bench.Setting, out bench.Output) ([]bench.Value, error) {
+	if err := finished("sysbench", out); err != nil {
+		return nil, err
+	}
+	r, err := sysbenchRun(out.Stdout)
+	if err != nil {
+		return nil, fmt.Errorf("sysbench: %w", err)
+	}
+	times, err := r.times(out.Stdout)
+	if err != nil {
+		return nil, fmt.Errorf("sysbench: %w", err)
+	}
+	return []bench.Value{
+		{Metric: "transactions", Value: r.events / r.elapsed},
+		{Metric: "mean_latency", Value: r.mean},
+		{Metric: "p95_latency", Value: times.Quantile(0.95).Mid() / 1e6},
+		{Metric: "p99_latency", Value: times.Quantile(0.99).Mid() / 1e6},
+	}, nil
+}
