@@ -102,7 +102,7 @@ guest, layer and host at the same time, and says how sure it is.
 		return pflag.NormalizedName(name)
 	})
 	root.AddCommand(
-		doctorCommand(a), listCommand(a), imageCommand(a), planCommand(a), runCommand(a), abCommand(a),
+		doctorCommand(a), listCommand(a), imageCommand(a), planCommand(a), runCommand(a), tryCommand(a), abCommand(a),
 		resumeCommand(a), reportCommand(a), compareCommand(a), gateCommand(a),
 		selftestCommand(a), nestedCommand(), watchdogCommand(a), removeCommand(a), cleanCommand(a), versionCommand(a),
 	)

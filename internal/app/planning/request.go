@@ -21,7 +21,7 @@ import (
 
 // Request is what a user asks to be planned.
 type Request struct {
-	Name      string   // a path or a built-in's name
+	Name      string   // a path or a built-in's name; "" for a Text that is from nowhere
 	Text      []byte   // the specification itself, if it is not to be looked up by name
 	Set       []string // values of the specification to replace: path=value
 	Platforms []string // those to measure instead, one reference each; nil for the specification's
@@ -88,6 +88,9 @@ func JoinOptions(parts []string) []string {
 
 // read finds the specification: a file, or a built-in experiment.
 func (r *Request) read() (file string, text []byte, err error) {
+	if r.Text != nil && r.Name == "" {
+		return "the command line", r.Text, nil
+	}
 	if r.Text != nil {
 		return strings.TrimSuffix(r.Name, ".yaml") + ".yaml", r.Text, nil
 	}

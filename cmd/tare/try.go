@@ -1,0 +1,212 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/cobra"
+
+	"tare/internal/app/planning"
+	"tare/internal/bench"
+)
+
+// trying is an experiment on one command line.
+type trying struct {
+	argv         []string
+	platforms    []string
+	metrics      []string // NAME=json:PATH or NAME=regex:PATTERN, NAME with :lower and :UNIT
+	files        []string
+	add          []string // packages
+	serve, ready string
+	warmup       bool
+	cpus         int
+	memory       string
+	budget       time.Duration
+	blocks       int
+	save, out    string
+}
+
+func tryCommand(a *app) *cobra.Command {
+	var t trying
+	var m manner
+	c := &cobra.Command{
+		Use:   "try [flags] -- PROGRAM [ARG...]",
+		Short: "Measure one command on several platforms, without a file",
+		Long: `Runs a program on each platform, again and again in blocks of fresh launches,
+until its wall time and the metrics that are read from its output are decided or the
+budget is over. A program of this host that is given with a directory (./bench) is
+copied into the instances, and so is every --file. Any other is the image's (tare image
+list --programs).
+
+With --serve a server runs in each instance and PROGRAM is its client, natively, on a
+machine of its own in the run's network; {server} and {port} stand for where it is.
+
+--save FILE writes what is run as a specification, which tare run takes.
+
+Exit status: as of tare run.`,
+		Example: `  tare try -- stress-ng --cpu 1 --cpu-ops 500
+  tare try --platforms native,docker,gvisor --metric rate:req/s=json:result.rate -- ./bench --json
+  tare try --serve './serve --listen 0.0.0.0:{port}' --ready tcp:8080 -- ./ask http://{server}:{port}/`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			t.argv = args
+			text, err := t.specification()
+			if err != nil {
+				return err
+			}
+			if err := m.check(); err != nil {
+				return err
+			}
+			if t.save != "" {
+				if err := os.WriteFile(t.save, text, 0o644); err != nil {
+					return err
+				}
+			}
+			r := asking{}
+			r.Name, r.Text = t.save, text
+			return a.run(c.Context(), &r.Request, t.out, m)
+		},
+	}
+	c.Flags().StringSliceVar(&t.platforms, "platforms", []string{bench.Native, "docker"}, "measure on these platforms; the first is the baseline")
+	c.Flags().StringArrayVar(&t.metrics, "metric", nil, "read this from standard output: NAME=json:PATH or NAME=regex:PATTERN; NAME:UNIT, and NAME:UNIT:lower where less is better (repeatable)")
+	c.Flags().StringArrayVar(&t.files, "file", nil, "copy this file into "+bench.ScratchDir+", where the program runs (repeatable)")
+	c.Flags().StringArrayVar(&t.add, "add", nil, "add this Debian package to the image (repeatable)")
+	c.Flags().StringVar(&t.serve, "serve", "", "a server to run in each instance, with its arguments; PROGRAM is its client")
+	c.Flags().StringVar(&t.ready, "ready", "", "with --serve: where the server listens, tcp:PORT")
+	c.Flags().BoolVar(&t.warmup, "warmup", false, "run the program once before, not measured")
+	c.Flags().IntVar(&t.cpus, "cpus", 1, "CPUs of an instance")
+	c.Flags().StringVar(&t.memory, "memory", "512MiB", "memory of an instance")
+	c.Flags().DurationVar(&t.budget, "budget", 3*time.Minute, "stop after about this time; what is decided ends sooner")
+	c.Flags().IntVar(&t.blocks, "blocks", 0, "launch it so many times on each platform, whatever is decided")
+	c.Flags().StringVar(&t.save, "save", "", "write what is run as a specification to this file")
+	c.Flags().StringVarP(&t.out, "output", "o", "", "directory of the results (default results/ID)")
+	m.flags(c)
+	return c
+}
+
+// specification is what the command line stands for.
+func (t *trying) specification() ([]byte, error) {
+	params := yaml.MapSlice{}
+	files := t.files
+	local := func(argv []string) ([]string, error) {
+		file, err := ofThisHost(argv[0])
+		if err != nil || file == "" {
+			return argv, err
+		}
+		files = append(files, file)
+		return append([]string{"./" + path.Base(file)}, argv[1:]...), nil
+	}
+	argv, err := local(t.argv)
+	if err != nil {
+		return nil, err
+	}
+	workload, program := "command", "argv"
+	switch {
+	case t.serve != "":
+		server, err := t.server()
+		if err != nil {
+			return nil, err
+		}
+		if server, err = local(server); err != nil {
+			return nil, err
+		}
+		port, ok := strings.CutPrefix(t.ready, "tcp:")
+		n, err := strconv.Atoi(port)
+		if !ok || err != nil {
+			return nil, usageError("--ready %q: with --serve, say where the server listens: tcp:8080", t.ready)
+		}
+		workload, program = "service", "load"
+		params = append(params, yaml.MapItem{Key: "server", Value: server}, yaml.MapItem{Key: "port", Value: n})
+	case t.ready != "":
+		return nil, usageError("--ready is about a server: say --serve, too")
+	}
+	params = append(params, yaml.MapItem{Key: program, Value: argv})
+	if t.warmup {
+		params = append(params, yaml.MapItem{Key: "warmup", Value: argv})
+	}
+	if len(files) > 0 {
+		params = append(params, yaml.MapItem{Key: "files", Value: files})
+	}
+	var metrics []yaml.MapSlice
+	for _, text := range t.metrics {
+		m, err := metricOf(text)
+		if err != nil {
+			return nil, err
+		}
+		metrics = append(metrics, m)
+	}
+	if len(metrics) > 0 {
+		params = append(params, yaml.MapItem{Key: "metrics", Value: metrics})
+	}
+	platforms := planning.JoinOptions(t.platforms)
+	e := yaml.MapSlice{
+		{Key: "name", Value: "try"},
+		{Key: "title", Value: "What does " + path.Base(t.argv[0]) + " lose?"},
+		{Key: "platforms", Value: platforms},
+		{Key: "baseline", Value: platforms[0]},
+		{Key: "shape", Value: yaml.MapSlice{{Key: "cpus", Value: t.cpus}, {Key: "memory", Value: t.memory}}},
+		{Key: "timing", Value: yaml.MapSlice{{Key: "cooldown", Value: "100ms"}}},
+	}
+	if t.blocks > 0 {
+		e = append(e, yaml.MapItem{Key: "blocks", Value: t.blocks})
+	} else {
+		e = append(e, yaml.MapItem{Key: "until", Value: yaml.MapSlice{{Key: "min", Value: 3}, {Key: "max", Value: 30}}}, yaml.MapItem{Key: "budget", Value: t.budget.String()})
+	}
+	if len(t.add) > 0 {
+		e = append(e, yaml.MapItem{Key: "image", Value: yaml.MapSlice{{Key: "add", Value: t.add}}})
+	}
+	scene := yaml.MapSlice{{Key: "name", Value: "command"}, {Key: "short", Value: path.Base(t.argv[0])}, {Key: "workload", Value: workload}, {Key: "params", Value: params}}
+	return yaml.Marshal(append(e, yaml.MapItem{Key: "scenes", Value: []yaml.MapSlice{scene}}))
+}
+
+// server is the server's command line in words. What needs quoting is refused: no shell is involved.
+func (t *trying) server() ([]string, error) {
+	words := strings.Fields(t.serve)
+	if len(words) == 0 || strings.ContainsAny(t.serve, "'\"\\$`|&;<>*?") {
+		return nil, usageError("--serve %q: words divided by blanks, and no shell that would read more into them%w", t.serve,
+			bench.Hint("put the rest into a script, or write a specification: docs/howto/own-program.md"))
+	}
+	return words, nil
+}
+
+// ofThisHost is the file of this host that a program named with a directory is; "" if it is the image's.
+func ofThisHost(program string) (string, error) {
+	if !strings.Contains(program, "/") || path.IsAbs(program) {
+		return "", nil
+	}
+	info, err := os.Stat(program)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("%s: there is no such file here to copy into the instances: %w", program, bench.ErrInvalid)
+	case err == nil && (!info.Mode().IsRegular() || info.Mode()&0o111 == 0):
+		return "", fmt.Errorf("%s is not a program: %w", program, bench.ErrInvalid)
+	}
+	return program, err
+}
+
+// metricOf reads what --metric says: rate=json:a.b, p99:ms:lower=regex:(.*).
+func metricOf(text string) (yaml.MapSlice, error) {
+	about, from, ok := strings.Cut(text, "=")
+	kind, where, said := strings.Cut(from, ":")
+	words := strings.Split(about, ":")
+	if !ok || !said || kind != "json" && kind != "regex" || words[0] == "" || len(words) > 3 {
+		return nil, usageError("--metric %q: it takes NAME[:UNIT[:lower]]=json:PATH or =regex:PATTERN, such as rate:req/s=json:result.rate", text)
+	}
+	better, unit := "higher", ""
+	for _, w := range words[1:] {
+		switch w {
+		case "higher", "lower":
+			better = w
+		default:
+			unit = w
+		}
+	}
+	return yaml.MapSlice{{Key: "name", Value: words[0]}, {Key: "unit", Value: unit}, {Key: "better", Value: better}, {Key: kind, Value: where}}, nil
+}

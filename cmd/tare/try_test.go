@@ -1,0 +1,138 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/app/planning"
+	"tare/internal/bench"
+	"tare/internal/spec"
+)
+
+// A command line stands for a specification that can be read, and is what one would have written.
+func TestTrySpecification(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"bench", "serve"} {
+		if err := os.WriteFile(name, []byte("#!/bin/sh\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plain := trying{platforms: []string{"native", "docker[net=host", "storage=volume]"}, cpus: 1, memory: "512MiB", budget: time.Minute}
+	words := planning.Catalog{Dir: t.TempDir()}.Words()
+	for name, c := range map[string]struct {
+		change func(*trying)
+		want   []string
+	}{
+		"plain":  {func(x *trying) { x.argv = []string{"true"} }, []string{"- docker[net=host,storage=volume]", "budget: 1m0s", "workload: command", "- \"true\""}},
+		"blocks": {func(x *trying) { x.argv, x.blocks, x.warmup = []string{"fio", "--x"}, 4, true }, []string{"blocks: 4", "warmup:", "- --x"}},
+		"own": {func(x *trying) {
+			x.argv, x.files, x.add = []string{"./bench", "--json"}, []string{"input"}, []string{"jq"}
+			x.metrics = []string{"rate=json:a.b", "p99:ms:lower=regex:p99: (.*)"}
+		}, []string{"- ./bench", "- input", "add:\n  - jq", "json: a.b", "better: lower", "unit: ms", "regex: \"p99: (.*)\""}},
+		"served": {func(x *trying) {
+			x.argv, x.serve, x.ready = []string{"curl", "http://{server}:{port}"}, "./serve --port {port}", "tcp:8080"
+		}, []string{"workload: service", "server:", "- ./serve", "port: 8080", "load:", "- curl"}},
+	} {
+		x := plain
+		c.change(&x)
+		text, err := x.specification()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%s: no %q in\n%s", name, want, text)
+			}
+		}
+		if _, err := spec.Parse("try.yaml", text, nil, words); err != nil {
+			t.Errorf("%s: %v in\n%s", name, err, text)
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*trying)
+		says   string
+	}{
+		"no such file":     {func(x *trying) { x.argv = []string{"./none"} }, "./none: there is no such file here"},
+		"no program":       {func(x *trying) { x.argv = []string{"../" + filepath.Base(mustGetwd(t))} }, "is not a program"},
+		"metric":           {func(x *trying) { x.metrics = []string{"rate"} }, `--metric "rate"`},
+		"metric's kind":    {func(x *trying) { x.metrics = []string{"rate=xml:a"} }, `--metric "rate=xml:a"`},
+		"quotes":           {func(x *trying) { x.serve = "./serve 'a b'" }, "no shell"},
+		"no port":          {func(x *trying) { x.serve = "./serve" }, `--ready ""`},
+		"a port alone":     {func(x *trying) { x.serve, x.ready = "./serve", "8080" }, `--ready "8080"`},
+		"ready for nobody": {func(x *trying) { x.ready = "tcp:80" }, "say --serve"},
+	} {
+		x := plain
+		x.argv = []string{"true"}
+		c.change(&x)
+		_, err := x.specification()
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", name, err, c.says)
+		}
+		if status := new(statusError); !errors.As(err, &status) && !errors.Is(err, bench.ErrInvalid) {
+			t.Errorf("%s: no exit status of its own: %v", name, err)
+		}
+	}
+}
+
+func mustGetwd(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestTry takes a command line the whole way.
+func TestTry(t *testing.T) {
+	state := realState(t)
+	dir := filepath.Join(t.TempDir(), "results")
+	saved := filepath.Join(t.TempDir(), "saved.yaml")
+	p := start(t, state, "try", "--platforms", "native", "--blocks", "2", "--save", saved, "-o", dir, "--metric", "n=regex:(.*)", "--", "echo", "7")
+	p.end()
+	for _, o := range outcomes(t, dir) {
+		if o.Status != bench.Done || len(o.Values) != 2 || o.Values[0].Metric != "n" || o.Values[0].Value != 7 {
+			t.Errorf("%s: %s: %s: %v", o.Trial, o.Status, o.Error, o.Values)
+		}
+	}
+	if text, err := os.ReadFile(saved); err != nil || !strings.Contains(string(text), "- echo") {
+		t.Errorf("saved %q, %v", text, err)
+	}
+}
+
+// TestServe measures servers of a family and of the user's own, and leaves nothing behind.
+func TestServe(t *testing.T) {
+	state := realState(t)
+	dir := filepath.Join(t.TempDir(), "results")
+	p := start(t, state, "run", writeSpec(t, "native, docker", `
+  - {name: rr, workload: netserver, params: {test: UDP_RR}}
+  - name: own
+    workload: service
+    params:
+      server: [perl, -e, 'use Socket; socket(S,PF_INET,SOCK_STREAM,0); bind(S,sockaddr_in($ENV{TARE_PORT},INADDR_ANY)) or die; listen(S,9); while(accept(C,S)){close C}']
+      load: [perl, -e, 'use Socket; socket(S,PF_INET,SOCK_STREAM,0); connect(S,sockaddr_in($ARGV[1],inet_aton($ARGV[0]))) or die; print "got 1"', '{server}', '{port}']
+      port: 7000
+      metrics: [{name: got, better: higher, regex: 'got (.*)'}]
+  - name: dying
+    workload: service
+    params: {server: [sh, -c, 'sleep 1; echo lost the disk >&2; exit 7'], load: [sleep, 30], port: 7001, probe: none}
+`), "-o", dir)
+	p.end()
+	all := outcomes(t, dir)
+	if len(all) != 6 {
+		t.Errorf("%d outcomes of 6 trials", len(all))
+	}
+	for _, o := range all {
+		dies := strings.HasPrefix(o.Scene, "dying")
+		switch {
+		case dies && (o.Status != bench.Failed || !strings.Contains(o.Error, "exit status 7") || !strings.Contains(o.Error, "lost the disk")):
+			t.Errorf("%s: %s: %s", o.Scene, o.Status, o.Error)
+		case !dies && (o.Status != bench.Done || len(o.Values) == 0):
+			t.Errorf("%s: %s: %s", o.Scene, o.Status, o.Error)
+		}
+	}
+}
