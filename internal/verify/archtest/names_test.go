@@ -21,6 +21,7 @@ import (
 // name platforms, as of [path.Match], and why they may. Whoever adds a platform has to change none of them.
 var mayName = map[string]string{
 	"cmd/tare/ab.go":                      "an example in a help text",
+	"cmd/tare/try.go":                     "what a command is tried on unless one says otherwise",
 	"cmd/tare/list.go":                    "an example in a help text",
 	"cmd/tare/plan.go":                    "an example in a help text",
 	"cmd/tare/selftest_*.go":              "what is tested unless one says otherwise; observing is compared with docker stats",
