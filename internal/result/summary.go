@@ -296,9 +296,15 @@ func (r *Result) cautions(costs []Cost) []string {
 		if c.effect.Caution != "" && !slices.ContainsFunc(r.Warnings, warned) {
 			add(c.Platform + ": " + c.effect.Caution)
 		}
-		if c.effect.Loaded != "" {
-			add(c.Name() + " on " + c.Work + ": " + c.effect.Loaded)
+	}
+	var loaded []string // kinds of work
+	for _, c := range costs {
+		if c.effect.Loaded != "" && !slices.Contains(loaded, c.Work) {
+			loaded = append(loaded, c.Work)
 		}
+	}
+	if len(loaded) > 0 {
+		add("the load side may be the limit on " + listing(loaded) + ": it was busy for most of its CPU time, see each row")
 	}
 	if c := r.Controls; c != nil && c.Hold < c.Of {
 		add(fmt.Sprintf("%s differs from itself in %d of %s: chance, or a bias that the audit cannot see", c.Baseline, c.Of-c.Hold, figure.Count(c.Of, "comparison")))
