@@ -136,3 +136,22 @@ func TestServe(t *testing.T) {
 		}
 	}
 }
+
+// TestApplications has every server of the built-in experiment answer its own client, in the image that
+// holds them.
+func TestApplications(t *testing.T) {
+	state := realState(t)
+	dir := filepath.Join(t.TempDir(), "results")
+	p := start(t, state, "run", "applications", "--platforms", "native", "--set", "blocks=1", "--set", "timing.warmup=500ms",
+		"--set", "timing.measure=1s", "--set", "disturbed.repeats=0", "-o", dir)
+	p.end()
+	all := outcomes(t, dir)
+	if len(all) != 4 {
+		t.Errorf("%d outcomes of 4 trials:\n%s", len(all), p.stderr())
+	}
+	for _, o := range all {
+		if o.Status != bench.Done || len(o.Values) < 4 {
+			t.Errorf("%s: %s: %s: %v", o.Scene, o.Status, o.Error, o.Values)
+		}
+	}
+}
