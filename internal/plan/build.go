@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -32,12 +33,12 @@ func titleOf(s spec.Scene) string {
 	return title
 }
 
-// shortOf is what a sentence calls the case's work: "random reads, block 4KiB".
+// shortOf is what a sentence calls the case's work: "random reads, block 4KiB"; "" where its name will do.
 func shortOf(s spec.Scene) string {
-	if s.Short == "" {
+	if s.Short == "" && len(s.Factors) == 0 {
 		return ""
 	}
-	short := s.Short
+	short := cmp.Or(s.Short, strings.ReplaceAll(s.Name, "-", " "))
 	for _, f := range s.Factors {
 		short += ", " + f.Words()
 	}
