@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -64,14 +65,16 @@ Exit status: as of tare run.`,
 			if err := m.check(); err != nil {
 				return err
 			}
+			r := planning.Request{Name: t.save, Text: text}
+			if _, _, err := r.Experiment(a.catalog().Words()); err != nil {
+				return err
+			}
 			if t.save != "" {
-				if err := os.WriteFile(t.save, text, 0o644); err != nil {
+				if err := save(t.save, text); err != nil {
 					return err
 				}
 			}
-			r := asking{}
-			r.Name, r.Text = t.save, text
-			return a.run(c.Context(), &r.Request, t.out, m)
+			return a.run(c.Context(), &r, t.out, m)
 		},
 	}
 	c.Flags().StringSliceVar(&t.platforms, "platforms", []string{bench.Native, "docker"}, "measure on these platforms; the first is the baseline")
@@ -91,16 +94,31 @@ Exit status: as of tare run.`,
 	return c
 }
 
+// save writes a specification to a file that is not there yet.
+func save(file string, text []byte) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return usageError("--save: %s exists already%w", file, bench.Hint("name another file, or remove this one"))
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}
+
 // specification is what the command line stands for.
 func (t *trying) specification() ([]byte, error) {
 	params := yaml.MapSlice{}
-	files := t.files
+	files := slices.Clone(t.files)
 	local := func(argv []string) ([]string, error) {
 		file, err := ofThisHost(argv[0])
 		if err != nil || file == "" {
 			return argv, err
 		}
-		files = append(files, file)
+		if !slices.Contains(files, file) { // a server and its client may be one program
+			files = append(files, file)
+		}
 		return append([]string{"./" + path.Base(file)}, argv[1:]...), nil
 	}
 	argv, err := local(t.argv)

@@ -36,6 +36,9 @@ func TestTrySpecification(t *testing.T) {
 		"served": {func(x *trying) {
 			x.argv, x.serve, x.ready = []string{"curl", "http://{server}:{port}"}, "./serve --port {port}", "tcp:8080"
 		}, []string{"workload: service", "server:", "- ./serve", "port: 8080", "load:", "- curl"}},
+		"server and client in one": {func(x *trying) {
+			x.argv, x.serve, x.ready = []string{"./serve", "ask"}, "./serve listen", "tcp:8080"
+		}, []string{"files:", "- ask", "- listen"}},
 	} {
 		x := plain
 		c.change(&x)
@@ -102,56 +105,12 @@ func TestTry(t *testing.T) {
 	if text, err := os.ReadFile(saved); err != nil || !strings.Contains(string(text), "- echo") {
 		t.Errorf("saved %q, %v", text, err)
 	}
-}
-
-// TestServe measures servers of a family and of the user's own, and leaves nothing behind.
-func TestServe(t *testing.T) {
-	state := realState(t)
-	dir := filepath.Join(t.TempDir(), "results")
-	p := start(t, state, "run", writeSpec(t, "native, docker", `
-  - {name: rr, workload: netserver, params: {test: UDP_RR}}
-  - name: own
-    workload: service
-    params:
-      server: [perl, -e, 'use Socket; socket(S,PF_INET,SOCK_STREAM,0); bind(S,sockaddr_in($ENV{TARE_PORT},INADDR_ANY)) or die; listen(S,9); while(accept(C,S)){close C}']
-      load: [perl, -e, 'use Socket; socket(S,PF_INET,SOCK_STREAM,0); connect(S,sockaddr_in($ARGV[1],inet_aton($ARGV[0]))) or die; print "got 1"', '{server}', '{port}']
-      port: 7000
-      metrics: [{name: got, better: higher, regex: 'got (.*)'}]
-  - name: dying
-    workload: service
-    params: {server: [sh, -c, 'sleep 1; echo lost the disk >&2; exit 7'], load: [sleep, 30], port: 7001, probe: none}
-`), "-o", dir)
-	p.end()
-	all := outcomes(t, dir)
-	if len(all) != 6 {
-		t.Errorf("%d outcomes of 6 trials", len(all))
-	}
-	for _, o := range all {
-		dies := strings.HasPrefix(o.Scene, "dying")
-		switch {
-		case dies && (o.Status != bench.Failed || !strings.Contains(o.Error, "exit status 7") || !strings.Contains(o.Error, "lost the disk")):
-			t.Errorf("%s: %s: %s", o.Scene, o.Status, o.Error)
-		case !dies && (o.Status != bench.Done || len(o.Values) == 0):
-			t.Errorf("%s: %s: %s", o.Scene, o.Status, o.Error)
-		}
-	}
-}
-
-// TestApplications has every server of the built-in experiment answer its own client, in the image that
-// holds them.
-func TestApplications(t *testing.T) {
-	state := realState(t)
-	dir := filepath.Join(t.TempDir(), "results")
-	p := start(t, state, "run", "applications", "--platforms", "native", "--set", "blocks=1", "--set", "timing.warmup=500ms",
-		"--set", "timing.measure=1s", "--set", "disturbed.repeats=0", "-o", dir)
-	p.end()
-	all := outcomes(t, dir)
-	if len(all) != 4 {
-		t.Errorf("%d outcomes of 4 trials:\n%s", len(all), p.stderr())
-	}
-	for _, o := range all {
-		if o.Status != bench.Done || len(o.Values) < 4 {
-			t.Errorf("%s: %s: %s: %v", o.Scene, o.Status, o.Error, o.Values)
-		}
+	p = start(t, state, "try", "--save", saved, "--", "true")
+	p.ends(exitUsage)
+	p.says("exists already")
+	invalid := filepath.Join(t.TempDir(), "invalid.yaml")
+	start(t, state, "try", "--save", invalid, "--metric", "n=regex:(", "--", "true").ends(exitInvalid)
+	if _, err := os.Stat(invalid); err == nil {
+		t.Error("saved what is not valid")
 	}
 }

@@ -153,6 +153,10 @@ func resourceOf(p *bench.Plan, sc *bench.Scene) string {
 // rows are a case's rows: the metrics in their order, of each the platforms.
 func rows(c *caseData, j *judge, repeat *again) []result.Row {
 	var all []result.Row
+	busy := map[*launches]float64{} // nil, a case without a baseline, has none
+	for _, l := range c.scenes {
+		busy[l] = l.loadBusy()
+	}
 	for _, m := range c.metrics {
 		var native []result.Point
 		if c.base != nil {
@@ -176,11 +180,7 @@ func rows(c *caseData, j *judge, repeat *again) []result.Row {
 					row.Effect.Why = fmt.Sprintf("the baseline, %s, moves in another way, which has no such figure", j.baseline)
 				}
 			}
-			base := 0.0
-			if c.base != nil {
-				base = c.base.loadBusy()
-			}
-			tellLoad(&row, l.loadBusy(), base, j.baseline)
+			tellLoad(&row, busy[l], busy[c.base], j.baseline)
 			for _, c := range c.audits[l].Caused() {
 				row.Warnings = append(row.Warnings, fmt.Sprintf("%s: %s against %s: %s", c.Name, c.Subject, c.Baseline, c.Why))
 			}

@@ -66,6 +66,9 @@ func (c cast) disturbs(a *actor) bool {
 	return a.Role == bench.Neighbour
 }
 
+// attended reports whether an actor is a service that the subjects need.
+func (c cast) attended(a *actor) bool { return a.part.Service && !c.disturbs(a) }
+
 // inOrder are the actors as they are made ready: first all that the subjects need and then what
 // loads them, then what serves the neighbours, the neighbours and what loads those, and the parts
 // that do harm last.

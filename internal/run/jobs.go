@@ -19,7 +19,6 @@ type jobs struct {
 	account   *account
 	actors    cast
 	beside    *beside
-	attended  bool // a service that the subjects need is
 }
 
 // prepare makes every actor ready: files placed, services running, the

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"time"
 
 	"tare/internal/bench"
@@ -58,7 +59,6 @@ func (e *serviceEnded) Unwrap() error { return e.error }
 
 // attend ends the trial if a service comes to its end before the trial does.
 func (j *jobs) attend(ctx context.Context, a *actor) {
-	j.attended = true
 	main, began := a.main, time.Now()
 	go func() { // ends with ctx, which is the trial's steps
 		out, err := main.Wait(ctx)
@@ -82,7 +82,7 @@ const noticed = 200 * time.Millisecond
 
 // blame adds to a failure that a service had ended: its client may have failed first.
 func (j *jobs) blame(ctx context.Context, err error) error {
-	if err == nil || !j.attended || errors.As(err, new(*serviceEnded)) {
+	if err == nil || !slices.ContainsFunc(j.actors, j.actors.attended) || errors.As(err, new(*serviceEnded)) {
 		return err
 	}
 	select {

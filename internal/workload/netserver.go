@@ -4,7 +4,7 @@ import "tare/internal/bench"
 
 // netserver is netperf the other way round: its server is in the instance, and a peer calls it, as a
 // client calls a service. TCP_STREAM sends into the instance and TCP_MAERTS out of it; a round trip is
-// a request to it and its response, of 100 and 200 bytes in felter2014 section 4.4.
+// a request to it and its response, of 100 and 200 bytes in felter2014 section 3.5.
 type netserver struct{}
 
 func (netserver) Name() string { return "netserver" }

@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
@@ -9,7 +8,7 @@ import (
 )
 
 // oltp is a MariaDB server under sysbench's transactions from a peer, in a closed loop: felter2014
-// section 4.7, with MariaDB for MySQL.
+// section 3.8, with MariaDB for MySQL.
 type oltp struct{}
 
 const oltpPort = 3306
@@ -118,21 +117,5 @@ func (oltp) Histograms(_ bench.Params, _ bench.Setting, out bench.Output) ([]ben
 }
 
 func (oltp) Parse(_ bench.Params, _ bench.Setting, out bench.Output) ([]bench.Value, error) {
-	if err := finished("sysbench", out); err != nil {
-		return nil, err
-	}
-	r, err := sysbenchRun(out.Stdout)
-	if err != nil {
-		return nil, fmt.Errorf("sysbench: %w", err)
-	}
-	times, err := r.times(out.Stdout)
-	if err != nil {
-		return nil, fmt.Errorf("sysbench: %w", err)
-	}
-	return []bench.Value{
-		{Metric: "transactions", Value: r.events / r.elapsed},
-		{Metric: "mean_latency", Value: r.mean},
-		{Metric: "p95_latency", Value: times.Quantile(0.95).Mid() / 1e6},
-		{Metric: "p99_latency", Value: times.Quantile(0.99).Mid() / 1e6},
-	}, nil
+	return sysbenchRate("transactions", out)
 }

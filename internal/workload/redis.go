@@ -12,7 +12,7 @@ import (
 	"tare/internal/bench"
 )
 
-// redis serves keys from memory to redis-benchmark on a peer: felter2014 section 4.6. It is a closed
+// redis serves keys from memory to redis-benchmark on a peer: felter2014 section 3.7. It is a closed
 // loop: a client asks again when it was answered.
 type redis struct{}
 

@@ -110,6 +110,28 @@ func (sysbenchCPU) Parse(_ bench.Params, _ bench.Setting, out bench.Output) ([]b
 	}, nil
 }
 
+// sysbenchRate is what a workload of sysbench's has done: its events in a second, by that metric's
+// name, and how long they took.
+func sysbenchRate(metric string, out bench.Output) ([]bench.Value, error) {
+	if err := finished("sysbench", out); err != nil {
+		return nil, err
+	}
+	r, err := sysbenchRun(out.Stdout)
+	if err != nil {
+		return nil, fmt.Errorf("sysbench: %w", err)
+	}
+	times, err := r.times(out.Stdout)
+	if err != nil {
+		return nil, fmt.Errorf("sysbench: %w", err)
+	}
+	return []bench.Value{
+		{Metric: metric, Value: r.events / r.elapsed},
+		{Metric: "mean_latency", Value: r.mean},
+		{Metric: "p95_latency", Value: times.Quantile(0.95).Mid() / 1e6},
+		{Metric: "p99_latency", Value: times.Quantile(0.99).Mid() / 1e6},
+	}, nil
+}
+
 // sysbenchEvents are what every test of sysbench's reports: events, the seconds
 // they took, and the mean and 95th percentile of the time of one, in ms.
 type sysbenchEvents struct{ events, elapsed, mean, p95 float64 }

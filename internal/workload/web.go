@@ -37,7 +37,7 @@ func (web) Params() []bench.Param {
 	return []bench.Param{
 		{Name: "server", Kind: bench.KindWord, Default: "nginx", Words: []string{"nginx", "apache2"}, Doc: "the program that serves"},
 		{Name: "document", Kind: bench.KindSize, Default: "10KiB", Min: 1, Max: float64(16 * bench.MiB), Doc: "bytes of the document, which travels with the commands, at most 16 MiB"},
-		{Name: "connections", Kind: bench.KindInt, Default: "16", Min: 1, Load: true, Doc: "connections that are open at a time, at least one for each CPU of the peer"},
+		{Name: "connections", Kind: bench.KindInt, Default: "16", Min: 1, Load: true, Doc: "connections that are open at a time"},
 		{Name: "keep-alive", Kind: bench.KindWord, Default: "yes", Words: []string{"yes", "no"}, Doc: "whether a connection is used again, or is opened for each request"},
 		{Name: "errors", Kind: bench.KindFloat, Default: "1", Max: 100, Doc: "percent of the requests that may fail; with more the launch does"},
 	}

@@ -122,21 +122,5 @@ func (workingSet) Histograms(_ bench.Params, _ bench.Setting, out bench.Output) 
 }
 
 func (workingSet) Parse(_ bench.Params, _ bench.Setting, out bench.Output) ([]bench.Value, error) {
-	if err := finished("sysbench", out); err != nil {
-		return nil, err
-	}
-	r, err := sysbenchRun(out.Stdout)
-	if err != nil {
-		return nil, fmt.Errorf("sysbench: %w", err)
-	}
-	times, err := r.times(out.Stdout)
-	if err != nil {
-		return nil, fmt.Errorf("sysbench: %w", err)
-	}
-	return []bench.Value{
-		{Metric: "requests", Value: r.events / r.elapsed},
-		{Metric: "mean_latency", Value: r.mean},
-		{Metric: "p95_latency", Value: times.Quantile(0.95).Mid() / 1e6},
-		{Metric: "p99_latency", Value: times.Quantile(0.99).Mid() / 1e6},
-	}, nil
+	return sysbenchRate("requests", out)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"strconv"
 
@@ -50,6 +51,13 @@ func (l *Network) Peer(ctx context.Context, name string) (path string, addr neti
 	return path, addr, nil
 }
 
+// peerSettings are what the machine of a load generator is commonly given: with the kernel's defaults
+// a client that opens a connection for each request runs out of ports within some launches.
+var peerSettings = map[string]string{
+	"ip_local_port_range": "1024 65535",
+	"tcp_tw_reuse":        "1", // of connections that were closed more than a second ago
+}
+
 func wireName(n byte) string { return wire + strconv.Itoa(int(n)) }
 
 func (l *Network) addPeer(path string, n byte) error {
@@ -80,6 +88,11 @@ func (l *Network) addPeer(path string, n byte) error {
 		return err
 	}
 	return Inside(path, func() error {
+		for name, value := range peerSettings {
+			if err := os.WriteFile("/proc/sys/net/ipv4/"+name, []byte(value), 0); err != nil {
+				return err
+			}
+		}
 		if err := up("lo"); err != nil {
 			return err
 		}

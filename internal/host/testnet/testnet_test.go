@@ -120,6 +120,18 @@ func TestEveryoneReachesEveryone(t *testing.T) {
 	if again != peer {
 		t.Errorf("asked for again, peer is %s, want %s", again, peer)
 	}
+	must(t, Inside(peer, func() error {
+		for name, want := range peerSettings {
+			got, err := os.ReadFile("/proc/sys/net/ipv4/" + name)
+			if err != nil {
+				return err
+			}
+			if strings.Join(strings.Fields(string(got)), " ") != want {
+				t.Errorf("%s is %q on the peer, want %s", name, got, want)
+			}
+		}
+		return nil
+	}))
 	for _, c := range []struct {
 		what, from, to string
 		addr           netip.Addr
