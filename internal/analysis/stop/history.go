@@ -93,35 +93,34 @@ func put(into map[quantity]map[int][]float64, q quantity, block int, value float
 	into[q][block] = append(into[q][block], value)
 }
 
-// ratios are those of the first blocks, nil where one cannot be made, such as of a zero: more
-// blocks do not change that, and never says so.
-func (h *history) ratios(c *comparison, blocks int) (ratios []float64, never bool) {
+// ratios are those of the first blocks, nil where one cannot be made, such as of a zero.
+func (h *history) ratios(c *comparison, blocks int) []float64 {
 	base := h.base[quantity{c.of, c.metric}]
 	if c.cell() {
 		base = h.values[quantity{c.alone, c.metric}]
 	}
 	pairs, err := stats.PairedRatios(stats.Together(first(h.values[quantity{c.own, c.metric}], blocks)), stats.Together(first(base, blocks)))
 	if err != nil {
-		return nil, true
+		return nil
 	}
+	var ratios []float64
 	for _, r := range pairs {
 		ratios = append(ratios, r.Value)
 	}
-	return ratios, false
+	return ratios
 }
 
-// answer asks the rule about a comparison. A cell of which no ratio can be made, or none was made
-// in all the blocks of a look, ends without one: beside an adversary that stops every launch there
-// is nothing to wait for.
+// answer asks the rule about a comparison. One of which no ratio can be made, or none was made in
+// all the blocks of a look, ends without one: where every launch fails there is nothing to wait for.
 func (h *history) answer(r *Rule, c *comparison, blocks int, known map[asked]Answer) Answer {
 	question := asked{h.name + "/" + c.name, blocks}
 	a, ok := known[question]
 	if !ok {
-		ratios, never := h.ratios(c, blocks)
+		ratios := h.ratios(c, blocks)
 		rule := *r
 		rule.Family = c.family
 		a = rule.Ask(ratios)
-		a.Ends = a.Ends || c.cell() && (never || len(ratios) == 0)
+		a.Ends = a.Ends || len(ratios) == 0
 		known[question] = a
 	}
 	return a

@@ -106,7 +106,7 @@ func TestCellsEndTogether(t *testing.T) {
 		{"busy/lxc", 8, 8, "neither decided nor within ±3 %: lxc busy ±"},
 		{"alone/lxc", 8, 8, "neither decided nor within ±3 %: lxc ±"},
 		{"busy/native", 3, 8, "neither decided nor within ±3 %: native busy ±"}, // the baseline's own cell
-		{"bomb/lxc", 3, 3, "lxc bomb has none after 3 blocks"},
+		{"bomb/lxc", 3, 3, "lxc bomb has no ratio after 3 blocks"},
 	} {
 		for killed := range 8 {
 			p := besides("native", "lxc", "docker")

@@ -92,7 +92,7 @@ func (a Answer) say(name string) string {
 	case a.Verdict == result.Equivalent:
 		return name + " is equivalent"
 	case math.IsNaN(a.Width):
-		return name + " has none"
+		return name + " has no ratio"
 	}
 	return fmt.Sprintf("%s ±%.1f %%", name, 100*a.Width)
 }

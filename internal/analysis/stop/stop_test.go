@@ -37,9 +37,9 @@ func TestAsk(t *testing.T) {
 		{"wide, and maybe 1", around(1, 0.2, 8), 1, false, "", "lxc ±20.7 %"},
 		{"decided alone", around(1.2, 0.08, 8), 1, true, result.Differs, "lxc differs"},
 		{"not decided among many", around(1.2, 0.08, 8), 100, false, "", "lxc ±8.0 %"},
-		{"too few", []float64{1, 1}, 1, false, "", "lxc has none"},
-		{"a ratio that cannot be", append(around(1, 0, 4), 0), 1, false, "", "lxc has none"},
-		{"none", nil, 1, false, "", "lxc has none"},
+		{"too few", []float64{1, 1}, 1, false, "", "lxc has no ratio"},
+		{"a ratio that cannot be", append(around(1, 0, 4), 0), 1, false, "", "lxc has no ratio"},
+		{"none", nil, 1, false, "", "lxc has no ratio"},
 	} {
 		a := rule(c.family).Ask(c.ratios)
 		if a.Ends != c.ends || a.Verdict != c.verdict || a.say("lxc") != c.says {

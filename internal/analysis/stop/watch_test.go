@@ -130,6 +130,27 @@ func TestNothingIsLeftOfACaseThatIsEnough(t *testing.T) {
 	}
 }
 
+// Nothing is waited for where every launch failed.
+func TestEndWithoutARatio(t *testing.T) {
+	r := ruledRun(t, filepath.Join(t.TempDir(), "run"))
+	defer r.Close()
+	for _, trial := range r.Plan().Trials {
+		if trial.Block > 3 {
+			break
+		}
+		if n, err := Left(r.Plan(), r.Outcomes); err != nil || n == 0 {
+			t.Fatalf("%d trials left before %s, %v", n, trial.ID, err)
+		}
+		o := &bench.Outcome{Trial: trial.ID, Block: trial.Block, Scene: trial.Scene, Status: bench.Failed, Error: "no such program"}
+		if err := r.Append(t.Context(), o, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := Left(r.Plan(), r.Outcomes); err != nil || n != 0 {
+		t.Errorf("%d trials left, %v", n, err)
+	}
+}
+
 // A block is not looked at while a launch of it is to be repeated, for other work disturbed it. The
 // repeat counts, whatever came before.
 func TestEnoughWaitsForRepeats(t *testing.T) {
