@@ -139,8 +139,11 @@ func imageListCommand(a *app) *cobra.Command {
 	return c
 }
 
-// roleOf names an image's role, and what it has beyond the base.
+// roleOf names an image's role, and what it has beyond the base, or where one's own was taken from.
 func roleOf(i image.Info) string {
+	if i.From != "" {
+		return "own: " + i.From
+	}
 	return strings.Join(append([]string{cmp.Or(i.Role, "golden")}, i.Beyond...), "+")
 }
 

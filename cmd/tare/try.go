@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,6 +17,7 @@ import (
 
 	"tare/internal/app/planning"
 	"tare/internal/bench"
+	"tare/internal/image"
 )
 
 // trying is an experiment on one command line.
@@ -25,6 +27,8 @@ type trying struct {
 	metrics      []string // NAME=json:PATH or NAME=regex:PATTERN, NAME with :lower and :UNIT
 	files        []string
 	add          []string // packages
+	image        string
+	whole        bool // argv is the whole command line, whatever the image's entrypoint
 	serve, ready string
 	warmup       bool
 	cpus         int
@@ -38,13 +42,18 @@ func tryCommand(a *app) *cobra.Command {
 	var t trying
 	var m manner
 	c := &cobra.Command{
-		Use:   "try [flags] -- PROGRAM [ARG...]",
+		Use:   "try [flags] [-- PROGRAM [ARG...]]",
 		Short: "Measure one command on several platforms, without a file",
 		Long: `Runs a program on each platform, again and again in blocks of fresh launches,
 until its wall time and the metrics that are read from its output are decided or the
 budget is over. A program of this host that is given with a directory (./bench) is
 copied into the instances, and so is every --file. Any other is the image's (tare image
 list --programs).
+
+With --image the instances run an image of your own: a path of what docker save wrote, of
+an OCI layout or of a root file system; or docker:NAME, podman:NAME, containerd:NAME.
+PROGRAM is then the image's, after its entrypoint, as in docker run; without one, the
+image's own command runs. Environment, user and working directory are the image's.
 
 With --serve a server runs in each instance and PROGRAM is its client, natively, on a
 machine of its own in the run's network; {server} and {port} stand for where it is.
@@ -54,10 +63,13 @@ machine of its own in the run's network; {server} and {port} stand for where it 
 Exit status: as of tare run.`,
 		Example: `  tare try -- stress-ng --cpu 1 --cpu-ops 500
   tare try --platforms native,docker,gvisor --metric rate:req/s=json:result.rate -- ./bench --json
+  tare try --image docker:myapp --platforms native,docker,gvisor -- --benchmark
   tare try --serve './serve --listen 0.0.0.0:{port}' --ready tcp:8080 -- ./ask http://{server}:{port}/`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			t.argv = args
+			if err := t.ofImage(c.Context(), a.site.Dir); err != nil {
+				return err
+			}
 			text, err := t.specification()
 			if err != nil {
 				return err
@@ -80,6 +92,7 @@ Exit status: as of tare run.`,
 	c.Flags().StringSliceVar(&t.platforms, "platforms", []string{bench.Native, "docker"}, "measure on these platforms; the first is the baseline")
 	c.Flags().StringArrayVar(&t.metrics, "metric", nil, "read this from standard output: NAME=json:PATH or NAME=regex:PATTERN; NAME:UNIT, and NAME:UNIT:lower where less is better (repeatable)")
 	c.Flags().StringArrayVar(&t.files, "file", nil, "copy this file into "+bench.ScratchDir+", where the program runs (repeatable)")
+	c.Flags().StringVar(&t.image, "image", "", "run this image of your own in the instances; --add is then for clients")
 	c.Flags().StringArrayVar(&t.add, "add", nil, "add this Debian package to the image (repeatable)")
 	c.Flags().StringVar(&t.serve, "serve", "", "a server to run in each instance, with its arguments; PROGRAM is its client")
 	c.Flags().StringVar(&t.ready, "ready", "", "with --serve: where the server listens, tcp:PORT")
@@ -107,11 +120,33 @@ func save(file string, text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
+// ofImage takes the image's own command where no program is named.
+func (t *trying) ofImage(ctx context.Context, dir string) error {
+	if len(t.argv) > 0 {
+		return nil
+	}
+	if t.image == "" || t.serve != "" {
+		return usageError("name a program to run%w", bench.Hint("tare try -- PROGRAM [ARG...]"))
+	}
+	own, err := image.New(dir).OpenOwn(ctx, t.image)
+	if err != nil {
+		return err
+	}
+	config := own.Config()
+	if t.argv, t.whole = slices.Concat(config.Entrypoint, config.Cmd), true; len(t.argv) == 0 {
+		err = usageError("image %s has neither an entrypoint nor a command: name a program to run%w", t.image, bench.Hint("tare try --image "+t.image+" -- PROGRAM [ARG...]"))
+	}
+	return errors.Join(err, own.Close())
+}
+
 // specification is what the command line stands for.
 func (t *trying) specification() ([]byte, error) {
 	params := yaml.MapSlice{}
 	files := slices.Clone(t.files)
-	local := func(argv []string) ([]string, error) {
+	local := func(argv []string, inside bool) ([]string, error) {
+		if inside && t.image != "" {
+			return argv, nil
+		}
 		file, err := ofThisHost(argv[0])
 		if err != nil || file == "" {
 			return argv, err
@@ -121,7 +156,7 @@ func (t *trying) specification() ([]byte, error) {
 		}
 		return append([]string{"./" + path.Base(file)}, argv[1:]...), nil
 	}
-	argv, err := local(t.argv)
+	argv, err := local(t.argv, t.serve == "")
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +167,7 @@ func (t *trying) specification() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if server, err = local(server); err != nil {
+		if server, err = local(server, true); err != nil {
 			return nil, err
 		}
 		port, ok := strings.CutPrefix(t.ready, "tcp:")
@@ -148,6 +183,9 @@ func (t *trying) specification() ([]byte, error) {
 	params = append(params, yaml.MapItem{Key: program, Value: argv})
 	if t.warmup {
 		params = append(params, yaml.MapItem{Key: "warmup", Value: argv})
+	}
+	if t.whole {
+		params = append(params, yaml.MapItem{Key: "entrypoint", Value: "none"})
 	}
 	if len(files) > 0 {
 		params = append(params, yaml.MapItem{Key: "files", Value: files})
@@ -177,8 +215,15 @@ func (t *trying) specification() ([]byte, error) {
 	} else {
 		e = append(e, yaml.MapItem{Key: "until", Value: yaml.MapSlice{{Key: "min", Value: 3}, {Key: "max", Value: 30}}}, yaml.MapItem{Key: "budget", Value: t.budget.String()})
 	}
+	var of yaml.MapSlice
+	if t.image != "" {
+		of = append(of, yaml.MapItem{Key: "from", Value: t.image})
+	}
 	if len(t.add) > 0 {
-		e = append(e, yaml.MapItem{Key: "image", Value: yaml.MapSlice{{Key: "add", Value: t.add}}})
+		of = append(of, yaml.MapItem{Key: "add", Value: t.add})
+	}
+	if len(of) > 0 {
+		e = append(e, yaml.MapItem{Key: "image", Value: of})
 	}
 	scene := yaml.MapSlice{{Key: "name", Value: "command"}, {Key: "short", Value: path.Base(t.argv[0])}, {Key: "workload", Value: workload}, {Key: "params", Value: params}}
 	return yaml.Marshal(append(e, yaml.MapItem{Key: "scenes", Value: []yaml.MapSlice{scene}}))

@@ -11,6 +11,25 @@ type ImageNeeds struct {
 	Families []string `json:"families,omitempty"`
 	// Add are Debian packages that the specification asks for, sorted.
 	Add []string `json:"add,omitempty"`
+	// Own is an image of the user's own that the instances run instead. The machines that load
+	// them have the rest.
+	Own *OwnImage `json:"own,omitempty"`
+}
+
+// OwnImage names an image of the user's own.
+type OwnImage struct {
+	From string `json:"from"` // where it was taken from
+	ID   string `json:"id"`   // "sha256:...", of its configuration or, of a directory, of its files
+}
+
+// ImageConfig is how an image says its programs are run. It may hold secrets, and is not among
+// results.
+type ImageConfig struct {
+	Entrypoint []string          `json:"entrypoint,omitempty"`
+	Cmd        []string          `json:"cmd,omitempty"`
+	Env        map[string]string `json:"env,omitempty"`
+	User       string            `json:"user,omitempty"` // USER, UID, USER:GROUP, ...; "" is root
+	Dir        string            `json:"dir,omitempty"`  // "" is /
 }
 
 // Familied is a workload whose programs the base image does not hold.
@@ -29,11 +48,16 @@ func (n ImageNeeds) Check() error {
 			return err
 		}
 	}
+	if n.Own != nil && !imageID.MatchString(n.Own.ID) {
+		return fmt.Errorf("image %q: %q is no identity of an image: %w", n.Own.From, n.Own.ID, ErrInvalid)
+	}
 	if len(n.Add) > maxAdded {
 		return fmt.Errorf("%d packages to add: at most %d: %w", len(n.Add), maxAdded, ErrInvalid)
 	}
 	return nil
 }
+
+var imageID = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 // packageName is what Debian calls a package (deb-control(5)).
 var packageName = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]{1,79}$`)

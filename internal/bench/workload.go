@@ -56,6 +56,8 @@ type Setting struct {
 	LLC Bytes
 	// Addr maps the scene's parts, such as "server", to their addresses.
 	Addr map[string]netip.Addr
+	// Image is how the instance's image says its programs are run; nil for the golden one.
+	Image *ImageConfig
 }
 
 // CommandPath is where a command's program is looked for, unless its environment has a PATH.
@@ -66,6 +68,7 @@ type Command struct {
 	Argv  []string          `json:"argv"`
 	Env   map[string]string `json:"env,omitempty"` // added to a minimal environment
 	Dir   string            `json:"dir,omitempty"`
+	User  string            `json:"user,omitempty"` // as an image names it: USER, UID, USER:GROUP; "" is root
 	Stdin []byte            `json:"stdin,omitempty"`
 	// Timeout is a hard deadline after which the command and all its children are killed.
 	Timeout time.Duration `json:"timeout"`

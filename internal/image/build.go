@@ -80,6 +80,9 @@ func (s *Store) buildIn(ctx context.Context, work string) error {
 	start := time.Now()
 	m := Manifest{Format: manifestFormat, Recipe: s.Recipe, RecipeHash: s.Recipe.Hash(),
 		Created: start.UTC().Truncate(time.Second)}
+	if s.Recipe.Own != "" {
+		return s.take(ctx, work, &m)
+	}
 	var err error
 	if m.Builder, err = builderVersions(ctx); err != nil {
 		return err
@@ -112,6 +115,16 @@ func (s *Store) buildIn(ctx context.Context, work string) error {
 			return err
 		}
 	}
+	if err := s.complete(ctx, work, &m); err != nil {
+		return err
+	}
+	s.say("built in %.0f s: %d packages, %s in %d files, %s", time.Since(start).Seconds(),
+		len(m.Packages), bench.Bytes(m.Bytes).String(), m.Files, m.Digest)
+	return nil
+}
+
+// complete adds to an image's files what tells of them.
+func (s *Store) complete(ctx context.Context, work string, m *Manifest) error {
 	s.say("hashing the files")
 	entries, err := Scan(ctx, work, trees(m.Kernel)...)
 	if err != nil {
@@ -123,12 +136,7 @@ func (s *Store) buildIn(ctx context.Context, work string) error {
 	}
 	listing := Listing(m.RecipeHash, entries)
 	m.Digest = DigestOf(listing)
-	if err := s.seal(work, m, listing); err != nil {
-		return err
-	}
-	s.say("built in %.0f s: %d packages, %s in %d files, %s", time.Since(start).Seconds(),
-		len(m.Packages), bench.Bytes(m.Bytes).String(), m.Files, m.Digest)
-	return nil
+	return s.seal(work, *m, listing)
 }
 
 // seal writes the image's own files and makes all of it durable.
@@ -162,13 +170,16 @@ func (s *Store) preflight() error {
 	if os.Geteuid() != 0 {
 		return fmt.Errorf("needs root: %w%w", bench.ErrUnavailable, bench.Hint("sudo tare image build"))
 	}
-	for _, p := range [][2]string{{"mmdebstrap", "mmdebstrap"}, {"dpkg-deb", "dpkg"}, {"depmod", "kmod"},
-		{"mkfs.ext4", "e2fsprogs"}} {
+	needed := [][2]string{{"mmdebstrap", "mmdebstrap"}, {"dpkg-deb", "dpkg"}, {"depmod", "kmod"}, {"mkfs.ext4", "e2fsprogs"}}
+	if s.Recipe.Own != "" {
+		needed = nil
+	}
+	for _, p := range needed {
 		if _, err := need(p[0], p[1]); err != nil {
 			return err
 		}
 	}
-	if _, err := os.Stat(keyring); err != nil {
+	if _, err := os.Stat(keyring); err != nil && s.Recipe.Own == "" {
 		return fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, bench.Hint("apt install debian-archive-keyring"))
 	}
 	free, err := freeSpace(s.images())

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"tare/internal/bench"
 )
 
 // manifestFormat names the layout of manifest.json.
@@ -28,8 +30,11 @@ type Manifest struct {
 	Programs map[string]string `json:"programs"`
 	// Kernel is the guest kernel's release, as in lib/modules/RELEASE.
 	Kernel string `json:"kernel,omitempty"`
-	Files  int    `json:"files"`
-	Bytes  int64  `json:"bytes"` // of all regular files
+	// From is where an image of the user's own was taken from, and Config how its programs are run.
+	From   string             `json:"from,omitempty"`
+	Config *bench.ImageConfig `json:"config,omitempty"`
+	Files  int                `json:"files"`
+	Bytes  int64              `json:"bytes"` // of all regular files
 }
 
 // Package is an installed Debian package.

@@ -22,8 +22,11 @@ type Recipe struct {
 	// are among those below. Added are packages that a specification asks for.
 	Families []string `json:"families,omitempty"`
 	Added    []string `json:"added,omitempty"`
-	Suite    string   `json:"suite"`
-	Arch     string   `json:"arch"` // dpkg's word, such as "amd64"
+	// Own is the identity of an image of the user's own, which the rest but Dirs and Kernel does not
+	// apply to.
+	Own   string `json:"own,omitempty"`
+	Suite string `json:"suite"`
+	Arch  string `json:"arch"` // dpkg's word, such as "amd64"
 	// Epoch is SOURCE_DATE_EPOCH, seconds: no file in the image is younger.
 	Epoch    int64    `json:"epoch"`
 	Packages []string `json:"packages"`
@@ -133,6 +136,9 @@ func (r Recipe) what() string {
 		return "image of outer guests"
 	case RoleXenHosts:
 		return "image of outer guests under Xen"
+	}
+	if r.Own != "" {
+		return "image of your own " + r.Own
 	}
 	if beyond := slices.Concat(r.Families, r.Added); len(beyond) > 0 {
 		return "image with " + strings.Join(beyond, ", ")

@@ -29,6 +29,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/host/tree"
+	"tare/internal/image/own"
 )
 
 // DefaultDir is where Tare keeps its state unless told otherwise.
@@ -42,6 +43,10 @@ type Store struct {
 	Ledger bench.Ledger
 	// Progress, if not nil, is given a line for people at each step of a build.
 	Progress func(string)
+	// Source is the image of the user's own to take, if the recipe names one.
+	Source *own.Source
+	// From is where it is taken from.
+	From string
 	// Mirror is the Debian mirror to build from; empty lets mmdebstrap choose.
 	Mirror string
 }
@@ -95,6 +100,9 @@ func (s *Store) notBuilt() error {
 	if len(s.Recipe.Families)+len(s.Recipe.Added) > 0 {
 		build = "the run that needs it builds it"
 	}
+	if s.Recipe.Own != "" {
+		build = "a new run takes it from where it is"
+	}
 	if r := s.Recipe.Role; r != "" {
 		build = "tare image build --" + bench.Hint(r) + "; a run that names a nesting builds it"
 	}
@@ -131,6 +139,7 @@ type Info struct {
 	Recipe  string            `json:"recipe"` // the directory's name
 	Role    string            `json:"role,omitempty"`
 	Beyond  []string          `json:"beyond,omitempty"` // families and packages that the base has not
+	From    string            `json:"from,omitempty"`   // where an image of the user's own was taken from
 	Current bool              `json:"current"`
 	Created time.Time         `json:"created"`
 	Size    bench.Bytes       `json:"size"` // on disk, of everything
@@ -169,6 +178,7 @@ func (s *Store) List() ([]Info, error) {
 		} else {
 			m := i.Manifest()
 			info.Role, info.Beyond = m.Recipe.Role, slices.Concat(m.Recipe.Families, m.Recipe.Added)
+			info.From = m.From
 			info.Digest, info.Created, info.Kernel, info.Program = m.Digest, m.Created, m.Kernel, m.Programs
 			info.Formats = i.formats()
 			i.Close()

@@ -27,6 +27,8 @@ type Inputs struct {
 	// Skips say why the other platforms cannot.
 	Skips []bench.Skip
 	Words spec.Vocabulary
+	// Own is the image of the user's own that the experiment names; nil for none.
+	Own *bench.OwnImage
 	// Power: something measures what the machine draws, so it rests around each block.
 	Power bool
 }
@@ -111,7 +113,7 @@ type maker struct {
 // image is what the image must hold beyond the base: what the planned workloads need, and what was
 // asked for.
 func (m *maker) image(e *spec.Experiment) bench.ImageNeeds {
-	needs := bench.ImageNeeds{Add: e.Add}
+	needs := bench.ImageNeeds{Add: e.Add, Own: m.Own}
 	for _, s := range m.plan.Scenes {
 		for _, a := range s.Actors {
 			if w, ok := m.Words.Workload(a.Workload).(bench.Familied); ok {

@@ -59,7 +59,7 @@ func untimed(ctx context.Context, a *actor, l *launcher) (err error) {
 // that was opened in a launch before. The agent is Tare's own, and some drivers start it before the
 // launch: it is read in, for all alike.
 func (c *pageCache) empty(ctx context.Context, a *actor, l *launcher) (pagecache.Dropped, error) {
-	e := l.engines[a.Platform.Driver()]
+	e, _ := l.engine(a)
 	reads, ok := e.Engine.(bench.Reading)
 	if !ok {
 		return pagecache.Dropped{}, fmt.Errorf("it is not known which files its launches read: %w%w", bench.ErrUnavailable,

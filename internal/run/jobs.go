@@ -13,6 +13,7 @@ import (
 // jobs are what the actors of a trial are to do.
 type jobs struct {
 	workloads map[string]bench.Workload
+	image     *bench.ImageConfig
 	network   Testnet // nil for none
 	timing    bench.Timing
 	llc       bench.Bytes
@@ -95,7 +96,11 @@ func (j *jobs) prepareActor(ctx context.Context, a *actor) error {
 
 // setting is what an actor's workload is told of the trial.
 func (j *jobs) setting(a *actor) bench.Setting {
-	return bench.Setting{Timing: j.timing, Shape: a.Shape, LLC: j.llc, Addr: j.actors.addresses(a)}
+	s := bench.Setting{Timing: j.timing, Shape: a.Shape, LLC: j.llc, Addr: j.actors.addresses(a)}
+	if a.Role != bench.Peer {
+		s.Image = j.image
+	}
+	return s
 }
 
 // readyEvent is what ends a launch, alike for every platform.

@@ -26,10 +26,21 @@ type launcher struct {
 	cache   *pageCache
 }
 
+// engine is that of an actor's platform, if it is open.
+func (l *launcher) engine(a *actor) (e Engine, ok bool) {
+	if a.Role == bench.Peer {
+		if e, ok = l.engines[PeerEngine]; ok {
+			return e, ok
+		}
+	}
+	e, ok = l.engines[a.Platform.Driver()]
+	return e, ok
+}
+
 // launch starts an actor and waits until its agent has greeted and, of a start-up's subject,
 // until the first command has ended. The error of one that is not up in time says the time.
 func (l *launcher) launch(ctx context.Context, a *actor) error {
-	e, ok := l.engines[a.Platform.Driver()]
+	e, ok := l.engine(a)
 	a.outcome = bench.ActorOutcome{Actor: a.Name, Role: a.Role, Platform: a.Platform, CPUSet: a.CPUSet}
 	if !ok {
 		return fmt.Errorf("platform is not open: %w", bench.ErrUnavailable)

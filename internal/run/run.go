@@ -69,8 +69,10 @@ type Rule interface {
 type Runner struct {
 	ID        string // of the run, prefix of every launch's id
 	Plan      *bench.Plan
-	Engines   map[string]Engine // by the platform's [bench.PlatformRef.Driver]
+	Engines   map[string]Engine // by the platform's [bench.PlatformRef.Driver], and perhaps [PeerEngine]
 	Workloads map[string]bench.Workload
+	// Image is how the instances' image says its programs are run; nil for the golden one.
+	Image     *bench.ImageConfig
 	Testnet   Testnet
 	Sink      Sink
 	AgentPath string // the agent's program on the host
@@ -119,6 +121,10 @@ type Runner struct {
 	// returns what puts back what was there. Nil where no scene has any.
 	Conditions func(wanted map[string]string) (restore func() error, err error)
 }
+
+// PeerEngine is the engine of peers where the instances' image is the user's own: their programs are
+// the golden image's.
+const PeerEngine = "peer"
 
 // Event is progress, for people to watch.
 type Event struct {

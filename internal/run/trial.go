@@ -43,7 +43,7 @@ func newTrial(s *session, t bench.Trial, scene *bench.Scene, kept *account) *tri
 	}
 	x.beside = &beside{guard: s.Guard, actors: x.actors, account: kept}
 	x.launcher = &launcher{engines: s.Engines, network: s.Testnet, scene: scene, account: kept, dirs: s.dirs, cache: s.cache}
-	x.jobs = &jobs{workloads: s.Workloads, network: s.Testnet, timing: scene.Timing, llc: s.LLC, account: kept, actors: x.actors, beside: x.beside}
+	x.jobs = &jobs{workloads: s.Workloads, image: s.Image, network: s.Testnet, timing: scene.Timing, llc: s.LLC, account: kept, actors: x.actors, beside: x.beside}
 	x.observer = &observer{unmetered: scene.Unmetered, interval: s.Interval, cpus: s.Plan.CPUsIn(t.Block, s.Observer), network: s.Testnet, wire: s.Wire,
 		account: kept, actors: x.actors, daemons: s.daemons, power: s.power}
 	x.startUp = &startUp{cold: scene.Cache == bench.Cold, agentPath: s.AgentPath, account: kept, actors: x.actors, jobs: x.jobs, observer: x.observer}

@@ -115,6 +115,8 @@ type Experiment struct {
 	Unmetered []bench.PlatformRef
 	// Add are Debian packages that the image is to hold beyond the base's.
 	Add []string
+	// Image is an image of the user's own, which the instances run; "" for the golden one.
+	Image string
 	// Control is the baseline under a second name, which the planner adds to the scenes that
 	// are [Scene.Controlled]; nil for none.
 	Control *bench.PlatformRef

@@ -13,7 +13,7 @@ import (
 var experimentKeys = []string{"name", "title", "question", "platforms", "baseline", "shape", "timing",
 	"blocks", "until", "budget", "disturbed", "seed", "margin", "rare", "max_time", "rest", "conditions", "inject", "studies", "unmetered", "controls", "covers", "image", "scenes"}
 
-var imageKeys = []string{"add"}
+var imageKeys = []string{"add", "from"}
 
 // experiment reads the whole tree.
 func (d *decoder) experiment(n *node) *Experiment {
@@ -85,9 +85,17 @@ func (d *decoder) experiment(n *node) *Experiment {
 	return e
 }
 
-// image reads what the image is to hold beyond the base's programs.
+// image reads which image the instances run, and what the golden one is to hold beyond the base's
+// programs.
 func (d *decoder) image(n *node, e *Experiment) {
-	for _, item := range d.list(d.fields(n, "image", imageKeys)["add"]) {
+	f := d.fields(n, "image", imageKeys)
+	if from := f["from"]; from != nil {
+		if d.text(from, &e.Image); e.Image == "" && from.kind == scalar {
+			d.fail(from.place, "no image is named%w", bench.Hint("a path, or docker:NAME, podman:NAME or containerd:NAME"))
+		}
+		e.Places["image.from"] = from.place
+	}
+	for _, item := range d.list(f["add"]) {
 		var name string
 		d.text(item, &name)
 		if err := bench.CheckPackage(name); err != nil && item.kind == scalar {

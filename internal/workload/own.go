@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,7 +24,9 @@ var ownParams = []bench.Param{
 		Doc: "what to read from its output: a list of {name, unit, better: higher or lower, json: path or regex: pattern with one group, " +
 			"from: stdout or stderr, combine: sum, mean or max, headline: true or false, doc}; the wall time is always read"},
 	{Name: "env", Kind: bench.KindJSON, Default: "{}", Doc: "environment variables to add, a map of texts"},
-	{Name: "dir", Kind: bench.KindString, Default: bench.ScratchDir, Doc: "directory to run in"},
+	{Name: "dir", Kind: bench.KindString, Doc: "directory to run in; " + bench.ScratchDir + " if not given, or the working directory of an image of your own"},
+	{Name: "entrypoint", Kind: bench.KindWord, Default: "image", Words: []string{"image", "none"},
+		Doc: "with an image of your own: whether its entrypoint comes before the program and its arguments, as in Docker"},
 	{Name: "files", Kind: bench.KindJSON, Default: "[]",
 		Doc: "files of the host to copy into " + bench.ScratchDir + " under their own names, a list of paths"},
 	{Name: "warmup", Kind: bench.KindJSON, Default: "[]",
@@ -39,7 +42,8 @@ type ownPlan struct {
 	metrics []commandMetric     // those read from the output
 	listed  []bench.Metric      // those and the wall time
 	env     map[string]scalar
-	dir     string
+	dir     string // "" if not given
+	bare    bool   // without the image's entrypoint
 	files   []string
 	timeout time.Duration
 	okExit  []int
@@ -48,7 +52,7 @@ type ownPlan struct {
 // planOwn reads the parameters of w; those in required are command lines, beside the warm-up, which
 // may be empty. Its error joins one for each value that cannot be used.
 func planOwn(w bench.Workload, p bench.Params, required ...string) (ownPlan, error) {
-	c := ownPlan{argv: map[string][]scalar{}, dir: p["dir"]}
+	c := ownPlan{argv: map[string][]scalar{}, dir: p["dir"], bare: p["entrypoint"] == "none"}
 	var faults []error
 	fault := func(param string, err error) { faults = append(faults, &ParamError{w.Name(), param, err}) }
 	read := func(param string, into any) bool {
@@ -111,8 +115,8 @@ func planOwn(w bench.Workload, p bench.Params, required ...string) (ownPlan, err
 }
 
 // command is the command line of a parameter, which runs as long as the timeout and the
-// specification allow. say puts in what only the trial knows.
-func (c *ownPlan) command(param string, t bench.Timing, say func(string) string) bench.Command {
+// specification allow, as the image says. say puts in what only the trial knows.
+func (c *ownPlan) command(param string, t bench.Timing, image *bench.ImageConfig, say func(string) string) bench.Command {
 	limit := c.timeout
 	if t.Deadline > 0 {
 		limit = min(limit, t.Deadline)
@@ -125,7 +129,18 @@ func (c *ownPlan) command(param string, t bench.Timing, say func(string) string)
 	for name, value := range c.env {
 		env[name] = say(string(value))
 	}
-	return bench.Command{Argv: argv, Env: env, Dir: c.dir, Timeout: limit}
+	if image == nil {
+		return bench.Command{Argv: argv, Env: env, Dir: cmp.Or(c.dir, bench.ScratchDir), Timeout: limit}
+	}
+	if !c.bare {
+		argv = slices.Concat(image.Entrypoint, argv)
+	}
+	all := maps.Clone(image.Env)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, env)
+	return bench.Command{Argv: argv, Env: all, Dir: cmp.Or(c.dir, image.Dir, "/"), User: image.User, Timeout: limit}
 }
 
 // asWritten puts nothing into a text.

@@ -25,7 +25,7 @@ func TestFill(t *testing.T) {
 		{"a number", stream{}, bench.Params{"factor": "4.50"}, bench.Params{"factor": "4.5"}},
 		{"optional and not given", stress{}, nil, bench.Params{"kind": "cpu", "busy": "100"}},
 		{"lists and durations", command{}, bench.Params{"argv": `[ "sleep", 1 ]`, "timeout": "90s"},
-			bench.Params{"argv": `["sleep",1]`, "timeout": "1m30s", "metrics": "[]", "env": "{}", "dir": "/scratch",
+			bench.Params{"argv": `["sleep",1]`, "timeout": "1m30s", "metrics": "[]", "env": "{}", "entrypoint": "image",
 				"files": "[]", "warmup": "[]", "ok-exit": "[0]"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

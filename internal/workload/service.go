@@ -73,23 +73,23 @@ func (w service) Steps(part string, p bench.Params, s bench.Setting) (bench.Part
 		return bench.Part{}, err
 	}
 	say := strings.NewReplacer("{server}", addr.String(), "{port}", strconv.Itoa(port)).Replace
-	command := func(param string) bench.Command {
-		x := c.command(param, s.Timing, say)
+	command := func(param string, image *bench.ImageConfig) bench.Command {
+		x := c.command(param, s.Timing, image, say)
 		x.Env["TARE_SERVER"], x.Env["TARE_PORT"] = addr.String(), strconv.Itoa(port)
 		return x
 	}
 	switch part {
 	case bench.SubjectPart:
-		steps := bench.Part{Main: command("server"), Files: c.copied(), Service: true, Ready: ready}
+		steps := bench.Part{Main: command("server", s.Image), Files: c.copied(), Service: true, Ready: ready}
 		steps.Main.Timeout = serviceLimit
 		if p["probe"] == "tcp" {
 			steps.Listen = port
 		}
 		return steps, nil
 	case servicePart:
-		steps := bench.Part{Main: command("load"), Files: c.copied(), OKExit: c.okExit}
+		steps := bench.Part{Main: command("load", nil), Files: c.copied(), OKExit: c.okExit}
 		if len(c.argv["warmup"]) > 0 {
-			steps.Warm = []bench.Command{command("warmup")}
+			steps.Warm = []bench.Command{command("warmup", nil)}
 		}
 		return steps, nil
 	}

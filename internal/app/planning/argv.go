@@ -20,14 +20,28 @@ import (
 // of what is not sure, such as what a warm-up may make, or while the image is not built.
 func (p *Planned) CheckPrograms() error {
 	var faults spec.Errors
+	config, err := p.imageConfig()
+	if err != nil {
+		return err
+	}
 	for _, s := range p.experiment.Scenes {
 		for _, a := range s.Actors {
 			w := p.words.Workload(a.Workload)
+			images, setting := p.images, bench.Setting{}
+			if w != nil {
+				setting = plan.Setting(s.Timing, a.Shape, p.Facts.LLC, w)
+			}
+			if a.Role != bench.Peer && p.own != nil {
+				images, setting.Image = p.own, config
+			}
 			carrier, carries := w.(bench.Carrier)
 			if !carries {
+				if err := lacks(images, w); err != nil {
+					faults = append(faults, a.Places.At("workload").Error(err))
+				}
 				continue
 			}
-			part, err := w.Steps(a.Part, a.Params, plan.Setting(s.Timing, a.Shape, p.Facts.LLC, w))
+			part, err := w.Steps(a.Part, a.Params, setting)
 			if err != nil {
 				return err
 			}
@@ -35,13 +49,41 @@ func (p *Planned) CheckPrograms() error {
 			if len(part.Warm) > 0 { // it may make the program
 				first, param = part.Warm[0], "params.warmup"
 			}
-			if err := find(p.images, first, part.Files); err != nil {
+			if err := find(images, first, part.Files); err != nil {
 				faults = append(faults, a.Places.At(param+".0").Error(err))
 			}
 		}
 	}
 	if len(faults) > 0 {
 		return faults.Sorted()
+	}
+	return nil
+}
+
+// imageConfig is how the user's image says its programs are run; nil if there is none, or while it is
+// not taken.
+func (p *Planned) imageConfig() (*bench.ImageConfig, error) {
+	if p.own == nil {
+		return nil, nil
+	}
+	m, err := p.own.Manifest()
+	if errors.Is(err, bench.ErrUnavailable) {
+		return nil, nil
+	}
+	return m.Config, err
+}
+
+// lacks says which program of a workload an image of the user's own has not; nil if it has all, or if
+// that is not known.
+func lacks(images *image.Store, w bench.Workload) error {
+	if w == nil || images.Recipe.Own == "" {
+		return nil
+	}
+	for _, name := range w.Programs() {
+		if err := find(images, bench.Command{Argv: []string{name}}, nil); err != nil {
+			return fmt.Errorf("workload %s runs %s, which your image lacks: %w%w", w.Name(), name, bench.ErrInvalid,
+				bench.Hint("only command and service run an image's own programs"))
+		}
 	}
 	return nil
 }

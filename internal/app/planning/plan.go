@@ -31,7 +31,8 @@ type Planned struct {
 	words   spec.Vocabulary
 
 	experiment *spec.Experiment
-	images     *image.Store
+	images     *image.Store // what the machines have that load instances, and they unless own is set
+	own        *image.Store // of the user's image; nil for none
 }
 
 // Plan works a request out. try, if not nil, has platforms try what their
@@ -57,6 +58,9 @@ func (c Catalog) Plan(ctx context.Context, r *Request, try func(*spec.Experiment
 		Words: words,
 		Power: len(r.Meters) > 0,
 	}
+	if in.Own, err = r.image(ctx, c.Dir, e); err != nil {
+		return nil, err
+	}
 	offer(&in, found)
 	if r.Seed != nil {
 		e.Seed = r.Seed
@@ -71,7 +75,11 @@ func (c Catalog) Plan(ctx context.Context, r *Request, try func(*spec.Experiment
 	if err != nil {
 		return nil, err
 	}
-	return &Planned{p, text, e.MaxTime, facts, found, r, words, e, images}, nil
+	var own *image.Store
+	if p.Image.Own != nil {
+		own = &image.Store{Dir: c.Dir, Recipe: image.Own(p.Image.Own.ID)}
+	}
+	return &Planned{p, text, e.MaxTime, facts, found, r, words, e, images, own}, nil
 }
 
 // withMisfits adds to what is wrong with a specification what of the rest is too
@@ -215,6 +223,9 @@ func carried(p *bench.Plan) ([]string, error) {
 		if what := fmt.Sprintf(format, arg); !slices.Contains(all, what) {
 			all = append(all, what)
 		}
+	}
+	if p.Image.Own != nil {
+		add("run the image %q", p.Image.Own.From)
 	}
 	for _, name := range p.Image.Add {
 		add("install the package %q", name)

@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,8 @@ import (
 	"tare/internal/app/site"
 	"tare/internal/bench"
 	"tare/internal/bench/figure"
+	"tare/internal/image"
+	"tare/internal/image/own"
 	"tare/internal/result/store"
 	"tare/internal/spec"
 	"tare/internal/spec/builtin"
@@ -30,6 +33,33 @@ type Request struct {
 	From      string   // the folder of a run whose experiment it is
 	Trust     bool     // to run another's programs and copy what they name
 	ours      bool     // the run in From began on this host
+	own       *own.Source
+}
+
+// Own is the image of the user's own that the specification names, as it was first planned with; nil
+// for none.
+func (r *Request) Own() *own.Source { return r.own }
+
+// Close lets go of the image of the user's own, whose identity stays known.
+func (r *Request) Close() error {
+	if r.own == nil {
+		return nil
+	}
+	return r.own.Close()
+}
+
+// image finds the image that the instances are to run, once for all plans.
+func (r *Request) image(ctx context.Context, dir string, e *spec.Experiment) (*bench.OwnImage, error) {
+	if e.Image == "" {
+		return nil, nil
+	}
+	if r.own == nil {
+		var err error
+		if r.own, err = image.New(dir).OpenOwn(ctx, e.Image); err != nil {
+			return nil, spec.Errors{e.Places.At("image.from").Error(err)}
+		}
+	}
+	return &bench.OwnImage{From: e.Image, ID: r.own.ID()}, nil
 }
 
 // Take takes over the specification and overrides of the run in From, and nothing else of it.

@@ -19,6 +19,7 @@ import (
 	"tare/internal/bench/figure"
 	"tare/internal/host"
 	"tare/internal/image"
+	"tare/internal/image/own"
 	"tare/internal/plan"
 	"tare/internal/platform/all"
 	"tare/internal/result/store"
@@ -106,11 +107,19 @@ func (rs *Runs) Begin(ctx context.Context, r *planning.Request, out string, comm
 	if before != nil {
 		needs = before.Image
 	}
-	led, img, err := rs.image(ctx, id, needs)
+	led, golden, err := rs.golden(ctx, id, needs)
+	if err != nil {
+		return err
+	}
+	defer golden.Close()
+	img, err := rs.own(ctx, led, golden, needs.Own, r.Own())
 	if err != nil {
 		return err
 	}
 	defer img.Close()
+	if err := r.Close(); err != nil { // what an engine saved takes room on the disk
+		return err
+	}
 	p, err := c.Plan(ctx, r, func(e *spec.Experiment) error {
 		if err := rs.buildHosts(ctx, led, e.Nested()); err != nil {
 			return err
@@ -171,7 +180,7 @@ func (rs *Runs) Begin(ctx context.Context, r *planning.Request, out string, comm
 	for _, w := range p.Warnings {
 		rs.say("! %s", w)
 	}
-	a := attempt{Runs: rs, run: run, found: p.Found, image: img, ledger: led, power: meters, limit: cmp.Or(rs.MaxTime, p.Limit)}
+	a := attempt{Runs: rs, run: run, found: p.Found, image: img, golden: golden, ledger: led, power: meters, limit: cmp.Or(rs.MaxTime, p.Limit)}
 	return a.carryOut(ctx)
 }
 
@@ -238,9 +247,27 @@ func (rs *Runs) buildHosts(ctx context.Context, led bench.Ledger, nestings []str
 	return nil
 }
 
-// image returns the golden image with what a run needs beyond it, built unless it is there, and the
+// own returns the image that the instances run: the user's, taken from where it is unless it is there,
+// or golden.
+func (rs *Runs) own(ctx context.Context, led bench.Ledger, golden *image.Image, o *bench.OwnImage, from *own.Source) (*image.Image, error) {
+	if o == nil {
+		return golden, nil
+	}
+	base, err := rs.Site.Images(image.New, led).Build(ctx) // has the guests' kernel
+	if err != nil {
+		return nil, err
+	}
+	if err := base.Close(); err != nil {
+		return nil, err
+	}
+	store := rs.Site.Images(image.New, led)
+	store.Recipe, store.Source, store.From = image.Own(o.ID), from, o.From
+	return store.Build(ctx)
+}
+
+// golden returns the golden image with what a run needs beyond it, built unless it is there, and the
 // run's ledger.
-func (rs *Runs) image(ctx context.Context, id string, needs bench.ImageNeeds) (*ledger.Ledger, *image.Image, error) {
+func (rs *Runs) golden(ctx context.Context, id string, needs bench.ImageNeeds) (*ledger.Ledger, *image.Image, error) {
 	led, err := ledger.Open(rs.Site.Dir, id)
 	if err != nil {
 		return nil, nil, err
@@ -306,7 +333,12 @@ func (rs *Runs) Resume(ctx context.Context, dir string) error {
 	for _, d := range mixed {
 		rs.say("! trials are mixed: %s", d)
 	}
-	led, img, err := rs.image(ctx, h.Run, r.Plan().Image)
+	led, golden, err := rs.golden(ctx, h.Run, r.Plan().Image)
+	if err != nil {
+		return err
+	}
+	defer golden.Close()
+	img, err := rs.own(ctx, led, golden, r.Plan().Image.Own, nil)
 	if err != nil {
 		return err
 	}
@@ -330,7 +362,7 @@ func (rs *Runs) Resume(ctx context.Context, dir string) error {
 		return err
 	}
 	rs.say("run %s: %s", h.Run, progressOf(r.Plan(), finishedTrials(r.Plan(), finished), open))
-	a := attempt{Runs: rs, run: r, found: found, image: img, ledger: led, power: meters, limit: rs.MaxTime, finished: finished, mixed: mixed}
+	a := attempt{Runs: rs, run: r, found: found, image: img, golden: golden, ledger: led, power: meters, limit: rs.MaxTime, finished: finished, mixed: mixed}
 	return a.carryOut(ctx)
 }
 

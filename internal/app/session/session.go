@@ -34,7 +34,8 @@ type attempt struct {
 	*Runs
 	run      *store.Run
 	found    []planning.Checked
-	image    *image.Image
+	image    *image.Image // what the instances run
+	golden   *image.Image // what the machines that load them run
 	ledger   *ledger.Ledger
 	power    powerMeters
 	limit    time.Duration   // 0 for none
@@ -107,6 +108,11 @@ func (a *attempt) open(ctx context.Context) (s *Session, err error) {
 			return s, err
 		}
 	}
+	if a.golden != a.image {
+		if err := a.openPeers(ctx, s); err != nil {
+			return s, err
+		}
+	}
 	return s, s.testnet.Settle(ctx)
 }
 
@@ -148,6 +154,31 @@ func (a *attempt) openPlatform(ctx context.Context, s *Session, name string) err
 	return nil
 }
 
+// openPeers opens the engine of the machines that load instances of the user's own image.
+func (a *attempt) openPeers(ctx context.Context, s *Session) error {
+	if !slices.ContainsFunc(a.run.Plan().Scenes, func(sc bench.Scene) bool {
+		return slices.ContainsFunc(sc.Actors, func(x bench.Actor) bool { return x.Role == bench.Peer })
+	}) {
+		return nil
+	}
+	native, ok := s.engines[bench.Native]
+	dir := filepath.Join(s.Dir, run.PeerEngine)
+	if err := os.MkdirAll(dir, state.Mode); err != nil {
+		return fmt.Errorf("make the directory of peers: %w", err)
+	}
+	i := slices.IndexFunc(a.found, func(c planning.Checked) bool { return c.Name() == bench.Native })
+	if !ok || i < 0 {
+		return fmt.Errorf("peers run natively, and native is not open: %w", bench.ErrUnavailable)
+	}
+	e, err := a.found[i].Open(ctx, bench.Env{Run: s.ID, Image: a.golden, Testnet: s.testnet, Ledger: s.Ledger, AgentPath: s.agent, Dir: dir})
+	if err != nil {
+		return fmt.Errorf("open peers: %w", err)
+	}
+	native.Engine = e
+	s.engines[run.PeerEngine] = native
+	return nil
+}
+
 // baselineOf is the driver of the platform that all others are compared with.
 func baselineOf(p *bench.Plan) string {
 	for _, s := range p.Scenes {
@@ -177,7 +208,8 @@ func (a *attempt) measure(ctx context.Context, s *Session) error {
 	defer end()
 	runner := &run.Runner{
 		ID: s.ID, AgentPath: s.agent, Plan: r.Plan(), Engines: s.engines, Workloads: ws, Testnet: s.testnet, Sink: r, Remove: s.remove,
-		Dir: s.Dir, LLC: r.Host().LLC, Observer: r.Header().ObserverCPUs,
+		Image: a.image.Manifest().Config,
+		Dir:   s.Dir, LLC: r.Host().LLC, Observer: r.Header().ObserverCPUs,
 		Interval: time.Second, Notify: notify, Before: r.Outcomes(), Power: a.power, Mixed: a.mixed,
 		QuietWait:  a.QuietWait,
 		Conditions: func(wanted map[string]string) (func() error, error) { return host.Set("/", s.Dir, s.Ledger, wanted) },

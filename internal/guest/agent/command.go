@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/moby/sys/user"
 	"golang.org/x/sys/unix"
 
 	"tare/internal/bench"
@@ -179,7 +180,11 @@ func (s *server) input(c *command) (*os.File, error) {
 
 // fork starts the command's process, the leader of a new session.
 func (s *server) fork(c *command, files []uintptr) (<-chan ending, error) {
-	env := commandEnv(c)
+	who, home, err := credential(c.request.User)
+	if err != nil {
+		return nil, err
+	}
+	env := commandEnv(c, home)
 	program, err := lookPath(c.request.Argv[0], c.request.Dir, env)
 	if err != nil {
 		return nil, err
@@ -198,7 +203,7 @@ func (s *server) fork(c *command, files []uintptr) (<-chan ending, error) {
 	c.pid, err = s.reaper.start(func() (int, error) {
 		return s.forker.fork(func() (int, error) {
 			return syscall.ForkExec(program, c.request.Argv, &syscall.ProcAttr{
-				Dir: dir, Env: env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true},
+				Dir: dir, Env: env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true, Credential: who},
 			})
 		})
 	}, ended)
@@ -206,6 +211,24 @@ func (s *server) fork(c *command, files []uintptr) (<-chan ending, error) {
 		return nil, startError(program, dir, err)
 	}
 	return ended, nil
+}
+
+// credential is whom a command runs as, and that one's home. A name is looked for in the instance's
+// own files, as Docker does: USER, UID, USER:GROUP and so on; "" is the agent's own user, root.
+func credential(name string) (*syscall.Credential, string, error) {
+	const root = "/root"
+	if name == "" {
+		return nil, root, nil
+	}
+	who, err := user.GetExecUserPath(name, &user.ExecUser{Home: "/"}, "/etc/passwd", "/etc/group")
+	if err != nil {
+		return nil, "", fmt.Errorf("user %q of the image: %w", name, err)
+	}
+	c := &syscall.Credential{Uid: uint32(who.Uid), Gid: uint32(who.Gid)}
+	for _, g := range who.Sgids {
+		c.Groups = append(c.Groups, uint32(g))
+	}
+	return c, who.Home, nil
 }
 
 // startError returns why an existing program did not start.
@@ -224,8 +247,8 @@ func startError(program, dir string, err error) error {
 
 // commandEnv returns a minimal environment with the command's additions and the marks: the same, in
 // the same order and of the same size, wherever the command runs.
-func commandEnv(c *command) []string {
-	env := []string{"HOME=/root", "LANG=C.UTF-8"}
+func commandEnv(c *command, home string) []string {
+	env := []string{"HOME=" + home, "LANG=C.UTF-8"}
 	if _, ok := c.request.Env["PATH"]; !ok {
 		env = append(env, "PATH="+bench.CommandPath)
 	}

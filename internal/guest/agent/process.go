@@ -73,7 +73,7 @@ func (c *Client) Start(ctx context.Context, cmd bench.Command, onStdout func([]b
 	}
 	p.id = c.register(p)
 	go p.deliver()
-	request := execRequest{Argv: cmd.Argv, Env: c.env(cmd), Dir: cmd.Dir, Stdin: len(cmd.Stdin), Timeout: cmd.Timeout, Bare: cmd.Bare}
+	request := execRequest{Argv: cmd.Argv, Env: c.env(cmd), Dir: cmd.Dir, User: cmd.User, Stdin: len(cmd.Stdin), Timeout: cmd.Timeout, Bare: cmd.Bare}
 	data := appendJSON(nil, typeExec, p.id, request)
 	if len(data) > maxFrame {
 		c.forget(p.id)

@@ -83,6 +83,7 @@ type clientHello struct {
 type execRequest struct {
 	Argv    []string          `json:"argv"`
 	Env     map[string]string `json:"env,omitempty"`
+	User    string            `json:"user,omitempty"`
 	Dir     string            `json:"dir,omitempty"`
 	Stdin   int               `json:"stdin,omitempty"` // bytes of data frames that follow
 	Timeout time.Duration     `json:"timeout,omitempty"`

@@ -30,6 +30,7 @@ var mayName = map[string]string{
 	"internal/bench/ref.go":               "the usual baseline, where peers run as well",
 	"internal/host/hypervisor.go":         "what a device tree calls the hypervisor under a guest",
 	"internal/image/hosts.go":             "the programs and packages of the outer guests' image: a change makes a new image",
+	"internal/image/own/own.go":           "the engines of this host whose images can be taken",
 	"internal/platform/launch/version.go": "whichever driver asks crun for its version must leave nothing",
 	"internal/platform/vm/qemu.go":        "what QEMU calls an accelerator",
 	"internal/selftest/costspec.go":       "observing is compared with docker stats",
