@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"tare/internal/bench"
@@ -66,7 +67,10 @@ func (s *Store) take(ctx context.Context, work string, m *Manifest) error {
 		return fmt.Errorf("unpack %s: %w", s.From, err)
 	}
 	if err := makeDirs(root, s.Recipe.Dirs); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", s.From, err)
+	}
+	if err := checkPlaces(root); err != nil {
+		return fmt.Errorf("%s: %w", s.From, err)
 	}
 	status, err := os.Open(filepath.Join(root, "var/lib/dpkg/status"))
 	if err == nil {
@@ -103,6 +107,31 @@ func makeDirs(root string, dirs []string) error {
 		}
 		if err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkPlaces refuses what platforms put in a place of the image, and links where they write below:
+// one might lead them to a file of this host.
+func checkPlaces(root string) error {
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	entries, err := fs.ReadDir(r.FS(), ".")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".tare") {
+			return fmt.Errorf("its /%s is in the way of ours: %w", e.Name(), bench.ErrInvalid)
+		}
+	}
+	for _, dir := range []string{"etc/systemd", "etc/systemd/system", "etc/systemd/system/multi-user.target.wants"} {
+		if info, err := r.Lstat(dir); err == nil && !info.IsDir() {
+			return fmt.Errorf("its /%s is no directory: %w", dir, bench.ErrInvalid)
 		}
 	}
 	return nil

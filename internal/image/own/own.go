@@ -18,6 +18,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -95,7 +96,7 @@ func open(ctx context.Context, from, temp string, archive Archiver) (*Source, er
 	case err != nil:
 		return nil, err
 	case info.Mode().IsRegular():
-		return ofArchive(func() (io.ReadCloser, error) { return os.Open(from) })
+		return ofArchive(ctx, func() (io.ReadCloser, error) { return os.Open(from) })
 	case !info.IsDir():
 		return nil, fmt.Errorf("neither an archive nor a directory: %w", bench.ErrInvalid)
 	}
@@ -153,7 +154,7 @@ func ofEngine(ctx context.Context, engine, name, temp string) (*Source, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	s, err := ofArchive(func() (io.ReadCloser, error) {
+	s, err := ofArchive(ctx, func() (io.ReadCloser, error) {
 		return struct {
 			*io.SectionReader
 			io.Closer
@@ -173,9 +174,9 @@ const (
 )
 
 // ofArchive reads what docker save wrote, compressed or not.
-func ofArchive(open tarball.Opener) (*Source, error) {
+func ofArchive(ctx context.Context, open tarball.Opener) (*Source, error) {
 	plain := func() (io.ReadCloser, error) { return uncompressed(open) }
-	if err := checkArchive(plain); err != nil {
+	if err := checkArchive(ctx, plain); err != nil {
 		return nil, err
 	}
 	image, err := tarball.Image(plain, nil)
@@ -211,16 +212,19 @@ func uncompressed(open tarball.Opener) (io.ReadCloser, error) {
 	}{z, f}, nil
 }
 
-// checkArchive bounds what the library reads whole: the manifest, and the configurations it names.
-func checkArchive(open tarball.Opener) error {
+// checkArchive bounds what the library reads whole: the manifest, and the configuration it names.
+func checkArchive(ctx context.Context, open tarball.Opener) error {
 	f, err := open()
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	sizes := map[string]int64{}
+	sizes := map[string]int64{} // -1 is no file, or several of one name
 	var manifest tarball.Manifest
 	for t := tar.NewReader(f); ; {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		h, err := t.Next()
 		if err == io.EOF {
 			break
@@ -228,11 +232,18 @@ func checkArchive(open tarball.Opener) error {
 		if err != nil {
 			return fmt.Errorf("not a tar archive: %w: %w", err, bench.ErrInvalid)
 		}
-		if sizes[h.Name] = h.Size; len(sizes) > maxNames {
+		name, size := path.Clean(h.Name), h.Size
+		if _, again := sizes[name]; again || h.Typeflag != tar.TypeReg {
+			size = -1
+		}
+		if sizes[name] = size; len(sizes) > maxNames {
 			return fmt.Errorf("an archive of more than %d files: %w", maxNames, bench.ErrInvalid)
 		}
-		if h.Name != "manifest.json" {
+		if name != "manifest.json" {
 			continue
+		}
+		if size < 0 {
+			return fmt.Errorf("manifest.json is no file, or there twice: %w", bench.ErrInvalid)
 		}
 		if err := decode(t, &manifest); err != nil {
 			return fmt.Errorf("manifest.json: %w", err)
@@ -245,8 +256,8 @@ func checkArchive(open tarball.Opener) error {
 		return fmt.Errorf("it holds %d images: %w%w", len(manifest), bench.ErrInvalid, bench.Hint("save one of them alone"))
 	}
 	config := manifest[0].Config
-	if size, ok := sizes[config]; !ok || size > maxText {
-		return fmt.Errorf("configuration %q is not there, or larger than %d bytes: %w", config, maxText, bench.ErrInvalid)
+	if size, ok := sizes[path.Clean(config)]; !ok || size < 0 || size > maxText {
+		return fmt.Errorf("configuration %q is not there once, as a file of at most %d bytes: %w", config, maxText, bench.ErrInvalid)
 	}
 	return nil
 }

@@ -207,7 +207,9 @@ func TestRefused(t *testing.T) {
 		"another machine":      {other["archive"], "linux/s390x"},
 		"another machine's":    {other["layout"], "s390x"},
 		"an option":            {"docker:--help", "no name of an image"},
-		"no configuration":     {file("c.tar", manifested(t, `[{"Config":"c.json","Layers":[]}]`)), `configuration "c.json" is not there`},
+		"no configuration":     {file("c.tar", manifested(t, `[{"Config":"c.json","Layers":[]}]`)), `configuration "c.json" is not there once`},
+		"a linked one":         {file("l.tar", append(archiveOf(t, tar.Header{Name: "c.json", Typeflag: tar.TypeSymlink, Linkname: "huge"})[:512], manifested(t, `[{"Config":"./c.json","Layers":[]}]`)...)), "is not there once"},
+		"two manifests":        {file("t.tar", append(manifested(t, `[]`)[:1024], manifested(t, `[{"Config":"c.json"}]`)...)), "there twice"},
 		"several":              {file("s.tar", manifested(t, `[{"Config":"a"},{"Config":"b"}]`)), "2 images"},
 		"a manifest of no use": {file("m.tar", manifested(t, `{`)), "manifest.json"},
 	} {
