@@ -45,7 +45,7 @@ func TestACaseEndsWhereItsIntervalIsNarrow(t *testing.T) {
 		{"wide until the end", []float64{0.7, 0.8, 0.9, 1, 1.1, 0.7, 0.8, 0.9, 1}, true, false, 9, 3, 0, "9 blocks, the most allowed; neither decided nor within ±3 %: lxc ±"},
 		{"a launch failed before the look", []float64{0.900, nan, 0.901}, false, false, 3, 1, 4, "goes on: the next look is after 5 blocks"},
 		{"and the case went on", []float64{0.900, nan, 0.901, 0.899, 0.9}, true, true, 5, 2, 0, "lxc ±"},
-		{"every launch failed", slices.Repeat([]float64{nan}, 9), true, false, 9, 3, 0, "9 blocks, the most allowed; neither decided nor within ±3 %: lxc has none"},
+		{"every launch failed", slices.Repeat([]float64{nan}, 3), true, true, 3, 1, 0, "lxc has no ratio after 3 blocks"},
 		{"run on for some reason", append(slices.Clone(calm), 0.9), false, false, 4, 1, 2, "goes on: the next look is after 5 blocks"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
