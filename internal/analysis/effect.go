@@ -75,12 +75,16 @@ func (j *judge) noPart() string {
 
 // caution is not empty if the platform or the baseline wears a label.
 func (j *judge) caution(platform string) string {
-	for _, label := range []string{j.labels[platform], j.labels[j.baseline]} {
+	for _, name := range []string{platform, j.baseline} {
+		label, said := j.labels[name], ""
+		if name == j.baseline && name != platform {
+			said = "the baseline is "
+		}
 		switch {
 		case strings.HasPrefix(label, "emulated"), strings.HasPrefix(label, "nested in tcg"):
-			return label + ": not a finding about virtual machines"
+			return said + label + ": not a finding about virtual machines"
 		case label != "":
-			return label + ": not measured like the others"
+			return said + label + ": not measured like the others"
 		}
 	}
 	return ""

@@ -118,6 +118,12 @@ func TestEmulatedWearsItsLabel(t *testing.T) {
 		!strings.Contains(r.Cases[0].Answer, caution) {
 		t.Errorf("%+v, %+v", row, row.Effect)
 	}
+	r = analyze(t, crafted{metric: throughput, platform: []string{"native", "runc"}, blocks: 3,
+		label:  map[string]string{"native": "emulated (tcg)"},
+		values: map[string][]float64{"native": {100, 101, 99}, "runc": {10, 11, 10}}}.write(t))
+	if got := r.Cases[0].Rows[1].Effect.Caution; got != "the baseline is "+caution {
+		t.Errorf("beside an emulated baseline: %q", got)
+	}
 }
 
 func TestReproduce(t *testing.T) {

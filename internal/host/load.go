@@ -61,9 +61,9 @@ func (l Load) Caveat() string {
 		share, most float64
 		text        string
 	}{
-		{l.Busy, 0.1, "%.0f %% of the CPU time goes to other work"},
-		{l.IOWait, 0.1, "%.0f %% of the CPU time waits for disks"},
-		{l.Steal, 0.02, "%.0f %% of the CPU time is stolen by the outer host"},
+		{l.Busy, 0.1, "%.0f %% of the CPU time went to other work"},
+		{l.IOWait, 0.1, "%.0f %% of the CPU time was spent waiting for disks"},
+		{l.Steal, 0.02, "%.0f %% of the CPU time was stolen by the outer host"},
 	} {
 		if p.share > p.most {
 			parts = append(parts, fmt.Sprintf(p.text, 100*p.share))

@@ -23,7 +23,7 @@ func TestShares(t *testing.T) {
 		t.Errorf("over no time: busy %v, I/O wait %v, steal %v", busy, iowait, steal)
 	}
 	c := Load{Busy: 0.5, Steal: 0.1}.Caveat()
-	if !strings.Contains(c, "50 % of the CPU time goes to other work") || !strings.Contains(c, "10 % of the CPU time is stolen") {
+	if !strings.Contains(c, "50 % of the CPU time went to other work") || !strings.Contains(c, "10 % of the CPU time was stolen") {
 		t.Errorf("caveat %q", c)
 	}
 	if c := (Load{Busy: 0.05}).Caveat(); c != "" {

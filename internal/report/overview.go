@@ -126,7 +126,7 @@ func (v *overview) picture(costs []result.Cost, margin float64, ids map[string]s
 	})
 	axis := chart.NewSpeeds(speeds, margin)
 	for i, w := range v.Works {
-		if _, adds := most[w.Name]; !adds {
+		if slices.ContainsFunc(costs, func(c result.Cost) bool { return c.Work == w.Name && c.Added == nil && c.Speed != 0 }) {
 			v.Works[i].Axis = axis.Axis()
 		}
 	}
@@ -142,6 +142,9 @@ func (v *overview) picture(costs []result.Cost, margin float64, ids map[string]s
 			row.Cells = append(row.Cells, cell)
 		}
 		v.Rows = append(v.Rows, row)
+	}
+	if !slices.ContainsFunc(costs, func(c result.Cost) bool { return c.Speed != 0 }) {
+		return // nothing is drawn
 	}
 	v.Note = fmt.Sprintf("Right is slower. Dots are estimates, lines and grey figures their 95 %% intervals; the shaded band, ±%s, counts as no difference. A hollow dot and ? are not decided. An arrow leaves the scale, which is from %s times as fast to %s times as slow.",
 		figure.Share(margin), figure.Number(axis.Fastest()), figure.Number(axis.Slowest()))

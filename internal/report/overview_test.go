@@ -166,3 +166,29 @@ func TestBothEnds(t *testing.T) {
 		t.Errorf("%d runes: %q", len([]rune(got)), got)
 	}
 }
+
+// Where no figure is drawn there is neither an axis nor a legend to read it by.
+func TestNothingDrawnHasNoLegend(t *testing.T) {
+	r := crowd(2, 2, 2)
+	refuse := func(c *result.Case) {
+		for i := range c.Rows {
+			if !c.Rows[i].Baseline {
+				c.Rows[i].Effect = &result.Effect{Verdict: result.Refused, Ratios: []result.Point{}, Why: "only 1 block"}
+			}
+		}
+	}
+	axes := func() (legend bool, axes int) {
+		r.Summarize()
+		first, _, _ := strings.Cut(renderHTML(t, r), `<section class="case">`)
+		foot := first[strings.Index(first, "<tfoot>"):]
+		return strings.Contains(first, "Right is slower"), strings.Count(foot[:strings.Index(foot, "</tfoot>")], "<svg")
+	}
+	refuse(&r.Cases[0])
+	if legend, n := axes(); !legend || n != 1 {
+		t.Errorf("of two works with one figure: legend %v, %d axes", legend, n)
+	}
+	refuse(&r.Cases[1])
+	if legend, n := axes(); legend || n != 0 {
+		t.Errorf("of two works without: legend %v, %d axes", legend, n)
+	}
+}
