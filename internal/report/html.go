@@ -34,7 +34,7 @@ type page struct {
 	Phases   []phaseRow
 	Inside   []clockView
 	Where    []placeView
-	Minutes  string
+	Took     string // the time of all trials, for people
 	SoFar    string // behind a number of trials to which a stopping rule may add
 	Extent   string // blocks planned, or their bounds
 	Again    []againView
@@ -95,7 +95,7 @@ var phaseNames = []string{"setup", "launch", "prepare", "warmup", "measure", "co
 // HTML writes the result as one page that needs nothing else.
 func HTML(w io.Writer, r *result.Result) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"count": figure.Count, "percent": figure.Percent, "labelled": result.Labelled, "number": figure.Number, "long": long, "breakable": breakable, "claim": claimWords, "together": bench.Together, "conditions": conditionsOf, "accompanied": accompanied, "othersNote": func() string { return othersNote },
+		"count": figure.Count, "percent": figure.Percent, "labelled": result.Labelled, "number": figure.Number, "unit": figure.Unit, "long": long, "breakable": breakable, "claim": claimWords, "together": bench.Together, "conditions": conditionsOf, "accompanied": accompanied, "othersNote": func() string { return othersNote },
 		"times100": func(f float64) float64 { return 100 * f },
 		"paceNote": func() string { return paceNote }, "pacesShown": func() any { return pacesShown },
 		"controlsTitle": func() string { return controlsTitle },
@@ -109,7 +109,7 @@ func HTML(w io.Writer, r *result.Result) error {
 		return fmt.Errorf("report template: %w", err)
 	}
 	p := page{Result: r, Style: template.CSS(styleText), Panels: panelsOf(r.Series), Sweeps: sweepViews(r.Sweeps), Facts: r.HostFacts,
-		Minutes: figure.Fixed(r.Seconds/60, 1), Extent: blocksOf(r), SoFar: soFar(r), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts), Balance: balancesOf(r), Balanced: balanceAnswer(r), Matrix: relativeOf(r), Hosts: watchesOf(r), Power: powersOf(r.Power)}
+		Took: figure.Span(r.Seconds), Extent: blocksOf(r), SoFar: soFar(r), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts), Balance: balancesOf(r), Balanced: balanceAnswer(r), Matrix: relativeOf(r), Hosts: watchesOf(r), Power: powersOf(r.Power)}
 	ids := map[string]string{}
 	for i, c := range r.Cases {
 		ids[c.Name] = caseID(i, c.Name)

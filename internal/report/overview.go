@@ -18,7 +18,7 @@ type overview struct {
 	Sentences []sentence
 	Against   string
 	Decided   string
-	Works     []overviewWork
+	Works     []overviewWork // the columns; platforms in a turned table
 	Rows      []overviewRow
 	Note      string
 	Cautions  []caution
@@ -28,20 +28,59 @@ type overview struct {
 type sentence struct{ About, Words string }
 
 type overviewWork struct {
-	Name, ID string // the case's anchor
+	Name, ID string // the case's anchor; "" for a platform
 	Baseline string // its value: "native 3.97 ms"; "" where there is only a ratio
 	Axis     template.HTML
 }
 
+// overviewRow is of a platform, or, in a turned table, of a kind of work.
 type overviewRow struct {
-	Name  string
-	Cells []overviewCell
+	Name, ID, Baseline string
+	Cells              []overviewCell
+}
+
+const (
+	// mostColumns of kinds of work have room beside each other on a page.
+	mostColumns = 8
+	// columnRoom and nameRoom are what a column, and the rows' names, need at the least, in pixels.
+	columnRoom, nameRoom = 105, 130
+)
+
+// Width is what the table needs at the least, in pixels.
+func (v overview) Width() int { return nameRoom + columnRoom*len(v.Works) }
+
+// Most is beyond what it gains nothing by being wider, in pixels.
+func (v overview) Most() int { return 3*nameRoom + 2*columnRoom*len(v.Works) }
+
+// turn makes each kind of work a row where they are too many for columns and the platforms are not.
+func (v *overview) turn() {
+	if len(v.Works) <= mostColumns || len(v.Rows) >= len(v.Works) {
+		return
+	}
+	var platforms []overviewWork
+	rows := make([]overviewRow, len(v.Works))
+	for i, w := range v.Works {
+		rows[i] = overviewRow{Name: w.Name, ID: w.ID, Baseline: w.Baseline}
+	}
+	for _, r := range v.Rows {
+		p := overviewWork{Name: r.Name}
+		for i, c := range r.Cells {
+			c.Of = r.Name
+			rows[i].Cells = append(rows[i].Cells, c)
+			if v.Works[i].Axis != "" {
+				p.Axis = v.Works[i].Axis
+			}
+		}
+		platforms = append(platforms, p)
+	}
+	v.Works, v.Rows = platforms, rows
 }
 
 // overviewCell is a cell of the picture; one without Words has no figure.
 type overviewCell struct {
-	Work, ID, Class, Words, Bounds string
-	Plot                           template.HTML
+	Of                       string // its column, where columns have no heads
+	ID, Class, Words, Bounds string
+	Plot                     template.HTML
 }
 
 // caution is one in a line, with all of it if that is longer.
@@ -73,6 +112,7 @@ func overviewOf(r *result.Result, ids map[string]string) overview {
 	v.picture(s.Costs, r.Margin, ids)
 	if len(v.Works) > 0 {
 		v.baselines(r)
+		v.turn()
 	}
 	return v
 }
@@ -83,6 +123,11 @@ func (v *overview) baselines(r *result.Result) {
 	for i, w := range v.Works {
 		if value := values[w.Name]; value != "" {
 			v.Works[i].Baseline = r.Baseline + " " + value
+		}
+	}
+	for i := range v.Rows {
+		for j, w := range v.Works {
+			v.Rows[i].Cells[j].Of = strings.TrimSuffix(w.Name+", "+w.Baseline, ", ")
 		}
 	}
 }
@@ -133,7 +178,7 @@ func (v *overview) picture(costs []result.Cost, margin float64, ids map[string]s
 	for _, name := range names {
 		row := overviewRow{Name: name}
 		for _, w := range v.Works {
-			cell := overviewCell{Work: w.Name}
+			cell := overviewCell{}
 			for _, c := range costs {
 				if c.Name() == name && c.Work == w.Name {
 					cell = cellOf(c, axis, most[w.Name], ids[c.Case])
@@ -153,14 +198,14 @@ func (v *overview) picture(costs []result.Cost, margin float64, ids map[string]s
 	} else if len(most) > 0 {
 		v.Note += " A bar is an amount that is added."
 	}
-	v.Note += " The platform that costs most in all comes first."
+	v.Note += " The platform that costs most over all kinds of work comes first."
 	if slices.ContainsFunc(names, func(n string) bool { return emulated[n] }) {
 		v.Note = strings.TrimSuffix(v.Note, ".") + ", what is emulated last."
 	}
 }
 
 func cellOf(c result.Cost, axis chart.Speeds, most float64, id string) overviewCell {
-	cell := overviewCell{Work: c.Work, ID: id, Words: c.Short, Bounds: c.Bounds, Class: "open"}
+	cell := overviewCell{ID: id, Words: c.Short, Bounds: c.Bounds, Class: "open"}
 	switch {
 	case c.Speed == 0:
 		return cell

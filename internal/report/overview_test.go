@@ -45,7 +45,7 @@ func TestFirstScreen(t *testing.T) {
 		t.Fatal("there is no case")
 	}
 	at := -1
-	for _, want := range []string{"<h1>", `<ul class="sentences">`, "<b>docker:</b> no difference", `<table class="overview">`, `<th scope="row">lxc</th>`, `<ul class="cautions">`, "7 of 175 trials failed"} {
+	for _, want := range []string{"<h1>", `<ul class="sentences">`, "<b>docker:</b> no difference", `<table class="overview"`, `<th scope="row">lxc</th>`, `<ul class="cautions">`, "7 of 175 trials failed"} {
 		i := strings.Index(first, want)
 		if i < at {
 			t.Errorf("%q stands at %d, behind what came before it at %d", want, i, at)
@@ -190,5 +190,39 @@ func TestNothingDrawnHasNoLegend(t *testing.T) {
 	refuse(&r.Cases[1])
 	if legend, n := axes(); legend || n != 0 {
 		t.Errorf("of two works without: legend %v, %d axes", legend, n)
+	}
+}
+
+// Where there are too many kinds of work for columns, each is a row with the baseline's value, and the
+// platforms are the columns; a platform's cells say so where columns have no heads.
+func TestManyKindsOfWorkAreRows(t *testing.T) {
+	for _, c := range []struct {
+		platforms, works int
+		turned           bool
+	}{{2, 8, false}, {2, 9, true}, {15, 9, false}} {
+		r := crowd(c.platforms, c.works, 3)
+		v := overviewOf(r, map[string]string{"work-3": "there"})
+		columns, rows := c.works, c.platforms
+		if c.turned {
+			columns, rows = rows, columns
+		}
+		if len(v.Works) != columns || len(v.Rows) != rows || v.Width() != nameRoom+columnRoom*columns {
+			t.Errorf("%v: %d columns by %d rows, %d wide", c, len(v.Works), len(v.Rows), v.Width())
+		}
+		for _, row := range v.Rows {
+			if len(row.Cells) != columns {
+				t.Errorf("%v: %d cells in %s", c, len(row.Cells), row.Name)
+			}
+		}
+		if row := v.Rows[len(v.Rows)-1]; c.turned {
+			if third := v.Rows[3]; third.Name != "work 3" || third.ID != "there" || third.Baseline != "native 100 events/s" {
+				t.Errorf("%+v", third)
+			}
+			if row.Cells[0].Of != v.Works[0].Name || v.Works[0].Axis == "" || !strings.Contains(string(row.Cells[0].Plot), "platform-") {
+				t.Errorf("%+v under %+v", row, v.Works[0])
+			}
+		} else if row.Cells[1].Of != "work 1, native 100 events/s" {
+			t.Errorf("%v: %q", c, row.Cells[1].Of)
+		}
 	}
 }

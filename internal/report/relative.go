@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"slices"
@@ -15,21 +16,32 @@ import (
 const relativeTitle = "What is left of the performance"
 
 // relativeNote says how to read them.
-func relativeNote(m *result.Matrix) string {
-	return "Each platform against itself: its performance in a scene by its performance in the scene that this is set against, " +
-		targets(m) + ", in the same block; 100 % is all of it, whatever the metric. DNF: the subject did not finish."
+func relativeNote(r *result.Result) string {
+	m := r.Relative
+	note := "Each platform against itself: its performance in a cell's scene, divided by that in " + targets(r) +
+		", in the same block. 100 % is all of it, whatever the metric."
+	for _, row := range m.Rows {
+		if slices.ContainsFunc(row.Cells, func(c *result.MatrixCell) bool { return c != nil && c.DNF > 0 }) {
+			return note + " DNF: the subject did not finish."
+		}
+	}
+	return note
 }
 
 // openNote says what the map's cells without a colour are.
-const openNote = " A dashed cell is not decided. In an empty one nothing was asked."
+const openNote = " The more is lost, the darker the cell. A dashed cell is not decided, one that is grey without dashes has no figure (not yet: its launches are still to come), and where there is no cell nothing was asked."
 
-// targets name what the rows are set against: "alone", or "cpu-alone (CPU), disk-alone (disk)".
-func targets(m *result.Matrix) string {
+// targets name what the rows are set against: "Alone" or, of several rows, "CPU work, alone" (CPU).
+func targets(r *result.Result) string {
 	var cases, all []string
-	for _, r := range m.Rows {
-		text := r.Case + " (" + r.Row + ")"
-		if r.Row == r.Case {
-			text = r.Case
+	titles := map[string]string{}
+	for _, c := range r.Cases {
+		titles[c.Name] = c.Title
+	}
+	for _, r := range r.Relative.Rows {
+		text := `"` + cmp.Or(titles[r.Case], r.Case) + `"`
+		if r.Row != r.Case {
+			text += " (" + r.Row + ")"
 		}
 		if !slices.Contains(all, text) {
 			all = append(all, text)
@@ -39,7 +51,7 @@ func targets(m *result.Matrix) string {
 		}
 	}
 	if len(cases) == 1 {
-		return cases[0]
+		return `"` + cmp.Or(titles[cases[0]], cases[0]) + `"`
 	}
 	return strings.Join(all, ", ")
 }
@@ -70,7 +82,7 @@ func relativeText(r *result.Result) []block {
 	for i, c := range m.Columns {
 		columns = append(columns, column[result.MatrixRow]{strings.ToUpper(c), func(row result.MatrixRow) string { return cellText(row.Cells[i]) }})
 	}
-	return []block{blank, text{"", "", relativeTitle}, said{relativeNote(m)}, table[result.MatrixRow]{rows: rows, columns: columns, group: func(row result.MatrixRow) []string {
+	return []block{blank, text{"", "", relativeTitle}, said{relativeNote(r)}, table[result.MatrixRow]{rows: rows, columns: columns, group: func(row result.MatrixRow) []string {
 		return append([]string{row.Row, "", row.Case}, make([]string, len(m.Columns))...)
 	}}, listed(relativeNotes(rows, m.Columns))}
 }
@@ -204,7 +216,7 @@ func relativeOf(r *result.Result) *relativeView {
 	if m == nil {
 		return nil
 	}
-	v := &relativeView{Title: relativeTitle, Note: relativeNote(m) + openNote, Map: heatMap(m), Columns: m.Columns, Notes: relativeNotes(headRows(m), m.Columns)}
+	v := &relativeView{Title: relativeTitle, Note: relativeNote(r) + openNote, Map: heatMap(m), Columns: m.Columns, Notes: relativeNotes(headRows(m), m.Columns)}
 	for _, row := range m.Rows {
 		if row.Metric.Headline {
 			continue
@@ -234,10 +246,16 @@ func heatMap(m *result.Matrix) template.HTML {
 
 func heatCell(r result.MatrixRow, column string, c *result.MatrixCell) chart.HeatCell {
 	if c == nil {
-		return chart.HeatCell{Class: "none"}
+		return chart.HeatCell{Class: "blank"}
 	}
 	cell := chart.HeatCell{Class: heat(c), Words: c.Words, Below: strings.Trim(cellBounds(c), "()"),
 		Title: fmt.Sprintf("%s, %s, %s: %s of %s in %s; %d of %d launches", r.Row, r.Name(), column, cellText(c), aloneOf(r), r.Case, c.N, c.Launches)}
+	if first, rest, found := strings.Cut(cell.Words, ", "); found && cell.Below != "" {
+		cell.Words, cell.Below = first, rest+", "+cell.Below
+	}
+	if c.Missing > 0 && c.Missing == c.Launches {
+		cell.Words = "not yet" // the pointer shows it in full
+	}
 	if c.Alone > 0 && c.Alone == c.Launches {
 		cell.Words, cell.Below = "no neighbour", fmt.Sprintf("%d of %d", c.Alone, c.Launches)
 	}

@@ -46,7 +46,7 @@ func TestHeatMap(t *testing.T) {
 	m, _ := besides()
 	svg := string(heatMap(m))
 	for what, want := range map[string]int{
-		`class="cell gain"`: 1, `class="cell k6"`: 1, `class="cell k3"`: 1, `class="cell k2"`: 1, `class="cell k0"`: 1, `class="cell dnf"`: 1, `class="cell dnf open"`: 1, `class="cell none"`: 2,
+		`class="cell gain"`: 1, `class="cell k6"`: 1, `class="cell k3"`: 1, `class="cell k2"`: 1, `class="cell k0"`: 1, `class="cell dnf"`: 1, `class="cell dnf open"`: 1, `class="cell none"`: 1, `class="cell blank"`: 1,
 		`class="group"`: 2, `class="column"`: 3, ">DNF 3 of 3</text>": 1, ">48–52</text>": 1, "emulated (tcg)</text>": 1,
 		"CPU, qemu-tcg, emulated (tcg), competing: 40 % (38–42) of 400 events/s in cpu-alone; 3 of 3 launches; keeps 20.0 % less than native": 1,
 	} {
@@ -118,7 +118,7 @@ func TestRelativeNotes(t *testing.T) {
 	if d := cmp.Diff(want, relativeNotes(m.Rows, m.Columns)); d != "" {
 		t.Error(d)
 	}
-	if n := relativeNote(m); !strings.Contains(n, "set against, hard, in the same block") {
+	if n := relativeNote(&result.Result{Relative: m}); !strings.Contains(n, `divided by that in "hard", in the same block`) {
 		t.Error(n)
 	}
 }

@@ -92,8 +92,9 @@ func (b *beside) loses() bool {
 		!slices.ContainsFunc(b.open, func(c Cost) bool { return c.Verdict != Differs || c.High == 0 || c.Speed >= 1 })
 }
 
-// within is the interval that holds what is left on all platforms, in brackets; "" if there is none.
-func within(costs []Cost) string {
+// within is the interval that holds what is left on all of them, in brackets, with their names if those are
+// asked for; "" if there is none.
+func within(costs []Cost, name bool) string {
 	low, high := math.Inf(1), 0.0
 	for _, c := range costs {
 		if c.High == 0 {
@@ -104,7 +105,11 @@ func within(costs []Cost) string {
 	if high == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%.0f to %.0f %%)", 100*low, 100*high)
+	where := ""
+	if name {
+		where = " on " + listing(namesOf(costs))
+	}
+	return fmt.Sprintf(" (%.0f to %.0f %% is left%s)", 100*low, 100*high, where)
 }
 
 // say says the fate in a sentence, with what to do about it if that is plain.
@@ -185,7 +190,7 @@ func (r *Result) neighbourSentences(costs []Cost) []string {
 		case b.loses():
 			losing = append(losing, quoted(b.title)+", where "+left(b.open, "is left"))
 		case len(b.open) > 0 || len(b.kept)+len(b.alone) == 0:
-			open = append(open, quoted(b.title)+within(b.open))
+			open = append(open, quoted(b.title)+within(b.open, len(b.kept)+len(b.alone) > 0))
 		case len(b.kept) > 0:
 			harmless = append(harmless, b.keeps())
 		}
@@ -193,16 +198,16 @@ func (r *Result) neighbourSentences(costs []Cost) []string {
 			alone = append(alone, b.none())
 		}
 	}
-	least := fmt.Sprintf("%.0f %%", 100*shielded)
+	most := fmt.Sprintf("%.0f %%", 100*(1-shielded))
 	say := func(lead string, what []string) {
 		if len(what) > 0 {
 			rest = append(rest, lead+listing(what)+".")
 		}
 	}
 	say("Each platform loses something in: ", losing)
-	say("At least "+least+" is left in: ", harmless)
+	say("Little is lost, at most "+most+", in: ", harmless)
 	say("There was no neighbour, for it had ended, in: ", alone)
-	say("Not decided whether "+least+" is left: ", open)
+	say("Not decided whether more than "+most+" is lost in: ", open)
 	return append(hurtSentences(hurt, mostSentences-len(rest)), rest...)
 }
 

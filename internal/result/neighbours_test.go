@@ -36,16 +36,16 @@ func TestNeighbourSentences(t *testing.T) {
 		{"one does not finish", dnf("competing"), half(0.5), "Primes, beside a hog: no platform here protects from it; 50 % is left (48 to 52); it did not finish on native; give each CPUs of its own."},
 		{"nobody finishes", dnf("competing"), dnf("competing"), "Primes, beside a hog: no platform here protects from it; it did not finish on native and lxc."},
 		{"protection is not sure", cell("competing", 0.95, 0.85, 1.05, Inconclusive), half(0.5), "Primes, beside a hog: 50 % is left on lxc (48 to 52); not known on native; give each CPUs of its own."},
-		{"harm is not sure", cell("competing", 0.85, 0.7, 0.95, Differs), cell("competing", 0.99, 0.97, 1.01, Equivalent), `Not decided whether 90 % is left: "Primes, beside a hog" (70 to 95 %).`},
+		{"harm is not sure", cell("competing", 0.85, 0.7, 0.95, Differs), cell("competing", 0.99, 0.97, 1.01, Equivalent), `Not decided whether more than 10 % is lost in: "Primes, beside a hog" (70 to 95 % is left on native).`},
 		{"everybody loses a little", cell("competing", 0.85, 0.7, 0.95, Differs), cell("competing", 0.91, 0.88, 0.98, Differs),
 			`Each platform loses something in: "Primes, beside a hog", where 85 to 91 % is left (70 to 98).`},
-		{"everybody protects", cell("competing", 0.98, 0.95, 1.01, Equivalent), cell("competing", 1, 0.98, 1.02, Equivalent), `At least 90 % is left in: "Primes, beside a hog".`},
-		{"undecided whether it is a loss, and yet protected", cell("competing", 0.99, 0.96, 1.03, Inconclusive), cell("competing", 1, 0.98, 1.02, Equivalent), `At least 90 % is left in: "Primes, beside a hog".`},
+		{"everybody protects", cell("competing", 0.98, 0.95, 1.01, Equivalent), cell("competing", 1, 0.98, 1.02, Equivalent), `Little is lost, at most 10 %, in: "Primes, beside a hog".`},
+		{"undecided whether it is a loss, and yet protected", cell("competing", 0.99, 0.96, 1.03, Inconclusive), cell("competing", 1, 0.98, 1.02, Equivalent), `Little is lost, at most 10 %, in: "Primes, beside a hog".`},
 		{"no neighbour", alone(), half(0.5), "Primes, beside a hog: 50 % is left on lxc (48 to 52); no neighbour on native, where it had ended; give each CPUs of its own."},
-		{"no neighbour, and protection", alone(), whole(), `At least 90 % is left in: "Primes, beside a hog" (lxc).` + "\n" + `There was no neighbour, for it had ended, in: "Primes, beside a hog" (native).`},
+		{"no neighbour, and protection", alone(), whole(), `Little is lost, at most 10 %, in: "Primes, beside a hog" (lxc).` + "\n" + `There was no neighbour, for it had ended, in: "Primes, beside a hog" (native).`},
 		{"no neighbour anywhere", alone(), alone(), `There was no neighbour, for it had ended, in: "Primes, beside a hog".`},
 		{"one launch did not finish", with(whole(), func(c *MatrixCell) { c.DNF, c.N = 1, 2 }), half(0.5), "Primes, beside a hog: 50 % is left on lxc (48 to 52); in 1 of 3 launches it did not finish on native; not known on native; give each CPUs of its own."},
-		{"stopped by a limit", with(whole(), stopped), with(whole(), stopped), `At least 90 % is left in: "Primes, beside a hog" (its own limit stopped the neighbour).`},
+		{"stopped by a limit", with(whole(), stopped), with(whole(), stopped), `Little is lost, at most 10 %, in: "Primes, beside a hog" (its own limit stopped the neighbour).`},
 		{"stopped by a limit on one", with(whole(), stopped), half(0.5), "Primes, beside a hog: 50 % is left on lxc (48 to 52); 99 % on native (97 to 101); the neighbour's own limit stopped it on native; give each CPUs of its own."},
 	} {
 		r := &Result{Baseline: "native", Margin: 0.03, Complete: true,
@@ -99,7 +99,7 @@ func TestManyNeighbours(t *testing.T) {
 		r.Relative.Rows[0].Cells = append(r.Relative.Rows[0].Cells, &MatrixCell{Case: name, Kept: kept, Low: kept - 0.01, High: kept + 0.01, N: 3, Launches: 3, Effect: &Effect{Verdict: Differs}})
 	}
 	r.Summarize()
-	want := "g: 10 % is left on lxc (9 to 11).\nb: 30 % is left on lxc (29 to 31).\nd: 50 % is left on lxc (49 to 51).\nf: 60 % is left on lxc (59 to 61).\n2 more in which something is lost are in the table.\nAt least 90 % is left in: \"c\"."
+	want := "g: 10 % is left on lxc (9 to 11).\nb: 30 % is left on lxc (29 to 31).\nd: 50 % is left on lxc (49 to 51).\nf: 60 % is left on lxc (59 to 61).\n2 more in which something is lost are in the table.\nLittle is lost, at most 10 %, in: \"c\"."
 	if got := strings.Join(r.Summary.Sentences, "\n"); got != want {
 		t.Errorf("%s", got)
 	}

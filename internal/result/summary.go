@@ -149,7 +149,7 @@ func (r *Result) costOf(c *Case, row *Row) Cost {
 	switch {
 	case row.N+row.Failed+row.DNF+row.Overdue+row.Alone == 0 && !r.Complete:
 		out.ahead, out.Words = true, "not measured yet"
-		out.Short = "not yet"
+		out.Short = "not measured yet"
 	case row.N == 0 && row.Metric.Name == PowerMetric.Name:
 		out.lost, out.Words = true, "power not known"
 		out.Short = "no figure"
@@ -159,7 +159,7 @@ func (r *Result) costOf(c *Case, row *Row) Cost {
 	case e.Verdict == Unfair:
 		out.Short = "unfair"
 	case e.Verdict == Refused:
-		out.Short = "no statement"
+		out.Short = "no figure"
 	case e.Waiting > 0:
 		out.Short, out.Speed, out.Low, out.High = fmt.Sprintf("%.0f %% idle", 100*e.Waiting), 0, 0, 0
 	default:

@@ -65,7 +65,7 @@ func TestSentences(t *testing.T) {
 	}
 	for of, want := range map[string]string{
 		"CPU work docker": "±3 %", "CPU work gvisor": "+10 % (8.0 to 12)", "net rr docker": "+11 % (9.0 to 13)", "net rr gvisor": "204x (189 to 222)",
-		"disk reads docker": "? -2.0 to +6.0 %", "writing docker": "no statement", "writing gvisor": "-10 % (-15 to -5.0)",
+		"disk reads docker": "? -2.0 to +6.0 %", "writing docker": "no figure", "writing gvisor": "-10 % (-15 to -5.0)",
 		"start-up docker": "+278 ms (270 to 290)", "start-up gvisor": "? -0.300 to +1.20 ms",
 	} {
 		if cells[of] != want {
@@ -193,7 +193,7 @@ func TestSummaryOfWhatIsStillToCome(t *testing.T) {
 	}
 	r.Complete = false
 	r.Summarize()
-	if got := r.Summary.Sentences[0]; got != "lxc: 50.0 % slower (40.0 to 60.0) on cpu; not measured yet: disk." || r.Summary.Costs[1].Short != "not yet" {
+	if got := r.Summary.Sentences[0]; got != "lxc: 50.0 % slower (40.0 to 60.0) on cpu; not measured yet: disk." || r.Summary.Costs[1].Short != "not measured yet" {
 		t.Errorf("going on: %q, %+v", got, r.Summary.Costs[1])
 	}
 	r.Cases = r.Cases[1:]

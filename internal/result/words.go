@@ -88,7 +88,7 @@ func signed(v float64, unit string) string {
 	if v < 0 {
 		sign = "-"
 	}
-	return sign + strings.TrimPrefix(amount(v), "-") + " " + unit
+	return sign + strings.TrimPrefix(amount(v), "-") + " " + figure.Unit(unit)
 }
 
 // amount writes an amount to three digits.
@@ -291,7 +291,11 @@ func (c *MatrixCell) Say() string {
 		n    int
 		what string
 	}{{c.Alone, "no neighbour"}, {c.DNF, "DNF"}, {c.Overdue, "time limit reached"}, {c.Failed, "failed"}, {c.Missing, "missing"}} {
-		if x.n > 0 {
+		switch {
+		case x.n == 0:
+		case c.Missing == c.Launches && x.what == "missing":
+			words = append(words, "not measured yet")
+		default:
 			words = append(words, fmt.Sprintf("%s %d of %d", x.what, x.n, c.Launches))
 		}
 	}

@@ -89,7 +89,15 @@ func Quantity(v float64, unit string) string {
 			unit = strings.TrimSuffix(unit, "s")
 		}
 	}
-	return Number(v) + " " + unit
+	return Number(v) + " " + Unit(unit)
+}
+
+// Unit is a unit as people write it: "µs" for "us".
+func Unit(unit string) string {
+	if unit == "us" {
+		return "µs"
+	}
+	return unit
 }
 
 // Fixed formats v with the given number of digits after the point. It never writes "-0".

@@ -29,6 +29,7 @@ const (
 	heatName   = 18   // characters of a column's name in a line
 	heatGap    = 10.0 // between the rows' groups
 	heatPad    = 2.0
+	legible    = 0.85 // of its size, the least at which it is drawn
 )
 
 // HeatMap draws a table of coloured cells.
@@ -48,6 +49,7 @@ func HeatMap(what string, columns []string, rows []HeatRow) template.HTML {
 		height += heatRow
 	}
 	d := newDrawing(max(heatWidth, label+heatColumn*float64(len(columns))), height, "heat", what)
+	d.atLeast(legible * (label + heatColumn*float64(len(columns))))
 	for i, c := range columns {
 		lines := columnLines(c)
 		for k, line := range lines {

@@ -21,6 +21,14 @@ func newDrawing(width, height float64, class, what string) *drawing {
 	return d
 }
 
+// atLeast keeps the picture from being drawn narrower than so many pixels: its letters stay legible, and
+// what holds it scrolls.
+func (d *drawing) atLeast(pixels float64) {
+	s := strings.TrimPrefix(d.b.String(), "<svg")
+	d.b.Reset()
+	d.b.WriteString("<svg" + attributes("style", "min-width: "+coord(pixels)+"px") + s)
+}
+
 // attributes writes names and values in turns. Every attribute of a picture is
 // written here, so that none ends but where it should, wherever its value came from.
 func attributes(namesAndValues ...string) string {
