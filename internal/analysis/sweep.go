@@ -33,7 +33,7 @@ func sweeps(cases []result.Case, plan *bench.Plan) []result.Sweep {
 			if !ok {
 				continue
 			}
-			axis, level := factor, c.Factors[factor]
+			axis, level := bench.FactorWords(factor), c.Factors[factor]
 			if ratio, of := overcommitment(plan, c, factor); of != "" {
 				x, axis = ratio, of
 				level = strconv.FormatFloat(x, 'g', 3, 64)
@@ -44,8 +44,9 @@ func sweeps(cases []result.Case, plan *bench.Plan) []result.Sweep {
 				if !seen {
 					k = len(all)
 					at[key] = k
-					all = append(all, result.Sweep{Name: others(c, factor), Title: withoutLevel(c, factor), Factor: factor, Axis: axis})
+					all = append(all, result.Sweep{Name: others(c, factor), Title: c.Title, Factor: factor, Axis: axis})
 				}
+				all[k].Title = inCommon(all[k].Title, c.Title)
 				addRows(&all[k], c, name, x, level)
 			}
 		}
@@ -102,7 +103,7 @@ func finish(s *result.Sweep, cases []result.Case, plan *bench.Plan) {
 			}
 			return 0
 		})
-		if s.Axis == s.Factor {
+		if s.Axis == bench.FactorWords(s.Factor) {
 			continue // a knee is asked for where more instances want than there is
 		}
 		x, y := lineByBlock(s, l, cases, plan)
@@ -230,8 +231,20 @@ func others(c *result.Case, factor string) string {
 	return scene
 }
 
-func withoutLevel(c *result.Case, factor string) string {
-	return strings.Replace(c.Title, ", "+factor+" "+c.Factors[factor], "", 1)
+// inCommon is what two titles share, between commas: a title without the words of a level. It is the
+// first up to where they part, where one says more than the other.
+func inCommon(a, b string) string {
+	parts, others := strings.Split(a, ", "), strings.Split(b, ", ")
+	var both []string
+	for i, p := range parts {
+		switch {
+		case i < len(others) && p == others[i]:
+			both = append(both, p)
+		case len(parts) != len(others):
+			return strings.Join(both, ", ")
+		}
+	}
+	return strings.Join(both, ", ")
 }
 
 // levelNumber reads a level that is a number, a size or a duration.

@@ -37,7 +37,7 @@ func TestSweepsOrderTheirLevels(t *testing.T) {
 		t.Fatalf("%d sweeps: %+v", len(got), got)
 	}
 	s := got[0]
-	if s.Name != "net" || s.Title != "Work" || s.Axis != "message-size" || s.Metric.Name != "throughput" || len(s.Lines) != 2 || !s.Lines[0].Baseline {
+	if s.Name != "net" || s.Title != "Work" || s.Axis != "message size" || s.Metric.Name != "throughput" || len(s.Lines) != 2 || !s.Lines[0].Baseline {
 		t.Errorf("%+v", s)
 	}
 	want := []result.SweepPoint{{X: 512, Level: "512B", Median: 3, Low: 1, High: 3, N: 2}, {X: 4096, Level: "4KiB", Median: 4, Low: 2, High: 4, N: 2}, {X: 16384, Level: "16KiB", Median: 2, Low: 0, High: 2, N: 2}}

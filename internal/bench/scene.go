@@ -2,6 +2,7 @@ package bench
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -98,6 +99,14 @@ func (k SceneKind) Sampled() bool { return k != Startup && !k.Moves() }
 
 // Moves says whether the subject of trials of the kind moves.
 func (k SceneKind) Moves() bool { return k == Migration || k == Checkpointing }
+
+// FactorWords are a factor's name for people: "message size" for message-size, "memory" for shape.memory.
+func FactorWords(name string) string {
+	if name == "alike" {
+		return "instances"
+	}
+	return strings.NewReplacer("_", " ", "-", " ").Replace(name[strings.LastIndexByte(name, '.')+1:])
+}
 
 // Scene is what one trial sets up.
 type Scene struct {

@@ -24,12 +24,12 @@ scenes:
 	}
 	fmt.Println(e.Blocks, "blocks")
 	for _, scene := range e.Scenes {
-		fmt.Println(scene.Name, scene.Factors)
+		fmt.Println(scene.Name, scene.Factors[0].Words())
 	}
 	// Output:
 	// 5 blocks
-	// load [{threads 1}]
-	// load [{threads 2}]
+	// load 1 thread
+	// load 2 threads
 }
 
 // Every fault is told at once, each with its place and a hint.

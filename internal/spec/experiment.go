@@ -9,11 +9,14 @@ package spec
 
 import (
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/bench/figure"
 )
 
 // Vocabulary lists the platforms, workloads and checks that a specification may name.
@@ -216,12 +219,33 @@ type Scene struct {
 
 // Factor is one factor's level in a scene.
 type Factor struct {
-	Name  string // such as "threads" or "shape.memory"
-	Level string
+	Name   string // such as "threads" or "shape.memory"
+	Level  string
+	Called string // what people call it; "" where the specification does not say
 }
 
-// Words say it to people: "memory 1GiB" for shape.memory.
-func (f Factor) Words() string { return f.Name[strings.LastIndexByte(f.Name, '.')+1:] + " " + f.Level }
+// Words say it to people: "memory 1 GiB" for shape.memory, "2 threads" for threads.
+func (f Factor) Words() string {
+	if f.Called != "" {
+		return f.Called
+	}
+	name := bench.FactorWords(f.Name)
+	if n, err := strconv.Atoi(f.Level); err == nil && strings.HasSuffix(name, "s") {
+		return figure.Count(n, strings.TrimSuffix(name, "s"))
+	}
+	if m := sized.FindStringSubmatch(f.Level); m != nil {
+		return name + " " + m[1] + " " + m[2]
+	}
+	return name + " " + f.Level
+}
+
+// sized is a level that is a number with a unit.
+var sized = regexp.MustCompile(`^([0-9.]+)([A-Za-z]+)$`)
+
+// in reports whether the factor has the same level among all of another scene.
+func (f Factor) in(all []Factor) bool {
+	return slices.ContainsFunc(all, func(o Factor) bool { return o.Name == f.Name && o.Level == f.Level })
+}
 
 // Actor is one or several equal instances of a scene.
 type Actor struct {

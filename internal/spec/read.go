@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -255,7 +256,8 @@ func (d *decoder) cross(n *node) []variant {
 					d.fail(e.place, "%s: %w", e.key, err)
 					return all
 				}
-				next = append(next, variant{tree, append(slices.Clone(v.factors), Factor{strings.TrimPrefix(e.key, "params."), level.key})})
+				f := Factor{strings.TrimPrefix(e.key, "params."), level.key, level.called}
+				next = append(next, variant{tree, append(slices.Clone(v.factors), f)})
 			}
 			if len(next) > maxScenes {
 				d.fail(e.place, "too many combinations: at most %d scenes, factors crossed", maxScenes)
@@ -267,28 +269,48 @@ func (d *decoder) cross(n *node) []variant {
 	return all
 }
 
-// levels returns a factor's levels, each with its text as key.
-func (d *decoder) levels(factor entry) []entry {
-	var levels []entry
-	if factor.value.kind != sequence || len(factor.value.items) == 0 {
-		d.fail(factor.place, "%s is varied over a list, found %s%w", factor.key, factor.value.kindName(), bench.Hint("such as: [1, 2, 4]"))
-		return nil
-	}
-	for _, item := range factor.value.items {
+// level is one value of a factor.
+type level struct {
+	key    string // its text
+	called string // what people call it; "" where the specification does not say
+	value  *node
+}
+
+// levels returns a factor's levels: those of a list, or of a mapping from each to what people call it.
+func (d *decoder) levels(factor entry) []level {
+	var levels []level
+	add := func(item *node, called string) {
 		text := item.text
 		if item.kind != scalar {
 			j, err := item.json()
 			if err != nil {
 				d.errs = append(d.errs, item.place.Error(err))
-				continue
+				return
 			}
 			text = j
 		}
-		if slices.ContainsFunc(levels, func(l entry) bool { return l.key == text }) {
+		if slices.ContainsFunc(levels, func(l level) bool { return l.key == text }) {
 			d.fail(item.place, "%s is there twice", text)
-			continue
+			return
 		}
-		levels = append(levels, entry{key: text, place: item.place, value: item})
+		levels = append(levels, level{text, called, item})
+	}
+	v := factor.value
+	switch {
+	case v.kind == mapping && len(v.entries) > 0:
+		for _, e := range v.entries {
+			if e.value.kind != scalar || strings.TrimSpace(e.value.text) == "" || strings.ContainsAny(e.value.text, "\n\t") {
+				d.fail(e.value.place, "%s: what people call this level is words in one line, found %s%w", e.key, e.value.kindName(), bench.Hint("such as: {read: sequential reads}"))
+				continue
+			}
+			add(&node{text: e.key, value: cmp.Or(e.word, any(e.key)), place: e.place}, e.value.text)
+		}
+	case v.kind == sequence && len(v.items) > 0:
+		for _, item := range v.items {
+			add(item, "")
+		}
+	default:
+		d.fail(factor.place, "%s is varied over a list, found %s%w", factor.key, v.kindName(), bench.Hint("such as: [1, 2, 4]"))
 	}
 	return levels
 }

@@ -110,7 +110,7 @@ func (s *Scene) Cell(other *Scene) (row, column string) {
 	row, column = s.Relative.Row, s.Relative.Column
 	for _, f := range s.Factors {
 		text := ", " + f.Words()
-		if slices.Contains(other.Factors, f) {
+		if f.in(other.Factors) {
 			row += text
 		} else {
 			column += text
@@ -159,7 +159,7 @@ func (s *Scene) Against(o *Scene) *Scene {
 		return nil
 	}
 	for _, f := range o.Factors {
-		if !slices.Contains(s.Factors, f) {
+		if !f.in(s.Factors) {
 			return nil
 		}
 	}

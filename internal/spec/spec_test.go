@@ -96,10 +96,10 @@ scenes:
 			a.Shape.Memory, a.Shape.CPUQuota, a.Shape.Pids, a.Params, s.Timing.Measure))
 	}
 	wantScenes := []string{
-		"cpu [{threads 1} {shape.memory 1GiB}] cpus=2 memory=1 GiB quota=1.5 pids=100 map[limit:7 threads:1] 1.5s",
-		"cpu [{threads 1} {shape.memory 2GiB}] cpus=2 memory=2 GiB quota=1.5 pids=100 map[limit:7 threads:1] 1.5s",
-		"cpu [{threads 2} {shape.memory 1GiB}] cpus=2 memory=1 GiB quota=1.5 pids=100 map[limit:7 threads:2] 1.5s",
-		"cpu [{threads 2} {shape.memory 2GiB}] cpus=2 memory=2 GiB quota=1.5 pids=100 map[limit:7 threads:2] 1.5s",
+		"cpu [{threads 1 } {shape.memory 1GiB }] cpus=2 memory=1 GiB quota=1.5 pids=100 map[limit:7 threads:1] 1.5s",
+		"cpu [{threads 1 } {shape.memory 2GiB }] cpus=2 memory=2 GiB quota=1.5 pids=100 map[limit:7 threads:1] 1.5s",
+		"cpu [{threads 2 } {shape.memory 1GiB }] cpus=2 memory=1 GiB quota=1.5 pids=100 map[limit:7 threads:2] 1.5s",
+		"cpu [{threads 2 } {shape.memory 2GiB }] cpus=2 memory=2 GiB quota=1.5 pids=100 map[limit:7 threads:2] 1.5s",
 		"up [] cpus=1 memory=512 MiB quota=0.5 pids=100 map[] 1.5s",
 	}
 	if d := cmp.Diff(wantScenes, names); d != "" {

@@ -55,6 +55,7 @@ type entry struct {
 	key   string
 	place Place
 	value *node
+	word  any // the key as YAML types it; nil of one that was set
 }
 
 // get returns the value of a mapping's key, or nil.
@@ -339,7 +340,7 @@ func (b *builder) mapping(at Place, values []*ast.MappingValueNode, depth int) (
 		if value.kind == null {
 			value = &node{kind: null, text: "null", place: at}
 		}
-		out.entries = append(out.entries, entry{key: key.text, place: at, value: value})
+		out.entries = append(out.entries, entry{key: key.text, place: at, value: value, word: key.value})
 	}
 	return out, nil
 }
