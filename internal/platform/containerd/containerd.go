@@ -29,10 +29,12 @@ func New() bench.Platform {
 			{Name: "runtime", Values: []string{"runc", "crun"}, Default: "runc", Doc: "what runs the container below the shim"},
 			oci.Chosen("the path of the program that runs the container below the shim, in the place of the option runtime; it is asked as runc is"),
 		},
-		Setup:  start,
-		Run:    run,
-		Delete: func(s oci.Site) []string { return append(client(s), "tasks", "rm", "--force", s.Launch.ID) },
-		Part:   "client", Watcher: "shim",
+		Setup: start,
+		Run:   run,
+		Delete: func(s oci.Site) [][]string {
+			return [][]string{append(client(s), "tasks", "rm", "--force", s.Launch.ID), append(client(s), "containers", "rm", s.Launch.ID)}
+		},
+		Part: "client", Watcher: "shim",
 	})
 }
 

@@ -104,11 +104,11 @@ func (e *engine) run(s Site) []string {
 }
 
 // delete are those that make it forget the container.
-func (e *engine) delete(s Site) []string {
+func (e *engine) delete(s Site) [][]string {
 	if e.Delete != nil {
 		return e.Delete(s)
 	}
-	return e.args(s, "delete", "--force", s.Launch.ID)
+	return [][]string{e.args(s, "delete", "--force", s.Launch.ID)}
 }
 
 func (e *engine) args(s Site, verb ...string) []string {

@@ -325,12 +325,16 @@ func (i *instance) end(ctx context.Context) error {
 // deleteWithin is how long the runtime may take to forget a container that is dead.
 const deleteWithin = 5 * time.Second
 
-// delete asks the runtime to forget the container.
+// delete asks the runtime to forget the container. What its last command says counts.
 func (i *instance) delete() error {
 	ctx, cancel := context.WithTimeout(context.Background(), deleteWithin)
 	defer cancel()
-	cmd := i.engine.command(i.launch, i.engine.delete(i.site))
-	said, err := i.ask(ctx, cmd, cmd.Start)
+	var said string
+	var err error
+	for _, args := range i.engine.delete(i.site) {
+		cmd := i.engine.command(i.launch, args)
+		said, err = i.ask(ctx, cmd, cmd.Start)
+	}
 	switch {
 	case err == nil:
 		return nil

@@ -36,9 +36,9 @@ type Runtime struct {
 	// Setup makes what all launches of a run share, with the state directory for
 	// its files; may be nil. When it fails it leaves nothing behind.
 	Setup func(ctx context.Context, env bench.Env, state string) (Service, error)
-	// Run and Delete are arguments in place of runc's.
+	// Run are arguments in place of runc's, and Delete those of one or several commands, in turn.
 	Run    func(Site) []string
-	Delete func(Site) []string
+	Delete func(Site) [][]string
 	// Group is the pattern of the name of the container's cgroup, for a program
 	// that names it itself, in the one it is given; "" is the specification's.
 	Group string

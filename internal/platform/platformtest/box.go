@@ -44,6 +44,18 @@ func (s *suite) launch(t *testing.T, shape bench.Shape, cpus []int) bench.Launch
 	return bench.Launch{ID: id, Shape: shape, CPUSet: cpus, Options: options, Dir: dir}
 }
 
+// again is a launch that is over, once more, with a directory that is empty.
+func (s *suite) again(t *testing.T, l bench.Launch) bench.Launch {
+	t.Helper()
+	if err := os.RemoveAll(l.Dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(l.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
 // start starts an instance of the suite's shape, closed when the test ends.
 func (s *suite) start(t *testing.T) *box {
 	t.Helper()

@@ -36,6 +36,7 @@ var cases = []struct {
 	{"refused cpu set", testRefusedCPUSet},
 	{"cancelled start", testCancelledStart},
 	{"missing image", testMissingImage},
+	{"launched again", testAgain},
 	{"crash", testCrash},
 }
 

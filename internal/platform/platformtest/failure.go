@@ -80,10 +80,18 @@ func testMissingImage(t *testing.T, s *suite) {
 	}
 }
 
+// testAgain: a trial that is repeated launches under the same name.
+func testAgain(t *testing.T, s *suite) {
+	l := s.launch(t, s.o.Shape, CPUs(t)[:1])
+	s.close(t, s.startAs(t, l))
+	s.succeed(t, s.startAs(t, s.again(t, l)), "true")
+}
+
 // testCrash kills everything that makes up the instance from outside: calls
 // fail, and it can still be closed.
 func testCrash(t *testing.T, s *suite) {
-	b := s.start(t)
+	l := s.launch(t, s.o.Shape, CPUs(t)[:1])
+	b := s.startAs(t, l)
 	pids, err := victims(s.scope(t, b), b.id)
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +115,7 @@ func testCrash(t *testing.T, s *suite) {
 	}
 	_ = b.Log() // must not panic or hang
 	s.close(t, b)
-	s.succeed(t, s.start(t), "true") // the next one is fine
+	s.succeed(t, s.startAs(t, s.again(t, l)), "true") // the next one is fine
 }
 
 // victims are the processes that make up an instance: its helpers, those in its

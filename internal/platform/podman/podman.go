@@ -38,9 +38,13 @@ func New() bench.Platform {
 			{Name: "seccomp", Values: []string{"unconfined", "default"}, Default: "unconfined",
 				Doc: "the filter of system calls; default: Podman's own, with which libaio may fail"},
 		},
-		Setup:   setup,
-		User:    &oci.User{With: map[string]string{"root": "no"}, Home: home},
-		Run:     run,
+		Setup: setup,
+		User:  &oci.User{With: map[string]string{"root": "no"}, Home: home},
+		Run:   run,
+		Delete: func(s oci.Site) [][]string {
+			remove := append(global(s), "rm", "--force", "--ignore", "--time", "0", s.Launch.ID)
+			return [][]string{remove, remove} // of one that was killed the first fails, and finds out
+		},
 		Group:   "libpod-*",
 		Part:    "client",
 		Watcher: "monitor",
@@ -110,7 +114,7 @@ func global(s oci.Site) []string {
 
 // run has the limits of the specification that a runtime would be given.
 func run(s oci.Site) []string {
-	args := append(global(s), "run", "--interactive", "--name", s.Launch.ID, "--hostname", s.Launch.ID,
+	args := append(global(s), "run", "--rm", "--interactive", "--name", s.Launch.ID, "--hostname", s.Launch.ID,
 		"--log-driver", "none", "--ulimit", "host", "--network", network(s))
 	if s.Home == "" || s.Delegated {
 		args = append(args, "--cgroup-parent", "/"+s.Group)
