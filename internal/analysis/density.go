@@ -98,7 +98,7 @@ func slopeOf(row *result.DensityRow, of, unit string, g growth) *result.Slope {
 	i, err := stats.MeanInterval(slopes, effect.Confidence)
 	switch {
 	case errors.Is(err, stats.ErrFew):
-		out.Why = effect.TooFew(len(slopes), "with a slope")
+		out.Why = effect.TooFew(len(slopes), "block with a slope")
 	case err != nil:
 		out.Why = err.Error()
 	default:

@@ -11,8 +11,8 @@ import (
 	"tare/internal/result"
 )
 
-// bothFinished is what is so of a block with a ratio.
-const bothFinished = "in which both finished"
+// bothFinished is what a ratio is of.
+const bothFinished = "pair of finished launches"
 
 // judge says what a comparison of launches shows, by the terms of a run.
 type judge struct {

@@ -50,12 +50,12 @@ func TestEffectIsPairedByBlock(t *testing.T) {
 }
 
 func TestTooFewBlocksAreRefused(t *testing.T) {
-	for n, want := range map[int]string{0: "no block", 1: "only 1 block"} {
+	for n, want := range map[int]string{0: "no pair", 1: "only 1 pair"} {
 		r := analyze(t, crafted{metric: throughput, platform: []string{"native", "lxc"}, blocks: 3,
 			values: map[string][]float64{"native": {100, 100, 100}, "lxc": slices.Repeat([]float64{90}, n)}}.write(t))
 		row := r.Cases[0].Rows[1]
 		e := row.Effect
-		if e.Verdict != result.Refused || !strings.HasPrefix(e.Why, want+" in which both finished") || e.N != n || e.Low != 0 || e.High != 0 {
+		if e.Verdict != result.Refused || !strings.HasPrefix(e.Why, want+" of finished launches") || e.N != n || e.Low != 0 || e.High != 0 {
 			t.Errorf("%d blocks: %+v", n, e)
 		}
 		if !strings.HasPrefix(e.Words, "no statement: ") || row.Missing != 3-n || r.Complete {

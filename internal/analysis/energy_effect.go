@@ -28,14 +28,14 @@ func powerEffect(j *judge, e, native *result.Energy, src bench.PowerSource, case
 	effect.Judge(x, fair, j.allowUnfair)
 	x.Exploratory = true
 	effect.Undecided(x, j.margin)
-	x.Words = x.Say(result.PowerMetric, j.margin)
+	x.Words = x.Say(bench.PowerMetric, j.margin)
 	return x
 }
 
 // drawnAgainst compares the launches' power, with the bounds of the meter in the interval.
 func drawnAgainst(j *judge, e, native *result.Energy, caseName string) *result.Effect {
 	level, planned := j.level(caseName, e.Platform)
-	x := effect.Of(e.Points, native.Points, effect.Terms{Better: result.PowerMetric.Better, Level: level, Margin: j.margin, Rare: j.rare, Pair: "in which the power of both is known"})
+	x := effect.Of(e.Points, native.Points, effect.Terms{Better: bench.PowerMetric.Better, Level: level, Margin: j.margin, Rare: j.rare, Pair: "pair of launches of known power"})
 	if x.HasRatio() {
 		if e.Bound >= e.Watts || native.Bound >= native.Watts {
 			effect.Refuse(x, fmt.Sprintf("the meter may be off by all it shows: by %s of %s W", figure.Digits(max(e.Bound, native.Bound), 3), figure.Digits(min(e.Watts, native.Watts), 3)))

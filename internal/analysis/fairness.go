@@ -31,7 +31,7 @@ func fairness(done []*bench.Outcome, metric string) *result.Fairness {
 	err := errors.Join(bound(&f.Jain, index, least), bound(&f.Apart, apart, 0))
 	switch {
 	case errors.Is(err, stats.ErrFew):
-		f.Why = effect.TooFew(f.N, "")
+		f.Why = effect.TooFew(f.N, "block")
 	case err != nil:
 		f.Why = err.Error()
 	}

@@ -116,8 +116,8 @@ func TestLacks(t *testing.T) {
 }
 
 func TestTogether(t *testing.T) {
-	got := Together([]Skip{{"kvm", "no KVM", "a"}, {"xen", "no Xen", "a"}, {"kvm[bus=ide]", "no KVM", "a"}, {"runc", "no KVM", "b"}})
-	want := []Skip{{"kvm, kvm[bus=ide]", "no KVM", "a"}, {"xen", "no Xen", "a"}, {"runc", "no KVM", "b"}}
+	got := Together([]Skip{{"kvm", "no KVM", "a", false}, {"xen", "no Xen", "a", false}, {"kvm[bus=ide]", "no KVM", "a", false}, {"runc", "no KVM", "b", false}})
+	want := []Skip{{"kvm, kvm[bus=ide]", "no KVM", "a", false}, {"xen", "no Xen", "a", false}, {"runc", "no KVM", "b", false}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

@@ -73,6 +73,10 @@ var StartupMetrics = []Metric{
 		Doc: "from issuing the platform's own start command to the exit of the first command (/bin/true) run inside"},
 }
 
+// PowerMetric is what equation 2 of tesfatsion2018 compares.
+var PowerMetric = Metric{Name: "power", Unit: "W", Better: LowerIsBetter, Combine: Mean,
+	Doc: "mean power the machine draws while the case runs"}
+
 // UsageMetrics are what the subjects of a sampled scene used over the window, with the layer that
 // serves them.
 var UsageMetrics = []Metric{

@@ -186,6 +186,8 @@ type Skip struct {
 	Platform string `json:"platform"`
 	Reason   string `json:"reason"`
 	Hint     string `json:"hint,omitempty"`
+	// Named: the experiment names it, and does not just take what there is.
+	Named bool `json:"named,omitempty"`
 }
 
 // Together joins the skips with the same reason into one that lists their names.
@@ -227,6 +229,9 @@ type Plan struct {
 	// and observer were placed on; null for none. Without it all are where they were placed.
 	Exchanged []map[int]int `json:"exchanged,omitempty"`
 	Skipped   []Skip        `json:"skipped,omitempty"`
+	// Answers are the metrics that answer the question: they are shown first, in the place of the
+	// headline metrics of the cases that have them.
+	Answers []string `json:"answers,omitempty"`
 	// Studies names checks of the fairness audit. The experiment studies the differences they
 	// check, so a difference there does not invalidate a comparison.
 	Studies  []string `json:"studies,omitempty"`

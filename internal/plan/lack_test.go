@@ -37,8 +37,8 @@ platforms: [native, docker, "docker[net=host]", "docker[storage=volume,net=host]
 scenes: [{name: a, workload: spin}]
 `, lacking())
 	want := []bench.Skip{
-		{Platform: "docker[net=host,storage=volume]", Reason: "no such thing", Hint: "get it"},
-		{Platform: "docker@qemu-tcg", Reason: "the outer one has it not"},
+		{Platform: "docker[net=host,storage=volume]", Reason: "no such thing", Hint: "get it", Named: true},
+		{Platform: "docker@qemu-tcg", Reason: "the outer one has it not", Named: true},
 	}
 	if d := cmp.Diff(want, p.Skipped); d != "" {
 		t.Error(d)

@@ -63,7 +63,7 @@ func Make(e *spec.Experiment, in Inputs) (*bench.Plan, error) {
 		Experiment: e.Name, Title: e.Title, Question: e.Question,
 		Seed: in.Seed, Blocks: e.Blocks, Baseline: e.Baseline.String(), Margin: e.Margin, Rare: e.Rare,
 		Metrics: map[string][]bench.Metric{}, Resources: map[string]string{},
-		Warnings: slices.Clone(e.Warnings), Studies: e.Studies,
+		Warnings: slices.Clone(e.Warnings), Studies: e.Studies, Answers: e.Answers,
 	}
 	disturbed := e.Disturbed
 	m.plan.Disturbed = &disturbed
@@ -87,6 +87,9 @@ func Make(e *spec.Experiment, in Inputs) (*bench.Plan, error) {
 			return nil, err
 		}
 	}
+	if len(scenes) == len(e.Scenes) { // or the scene that has the metric may be one that was left out
+		errs = append(errs, m.answered(e)...)
+	}
 	if len(errs) > 0 {
 		return nil, errs.Sorted()
 	}
@@ -101,6 +104,24 @@ func Make(e *spec.Experiment, in Inputs) (*bench.Plan, error) {
 	m.plan.Warnings = append(m.plan.Warnings, injected(e.Inject)...)
 	m.estimate(e)
 	return m.plan, nil
+}
+
+// answered are the faults of the metrics that are to answer the question and that no case has.
+func (m *maker) answered(e *spec.Experiment) (errs spec.Errors) {
+	known := []string{bench.PowerMetric.Name}
+	for _, metrics := range m.plan.Metrics {
+		for _, metric := range slices.Concat(metrics, bench.UsageMetrics) {
+			known = append(known, metric.Name)
+		}
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
+	for i, name := range e.Answers {
+		if !slices.Contains(known, name) {
+			errs = append(errs, e.Places.At(fmt.Sprintf("answers.%d", i)).Errorf("%w", bench.UnknownWord("metric of any scene here", name, known)))
+		}
+	}
+	return errs
 }
 
 type maker struct {
@@ -244,6 +265,7 @@ func (m *maker) movable(refs []bench.PlatformRef, s spec.Scene) (can []bench.Pla
 			continue
 		}
 		if why := m.unmoved(ref); why != nil {
+			why.Named = true
 			m.skip(*why)
 			continue
 		}
@@ -311,6 +333,7 @@ func (m *maker) platforms(list spec.Platforms) []bench.PlatformRef {
 	}
 	for _, r := range list.Named {
 		if why := m.whyNot(r); why != nil {
+			why.Named = true
 			m.skip(*why)
 			continue
 		}

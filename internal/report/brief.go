@@ -229,7 +229,7 @@ func baselines(r *result.Result) map[string]string {
 			continue
 		}
 		for _, row := range r.Headline(&r.Cases[i]) {
-			if row.Baseline && row.N > 0 {
+			if row.Baseline && row.N > 0 && row.Metric.Name == cost.Metric.Name {
 				all[cost.Work] = value(row)
 			}
 		}

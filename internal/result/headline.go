@@ -11,6 +11,19 @@ import (
 	"tare/internal/analysis/stats"
 )
 
+// answers are the rows of the case's metrics that answer the question; nil if it has none of them.
+func (r *Result) answers(c *Case) []Row {
+	var rows []Row
+	for _, name := range r.Answers {
+		for _, row := range c.Rows {
+			if row.Metric.Name == name {
+				rows = append(rows, row)
+			}
+		}
+	}
+	return rows
+}
+
 // Headlines are the headline effects, with how many launches of each did not finish. Of
 // cases that are set against others on the same platform these are the ones asked for.
 func (r *Result) Headlines() iter.Seq2[*Effect, int] {
@@ -25,9 +38,15 @@ func (r *Result) Headlines() iter.Seq2[*Effect, int] {
 			}
 		}
 		within := r.Relative.Cases()
-		for _, c := range r.Cases {
-			for _, row := range c.Rows {
-				if !within[c.Name] && row.Metric.Headline && row.Effect != nil && !yield(row.Effect, row.DNF) {
+		for i := range r.Cases {
+			c := &r.Cases[i]
+			answers := r.answers(c)
+			rows := answers
+			if rows == nil {
+				rows = c.Rows
+			}
+			for _, row := range rows {
+				if !within[c.Name] && (answers != nil || row.Metric.Headline) && row.Effect != nil && !yield(row.Effect, row.DNF) {
 					return
 				}
 			}

@@ -141,7 +141,7 @@ func (c *Case) PowerRows() []Row {
 
 // row is the power of the launches.
 func (e *Energy) row() Row {
-	return Row{Metric: PowerMetric, Platform: e.Platform, Label: e.Label, Baseline: e.Baseline, Points: e.Points,
+	return Row{Metric: bench.PowerMetric, Platform: e.Platform, Label: e.Label, Baseline: e.Baseline, Points: e.Points,
 		Median: stats.Median(Values(e.Points)), N: e.N, Effect: e.Effect}
 }
 
@@ -165,7 +165,3 @@ func (c *Case) powerRows(meter string) []Row {
 	}
 	return rows
 }
-
-// PowerMetric is what equation 2 compares.
-var PowerMetric = bench.Metric{Name: "power", Unit: "W", Better: bench.LowerIsBetter, Combine: bench.Mean,
-	Doc: "mean power the machine draws while the case runs"}

@@ -22,7 +22,9 @@ type Result struct {
 	Seed       uint64  `json:"seed"`
 	Baseline   string  `json:"baseline"`
 	Margin     float64 `json:"margin"`
-	Blocks     int     `json:"blocks"` // planned
+	// Answers are the metrics that answer the question, if they are not the headline metrics.
+	Answers []string `json:"answers,omitempty"`
+	Blocks  int      `json:"blocks"` // planned
 	// Summary is all of it in short.
 	Summary  *Summary `json:"summary"`
 	Complete bool     `json:"complete"` // every trial that is asked for has an outcome

@@ -68,8 +68,17 @@ func ownSentences(costs []Cost, r *Result) []string {
 	platforms, works := groups(costs, Cost.Name), groups(costs, func(c Cost) string { return c.Work })
 	var all []string
 	if len(platforms) <= fewPlatforms {
+		alike := map[string][]string{} // the platforms of which the same is said
+		var said []string
 		for _, g := range platforms {
-			all = append(all, of(g[0].Name(), g, func(c Cost) string { return c.Work }, "to", r))
+			words := of("", g, func(c Cost) string { return c.Work }, "to", r)
+			if words != "" && alike[words] == nil {
+				said = append(said, words)
+			}
+			alike[words] = append(alike[words], g[0].Name())
+		}
+		for _, words := range said {
+			all = append(all, joined(alike[words])+words)
 		}
 	} else {
 		// What is emulated is in the table, and no finding.
@@ -125,6 +134,14 @@ func groups(costs []Cost, name func(Cost) string) [][]Cost {
 func of(subject string, costs []Cost, name func(Cost) string, added string, r *Result) string {
 	costs = slices.Clone(costs)
 	slices.SortStableFunc(costs, func(a, b Cost) int { return cmp.Compare(a.Speed, b.Speed) })
+	if plain := name; added == "to" {
+		name = func(c Cost) string {
+			if n := plain(c); !strings.Contains(n, ", ") {
+				return n
+			}
+			return quoted(plain(c))
+		}
+	}
 	metric := commonName(costs)
 	bare := func(words string) string { return strings.ReplaceAll(words, metric, "") }
 	var same, costing, gaining, open, ahead, reasons []string
@@ -253,6 +270,11 @@ func listing(words []string) string {
 	if left := len(words) - mostNamed; left > 1 {
 		words = append(slices.Clone(words[:mostNamed]), fmt.Sprintf("%d more", left))
 	}
+	return joined(words)
+}
+
+// joined are words with commas and an "and".
+func joined(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}

@@ -46,10 +46,11 @@ type Cost struct {
 	Bounds string `json:"bounds,omitempty"`
 	Words  string `json:"words"`
 
-	effect *Effect
-	cell   *MatrixCell // of what is kept
-	lost   bool        // launches of it finished, or could have, and there is no figure
-	ahead  bool        // its launches are still to come
+	effect  *Effect
+	cell    *MatrixCell // of what is kept
+	lost    bool        // launches of it finished, or could have, and there is no figure
+	ahead   bool        // its launches are still to come
+	several bool        // other metrics of its case are among the costs
 }
 
 // Cell is Short with Bounds, for a table of text.
@@ -86,10 +87,15 @@ func (r *Result) Summarize() {
 		if within[c.Name] {
 			continue
 		}
-		for _, row := range r.Headline(c) {
-			if row.Effect != nil {
-				s.Costs = append(s.Costs, r.costOf(c, &row))
+		rows := r.Headline(c)
+		several := slices.ContainsFunc(rows, func(row Row) bool { return row.Metric.Name != rows[0].Metric.Name })
+		for _, row := range rows {
+			if row.Effect == nil {
+				continue
 			}
+			cost := r.costOf(c, &row)
+			cost.several = several
+			s.Costs = append(s.Costs, cost)
 		}
 	}
 	if r.Relative != nil {
@@ -97,11 +103,31 @@ func (r *Result) Summarize() {
 	}
 	tellApart(s.Costs)
 	s.Sentences = append(s.Sentences, sentences(s.Costs, r)...)
+	if len(s.Costs) > 0 {
+		s.Sentences = append(s.Sentences, r.notHere()...)
+	}
 	s.Cautions = r.cautions(s.Costs)
 	r.Summary = s
 }
 
-// tellApart gives works of one name the names of their cases.
+// notHere says what the experiment asks for and this host lacks: power, and platforms.
+func (r *Result) notHere() (all []string) {
+	if slices.Contains(r.Answers, bench.PowerMetric.Name) && r.meter() == "" {
+		all = append(all, "Power is not known: no meter read that of the machine at rest (--power).")
+	}
+	var names []string
+	for _, s := range r.Skipped {
+		if s.Named {
+			names = append(names, s.Platform)
+		}
+	}
+	if len(names) > 0 {
+		all = append(all, "Not measured, for this host cannot: "+listing(names)+".")
+	}
+	return all
+}
+
+// tellApart gives works of one name the names of their cases, and those of several metrics theirs.
 func tellApart(costs []Cost) {
 	cases := map[string]string{} // by work, the first
 	again := map[string]bool{}
@@ -115,13 +141,20 @@ func tellApart(costs []Cost) {
 		if again[costs[i].Work] {
 			costs[i].Work = costs[i].Case
 		}
+		if c := &costs[i]; c.several {
+			c.Work += ", " + strings.ReplaceAll(c.Metric.Name, "_", " ")
+		}
 	}
 }
 
 // Headline are the rows of the metric that speaks for a case: power, where the run measured that of the
-// machine at rest, for then it was asked for.
+// machine at rest, for then it was asked for. Where the experiment names the metrics that answer its
+// question they are those that the case has.
 func (r *Result) Headline(c *Case) []Row {
 	if rows := c.powerRows(r.meter()); len(rows) > 0 {
+		return rows
+	}
+	if rows := r.answers(c); rows != nil {
 		return rows
 	}
 	i := max(0, slices.IndexFunc(c.Rows, func(row Row) bool { return row.Metric.Headline }))
@@ -150,7 +183,7 @@ func (r *Result) costOf(c *Case, row *Row) Cost {
 	case row.N+row.Failed+row.DNF+row.Overdue+row.Alone == 0 && !r.Complete:
 		out.ahead, out.Words = true, "not measured yet"
 		out.Short = "not measured yet"
-	case row.N == 0 && row.Metric.Name == PowerMetric.Name:
+	case row.N == 0 && row.Metric.Name == bench.PowerMetric.Name:
 		out.lost, out.Words = true, "power not known"
 		out.Short = "no figure"
 	case row.N == 0:

@@ -105,7 +105,7 @@ func TestSummaryOfPower(t *testing.T) {
 	}
 	r.Power[1].Idle = nil
 	r.Summarize()
-	if got := r.Summary.Costs; len(got) != 1 || got[0].Metric.Name == PowerMetric.Name {
+	if got := r.Summary.Costs; len(got) != 1 || got[0].Metric.Name == bench.PowerMetric.Name {
 		t.Errorf("nothing at rest: %v", got)
 	}
 }
@@ -200,6 +200,62 @@ func TestSummaryOfWhatIsStillToCome(t *testing.T) {
 	r.Summarize()
 	if got := r.Summary.Sentences; len(got) != 0 {
 		t.Errorf("nothing yet: %q", got)
+	}
+}
+
+// What is the same of several platforms is said once, and what the experiment names and this host lacks last.
+func TestSentenceOfSeveralPlatforms(t *testing.T) {
+	none := func() *Effect { return &Effect{Verdict: Refused, Why: "only 1 pair"} }
+	platforms := map[string]*Effect{"lxc": none(), "docker": none(), "gvisor": {Ratio: 0.9, Low: 0.88, High: 0.92, Verdict: Differs}}
+	c := caseWith("load", "primes, 10 % of a CPU", ofCPU, platforms, "lxc", "gvisor", "docker")
+	r := &Result{Baseline: "native", Margin: 0.03, Complete: true, Cases: []Case{c}, Answers: []string{"power"},
+		Skipped: []bench.Skip{{Platform: "kvm", Reason: "no trial boot", Named: true}, {Platform: "uml", Reason: "not installed"}}}
+	r.Summarize()
+	want := `lxc and docker: no figure for "primes, 10 % of a CPU" (only 1 pair).
+gvisor: 10.0 % slower (8.0 to 12.0) on "primes, 10 % of a CPU".
+Power is not known: no meter read that of the machine at rest (--power).
+Not measured, for this host cannot: kvm.`
+	if got := strings.Join(r.Summary.Sentences, "\n"); got != want {
+		t.Errorf("%s", got)
+	}
+}
+
+// What answers the question is in the place of the headline metrics, of cases that have it.
+func TestAnswersComeFirst(t *testing.T) {
+	memory := bench.Metric{Name: "memory_used", Unit: "MiB", Better: bench.LowerIsBetter, Adds: true}
+	added := &Effect{Ratio: 2, Low: 1.9, High: 2.1, Verdict: Differs, Added: &Added{Mean: 12.5, Low: 12, High: 13}}
+	slower := func() *Effect { return &Effect{Ratio: 0.5, Low: 0.4, High: 0.6, Verdict: Inconclusive} }
+	cpu := caseWith("cpu", "CPU work", ofCPU, map[string]*Effect{"lxc": slower()}, "lxc")
+	cpu.Rows = append(cpu.Rows, caseWith("cpu", "", memory, map[string]*Effect{"lxc": added}, "lxc").Rows...)
+	rest := caseWith("rest", "", ofCPU, map[string]*Effect{"lxc": slower()}, "lxc")
+	for _, c := range []struct {
+		answers   []string
+		works     string
+		undecided int
+	}{
+		{nil, "CPU work; rest", 2},
+		{[]string{"memory_used"}, "CPU work; rest", 1},
+		{[]string{"memory_used", ofCPU.Name}, "CPU work, memory used; CPU work, throughput; rest", 2},
+		{[]string{"unknown"}, "CPU work; rest", 2},
+	} {
+		r := &Result{Baseline: "native", Margin: 0.03, Complete: true, Answers: c.answers, Cases: []Case{cpu, rest}}
+		r.Summarize()
+		var works []string
+		for _, cost := range r.Summary.Costs {
+			works = append(works, cost.Work)
+		}
+		undecided := 0
+		for e := range r.Headlines() {
+			if e.Verdict == Inconclusive {
+				undecided++
+			}
+		}
+		if got := strings.Join(works, "; "); got != c.works || undecided != c.undecided {
+			t.Errorf("%v: %s, %d undecided", c.answers, got, undecided)
+		}
+		if first := r.Summary.Costs[0]; len(c.answers) > 0 && c.answers[0] == "memory_used" && first.Cell() != "+12.5 MiB (12.0 to 13.0)" {
+			t.Errorf("%v: %s", c.answers, first.Cell())
+		}
 	}
 }
 

@@ -109,6 +109,8 @@ type Experiment struct {
 	Warnings []string
 	// Inject are deliberate slowdowns of subjects.
 	Inject []Inject
+	// Answers are the metrics that answer the question, in the place of the workloads' headline metrics.
+	Answers []string
 	// Studies names the checks of the fairness audit whose differences the experiment studies.
 	Studies []string
 	// Covers are the published figures and tables that it replicates, such as "tesfatsion2018

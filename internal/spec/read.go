@@ -12,7 +12,7 @@ import (
 )
 
 var experimentKeys = []string{"name", "title", "question", "platforms", "baseline", "shape", "timing",
-	"blocks", "until", "budget", "disturbed", "seed", "margin", "rare", "max_time", "rest", "conditions", "inject", "studies", "unmetered", "controls", "covers", "image", "scenes"}
+	"blocks", "until", "budget", "disturbed", "seed", "margin", "rare", "max_time", "rest", "conditions", "inject", "studies", "answers", "unmetered", "controls", "covers", "image", "scenes"}
 
 var imageKeys = []string{"add", "from"}
 
@@ -50,6 +50,15 @@ func (d *decoder) experiment(n *node) *Experiment {
 		var check string
 		d.word(item, "check of the fairness audit", d.words.Checks, &check)
 		e.Studies = append(e.Studies, check)
+	}
+	for i, item := range d.list(f["answers"]) {
+		var metric string
+		d.text(item, &metric)
+		if slices.Contains(e.Answers, metric) {
+			d.fail(item.place, "%q is there twice", metric)
+		}
+		e.Answers = append(e.Answers, metric)
+		e.Places[fmt.Sprintf("answers.%d", i)] = item.place
 	}
 	d.unmetered(f["unmetered"], e)
 	d.controls(f["controls"], e)

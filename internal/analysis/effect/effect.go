@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"tare/internal/analysis/audit"
 	"tare/internal/analysis/stats"
@@ -33,8 +34,8 @@ type Terms struct {
 	Rare float64
 	// Adds: what the side adds to the base is estimated, too.
 	Adds bool
-	// Pair is what is so of a block with a ratio, to say that there are few:
-	// "in which both finished".
+	// Pair is what a ratio is of, to say that there are few:
+	// "pair of finished launches".
 	Pair string
 }
 
@@ -77,8 +78,8 @@ func Of(points, base []result.Point, t Terms) *result.Effect {
 }
 
 // added is the mean difference of the values to the mean of the base's in the block. Few values leave
-// a sum less certain than a ratio: where only the ratio differs, what is added is by the ratio, of the
-// base's mean. It is nil where neither is known.
+// a sum less certain than a ratio: where only the ratio differs, or has an interval, what is added is by
+// the ratio, of the base's mean.
 func added(e *result.Effect, value map[int]float64, base map[int][]float64, level float64) *result.Added {
 	var differences, bases []float64
 	for _, r := range e.Ratios {
@@ -86,12 +87,9 @@ func added(e *result.Effect, value map[int]float64, base map[int][]float64, leve
 		bases = append(bases, stats.Mean(base[r.Block]))
 	}
 	i, err := stats.MeanInterval(differences, level)
-	if e.Verdict == result.Differs && (err != nil || i.Low <= 0 && 0 <= i.High) {
+	if err != nil || e.Verdict == result.Differs && i.Low <= 0 && 0 <= i.High {
 		of := stats.Mean(bases)
 		return &result.Added{Mean: of * (e.Ratio - 1), Low: of * (e.Low - 1), High: of * (e.High - 1)}
-	}
-	if err != nil {
-		return nil
 	}
 	return &result.Added{Mean: i.Mid, Low: i.Low, High: i.High}
 }
@@ -205,14 +203,12 @@ func withoutRatio(points, base []result.Point) (blocks int, why string) {
 	return blocks, fmt.Sprintf("%s gave %g, which has no ratio (so in %d of %s)", launch, first.Value, without, figure.Count(blocks, "block"))
 }
 
-// TooFew says that so many blocks are too few for an interval.
-func TooFew(blocks int, pair string) string {
-	text := "no block"
-	if blocks > 0 {
-		text = "only " + figure.Count(blocks, "block")
-	}
-	if pair != "" {
-		text += " " + pair
+// TooFew says that so many of something, such as a "pair of launches", are too few for an interval.
+func TooFew(n int, what string) string {
+	text := "no " + what
+	if n > 0 {
+		noun, rest, _ := strings.Cut(what, " ")
+		text = strings.TrimSpace("only " + figure.Count(n, noun) + " " + rest)
 	}
 	return fmt.Sprintf("%s; an interval needs at least %d", text, stats.MinPairs)
 }

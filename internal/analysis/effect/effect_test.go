@@ -163,7 +163,7 @@ func points(values ...float64) []result.Point {
 	return out
 }
 
-var terms = Terms{Better: bench.HigherIsBetter, Level: Confidence, Margin: 0.03, Pair: "in which both finished"}
+var terms = Terms{Better: bench.HigherIsBetter, Level: Confidence, Margin: 0.03, Pair: "pair of finished launches"}
 
 func TestTheFewestPairsHaveAnInterval(t *testing.T) {
 	base := points(100, 1000, 10, 50)
@@ -175,8 +175,8 @@ func TestTheFewestPairsHaveAnInterval(t *testing.T) {
 		t.Error(e.Why)
 	}
 	for want, values := range map[string][]float64{
-		"no block in which both finished; an interval needs at least 2":     nil,
-		"only 1 block in which both finished; an interval needs at least 2": {90},
+		"no pair of finished launches; an interval needs at least 2":     nil,
+		"only 1 pair of finished launches; an interval needs at least 2": {90},
 	} {
 		e := Of(points(values...), base, terms)
 		if Test(e, 0.03); e.Why != want || e.Verdict != result.Refused || e.Low != 0 || e.Ratios == nil || e.P != nil {
@@ -254,7 +254,7 @@ func TestAdded(t *testing.T) {
 	if e := Of(points(19, 20), points(5, 5.5), terms); e.Added == nil || math.Abs(e.Added.Low-5.25*(e.Low-1)) > 1e-9 {
 		t.Errorf("of two blocks that differ: %+v", e.Added)
 	}
-	if e := Of(points(5, 7), points(5, 5.5), terms); e.Added != nil {
+	if e := Of(points(5, 7), points(5, 5.5), terms); e.Verdict != result.Inconclusive || e.Added == nil || e.Added.Low >= 0 || math.Abs(e.Added.High-5.25*(e.High-1)) > 1e-9 {
 		t.Errorf("of two blocks that do not: %+v", e.Added)
 	}
 	terms.Level = 0.999

@@ -36,6 +36,7 @@ const (
 	maxBlocks  = 1000
 	maxMetrics = 200         // of a case
 	maxLooks   = 1000        // of a stopping rule
+	maxAnswers = 100         // metrics of a plan that answer its question
 	maxLookups = 100_000_000 // trials times scenes: each is looked up among them
 	maxDepth   = 40          // of what holds one another
 )
@@ -186,6 +187,8 @@ func boundPlan(p *bench.Plan) error {
 		return fmt.Errorf("%d blocks: at most %d", p.Blocks, maxBlocks)
 	case !(p.Margin >= 0 && p.Margin < 1):
 		return fmt.Errorf("a margin of %g: at least 0, and less than 1", p.Margin)
+	case len(p.Answers) > maxAnswers:
+		return fmt.Errorf("%d metrics that answer the question: at most %d", len(p.Answers), maxAnswers)
 	case bench.CheckInstant(int64(p.Idle)) != nil || p.Idle < 0:
 		return fmt.Errorf("a rest of %d ns", int64(p.Idle))
 	}
