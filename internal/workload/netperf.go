@@ -13,9 +13,9 @@ import (
 
 // netperf talks to a netserver on the other end: the network benchmark of
 // tesfatsion2018 section 3.1.4. TCP_STREAM sends from the instance to the peer
-// in messages of the size; TCP_RR sends a message and waits for one as large.
-// The receiving size of the stream is left to netperf, so that a small message
-// burdens the instance and not the peer.
+// in messages of the size, TCP_MAERTS from the peer to the instance; TCP_RR
+// sends a message and waits for one as large. The receiving size of a stream is
+// left to netperf, so that a small message burdens its sender alone.
 type netperf struct{}
 
 const (
@@ -35,15 +35,17 @@ func (netperf) Programs() []string { return []string{"netperf", "netserver", "sh
 
 func (netperf) Params() []bench.Param {
 	return []bench.Param{
-		{Name: "test", Kind: bench.KindWord, Default: "TCP_STREAM", Words: []string{"TCP_STREAM", "TCP_RR"},
-			Doc: "one-way bulk transfer out of the instance, or request and response"},
+		{Name: "test", Kind: bench.KindWord, Default: "TCP_STREAM", Words: []string{"TCP_STREAM", "TCP_MAERTS", "TCP_RR"},
+			Doc: "one-way bulk transfer out of the instance, or into it; or request and response"},
 		{Name: "message-size", Kind: bench.KindSize, Default: "1KiB", Min: 1,
 			Doc: "bytes handed over at a time; request and response alike"},
+		{Name: "socket-buffer", Kind: bench.KindSize, Default: "0", Max: float64(16 * bench.MiB),
+			Doc: "bytes that the kernel keeps for each end's socket, sending and receiving; 0 lets it choose as the transfer goes on"},
 	}
 }
 
 func (netperf) Metrics(p bench.Params) ([]bench.Metric, error) {
-	return netperfMetrics(p["test"], "data sent to the peer"), nil
+	return netperfMetrics(p["test"], "data sent to the peer, or by it"), nil
 }
 
 // netperfMetrics are those of a test; sent says of a stream what is counted.
@@ -83,10 +85,23 @@ func (w netperf) Steps(part string, p bench.Params, s bench.Setting) (bench.Part
 
 // message are the options of a test's sizes.
 func (netperf) message(p bench.Params) []string {
-	if size := p["message-size"]; roundTrips(p["test"]) {
-		return []string{"-r", size + "," + size}
+	size := p["message-size"]
+	options := streamOf(p["test"], size)
+	if roundTrips(p["test"]) {
+		options = []string{"-r", size + "," + size}
 	}
-	return []string{"-m", p["message-size"]}
+	if buffer := p["socket-buffer"]; buffer != "0" {
+		options = append(options, "-s", buffer, "-S", buffer)
+	}
+	return options
+}
+
+// streamOf are the options of how many bytes the sender of a stream hands over at a time.
+func streamOf(test, size string) []string {
+	if test == "TCP_MAERTS" {
+		size = "," + size // the other end's
+	}
+	return []string{"-m", size}
 }
 
 // netserverPart is the server, with options of where it listens.
@@ -147,6 +162,9 @@ func (netperf) Parse(p bench.Params, _ bench.Setting, out bench.Output) ([]bench
 	size := p["message-size"]
 	if roundTrips(p["test"]) {
 		return parseNetperf(p["test"], out, "REQUEST_SIZE", size, "RESPONSE_SIZE", size)
+	}
+	if p["test"] == "TCP_MAERTS" {
+		return parseNetperf(p["test"], out, "REMOTE_SEND_SIZE", size)
 	}
 	return parseNetperf(p["test"], out, "LOCAL_SEND_SIZE", size)
 }

@@ -22,8 +22,14 @@ func TestNetperfSteps(t *testing.T) {
 	if want := "netserver -D -4 -L 10.99.0.2 -p 12865"; strings.Join(server.Main.Argv, " ") != want {
 		t.Errorf("server %v", server.Main.Argv)
 	}
-	for test, want := range map[string]string{"TCP_STREAM": "-- -m 1024 -k", "TCP_RR": "-- -r 1024,1024 -k"} {
-		steps, err := w.Steps(bench.SubjectPart, fill(t, w, bench.Params{"test": test}), setting())
+	for _, c := range []struct{ test, buffer, want string }{
+		{"TCP_STREAM", "0", "-- -m 1024 -k"},
+		{"TCP_MAERTS", "0", "-- -m ,1024 -k"},
+		{"TCP_MAERTS", "256KiB", "-- -m ,1024 -s 262144 -S 262144 -k"},
+		{"TCP_RR", "0", "-- -r 1024,1024 -k"},
+	} {
+		test, want := c.test, c.want
+		steps, err := w.Steps(bench.SubjectPart, fill(t, w, bench.Params{"test": test, "socket-buffer": c.buffer}), setting())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,6 +58,7 @@ func TestNetperfParse(t *testing.T) {
 		want  map[string]float64
 	}{
 		{"netperf-stream.txt", bench.Params{"message-size": "16KiB"}, map[string]float64{"throughput": 5717.97}},
+		{"netserver-maerts.txt", bench.Params{"test": "TCP_MAERTS", "message-size": "16KiB"}, map[string]float64{"throughput": 4824.80}},
 		{"netperf-rr.txt", bench.Params{"test": "TCP_RR"},
 			map[string]float64{"transactions": 29445.70, "mean_latency": 33.93, "p99_latency": 64}},
 	} {
@@ -83,6 +90,7 @@ func TestNetperfParseRefuses(t *testing.T) {
 		{"refused", nil, bench.Output{Exit: 255, Stdout: captured(t, "netperf-refused.txt")}, []string{"exit status 255", "10.99.0.2 port 12866"}},
 		{"unknown test", nil, bench.Output{Exit: 1, Stdout: captured(t, "netperf-badtest.txt")}, []string{"TCP_XX"}},
 		{"another test's output", nil, bench.Output{Stdout: rr}, []string{`"Trans/s"`, `"10^6bits/s"`}},
+		{"another way", bench.Params{"test": "TCP_MAERTS"}, bench.Output{Stdout: captured(t, "netperf-stream.txt")}, []string{`REMOTE_SEND_SIZE is "", not "1024"`}},
 		{"another size", bench.Params{"test": "TCP_RR", "message-size": "1"}, bench.Output{Stdout: rr}, []string{`REQUEST_SIZE is "1024", not "1"`}},
 		{"no percentile", bench.Params{"test": "TCP_RR"}, bench.Output{Stdout: bytes.Replace(rr, []byte("P99_"), []byte("P98_"), 1)},
 			[]string{"P99_LATENCY: not found"}},

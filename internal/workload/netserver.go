@@ -42,7 +42,7 @@ func (w netserver) Steps(part string, p bench.Params, s bench.Setting) (bench.Pa
 	case bench.SubjectPart:
 		return netserverPart(family(addr)), nil // on all addresses: the one it is called at may be another's that passes on
 	case servicePart:
-		message := []string{"-m", p["message-size"]}
+		message := streamOf(p["test"], p["message-size"])
 		if roundTrips(p["test"]) {
 			message = []string{"-r", p["request-size"] + "," + p["response-size"]}
 		}

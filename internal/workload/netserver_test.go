@@ -11,7 +11,7 @@ import (
 func TestNetserverSteps(t *testing.T) {
 	w := netserver{}
 	for test, want := range map[string]string{
-		"TCP_STREAM": "-- -m 16384 -k", "TCP_MAERTS": "-- -m 16384 -k", "TCP_RR": "-- -r 100,200 -k", "UDP_RR": "-- -r 100,200 -k",
+		"TCP_STREAM": "-- -m 16384 -k", "TCP_MAERTS": "-- -m ,16384 -k", "TCP_RR": "-- -r 100,200 -k", "UDP_RR": "-- -r 100,200 -k",
 	} {
 		p := fill(t, w, bench.Params{"test": test})
 		server, err := w.Steps(bench.SubjectPart, p, setting())

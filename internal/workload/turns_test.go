@@ -23,6 +23,7 @@ func TestCounted(t *testing.T) {
 		{"fio", bench.Params{"rw": "randread"}, "fio-randread.json", 21970.02, 0.002, 1501 * time.Millisecond},
 		{"fio", bench.Params{"rw": "randrw"}, "fio-randrw.json", 8905.40 + 8858.09, 0.002, 1501 * time.Millisecond},
 		{"netperf", bench.Params{"test": "TCP_RR"}, "netperf-rr.txt", 29445.70, 1e-9, 2 * time.Second},
+		{"netperf", bench.Params{"test": "TCP_MAERTS"}, "netserver-maerts.txt", 4824.80, 1e-9, 2 * time.Second},
 		{"sysbench-cpu", nil, "sysbench.txt", 10428.03, 0.002, 2001100 * time.Microsecond},
 	} {
 		t.Run(c.file, func(t *testing.T) {
@@ -76,7 +77,7 @@ func TestNotCounted(t *testing.T) {
 	}
 }
 
-// A stream may end at any freeze.
+// A stream out of the instance may end at any freeze, one into it goes on.
 func TestCountless(t *testing.T) {
 	w, err := Find("netperf")
 	if err != nil {
@@ -84,6 +85,11 @@ func TestCountless(t *testing.T) {
 	}
 	if err := w.(bench.Counter).Countless(bench.Params{"test": "TCP_STREAM"}); err == nil || bench.HintOf(err) == "" {
 		t.Errorf("TCP_STREAM: %v", err)
+	}
+	for _, test := range []string{"TCP_MAERTS", "TCP_RR"} {
+		if err := w.(bench.Counter).Countless(bench.Params{"test": test}); err != nil {
+			t.Errorf("%s: %v", test, err)
+		}
 	}
 }
 
