@@ -25,12 +25,14 @@ shape: {cpus: 1, memory: 1GiB, disk: 1GiB}
 timing: {warmup: 500ms, measure: 1s, cooldown: 100ms}
 scenes:
   - {name: cpu, workload: sysbench-cpu}
+  - {name: cpu-in-turns, workload: sysbench-cpu, timing: {measure: 2s}, turns: 50ms}
   - {name: memory, workload: stream, grow: true, optional: true}
   - {name: disk-randread, workload: fio, params: {rw: randread, bs: 4KiB, size: 128MiB}, timing: {measure: 2s}}
   - {name: disk-randread-in-turns, workload: fio, params: {rw: randread, bs: 4KiB, size: 128MiB}, timing: {measure: 2s}, turns: 50ms}
   - {name: disk-randrw, workload: fio, params: {rw: randrw, bs: 4KiB, size: 128MiB}, timing: {measure: 2s}}
   - {name: disk-randrw-in-turns, workload: fio, params: {rw: randrw, bs: 4KiB, size: 128MiB}, timing: {measure: 2s}, turns: 50ms}
-  - {name: net-stream, workload: netperf, params: {test: TCP_STREAM, message-size: 16KiB}}
+  - {name: net-stream, workload: netperf, params: {test: TCP_MAERTS, message-size: 16KiB}}
+  - {name: net-stream-in-turns, workload: netperf, params: {test: TCP_MAERTS, message-size: 16KiB, socket-buffer: 256KiB}, timing: {measure: 2s}, turns: 50ms}
   - {name: net-rr, workload: netperf, params: {test: TCP_RR, message-size: 1KiB}}
   - {name: net-rr-in-turns, workload: netperf, params: {test: TCP_RR, message-size: 1KiB}, timing: {measure: 2s}, turns: 50ms}
   - {name: startup, startup: true}
