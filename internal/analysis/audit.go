@@ -33,13 +33,13 @@ func (a *auditor) side(l *launches, resource string) audit.Side {
 	side := audit.Side{Platform: l.platform, Resource: resource, Startup: !sc.Kind.Sampled(),
 		Image: a.header.Image, Programs: a.header.Programs, Host: a.host}
 	for _, actor := range sc.Actors {
-		if actor.Role == bench.Subject && (sc.Ramp == nil || len(side.Subjects) == 0) { // a ramp is all alike
+		if actor.Role.OfSubject() && (sc.Ramp == nil || len(side.Subjects) == 0) { // a ramp is all alike
 			side.Subjects = append(side.Subjects, actor)
 		}
 	}
 	for _, o := range l.done {
 		x := audit.Launch{Trial: o.Trial, Block: o.Block, Outside: o.Outside}
-		x.Actors = slices.DeleteFunc(slices.Clone(o.Actors), func(a bench.ActorOutcome) bool { return a.Role != bench.Subject })
+		x.Actors = slices.DeleteFunc(slices.Clone(o.Actors), func(a bench.ActorOutcome) bool { return !a.Role.OfSubject() })
 		if o.Density != nil && len(x.Actors) > 0 {
 			x.Actors = x.Actors[:1] // the only one whose facts were taken
 			x.Load = densityLoad(o.Density)

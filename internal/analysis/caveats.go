@@ -3,8 +3,6 @@ package analysis
 import (
 	"slices"
 	"strings"
-
-	"tare/internal/bench"
 )
 
 // ignored begins the caveat of a platform that enforces no limits.
@@ -36,7 +34,7 @@ func (l *launches) caveats() []string {
 			continue
 		}
 		for _, a := range t.outcome.Actors {
-			if a.Role != bench.Subject {
+			if !a.Role.OfSubject() {
 				continue
 			}
 			for _, c := range a.Caveats {

@@ -25,7 +25,7 @@ func platforms(scenes []bench.Scene, trials []launch, found map[string]store.Pla
 				continue
 			}
 			for _, a := range t.outcome.Actors {
-				if a.Role != bench.Subject || a.Version == "" {
+				if !a.Role.OfSubject() || a.Version == "" {
 					continue
 				}
 				if p.Version != "" && p.Version != a.Version {

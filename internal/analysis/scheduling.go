@@ -39,11 +39,11 @@ type domains struct {
 // domainsOf are a scene's, subjects first.
 func domainsOf(sc *bench.Scene) []domains {
 	var out []domains
-	for _, role := range []bench.Role{bench.Subject, bench.Neighbour, bench.Idle} {
+	for _, role := range []bench.Role{bench.Subject, bench.Member, bench.Neighbour, bench.Idle} {
 		var group []domains
 		all := domains{name: string(role)}
 		for i := range sc.Actors {
-			if a := &sc.Actors[i]; a.Role == role && a.Containment == nil && a.Serves == "" {
+			if a := &sc.Actors[i]; a.Role == role && a.Containment == nil && (a.Serves == "" || role == bench.Member) {
 				group = append(group, domains{a.Name, []*bench.Actor{a}})
 				all.actors = append(all.actors, a)
 			}

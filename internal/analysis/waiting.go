@@ -44,7 +44,7 @@ func waitingOf(l *launches, resource string) float64 {
 	}
 	cpus := 0.0 // one for each subject, or as much as it may use
 	for _, a := range l.scene.Actors {
-		if a.Role == bench.Subject {
+		if a.Role.OfSubject() {
 			cpus += min(1, cmp.Or(a.Shape.CPUQuota, 1))
 		}
 	}

@@ -15,7 +15,12 @@ const (
 	Idle      Role = "idle"      // takes up room
 	Peer      Role = "peer"      // the other end of a workload
 	Partner   Role = "partner"   // works in turns with the subject, on the baseline
+	Member    Role = "member"    // does a share of the subject's job, on its platform, as in a cluster
 )
+
+// OfSubject reports whether what an actor of the role uses is the subject's: it is the subject, or
+// a member of its cluster.
+func (r Role) OfSubject() bool { return r == Subject || r == Member }
 
 // Actor is one instance in a scene and what it does there.
 type Actor struct {
@@ -30,7 +35,8 @@ type Actor struct {
 	// Workload is empty for an idle actor and in a start-up scene.
 	Workload string `json:"workload,omitempty"`
 	Params   Params `json:"params,omitempty"`
-	// Part is the part of the workload that it runs: "main", or for example "server" for a peer.
+	// Part is the part of the workload that it runs: "main", or for example "server" for a peer and
+	// "worker" for a member.
 	Part string `json:"part,omitempty"`
 	// Serves names the actor whose workload this one is a part of.
 	Serves string `json:"serves,omitempty"`
@@ -85,6 +91,7 @@ const (
 	One     SceneKind = "one"     // one instance
 	Alike   SceneKind = "alike"   // several alike, the load split equally
 	Beside  SceneKind = "beside"  // a victim beside a neighbour
+	Cluster SceneKind = "cluster" // a subject and its members, which do one job
 	Startup SceneKind = "startup" // no workload: the launch is the measurement
 	// Migration: the subject moves, perhaps while its workload runs. The move is the measurement.
 	Migration SceneKind = "migration"
@@ -172,6 +179,16 @@ func (s *Scene) MemoryRatio() float64 {
 		}
 	}
 	return float64(sum) / float64(s.MemoryPool)
+}
+
+// Members returns how many members the scene's subject has.
+func (s *Scene) Members() (n int) {
+	for _, a := range s.Actors {
+		if a.Role == Member {
+			n++
+		}
+	}
+	return n
 }
 
 // Trial is one execution of a scene.

@@ -54,8 +54,13 @@ type Setting struct {
 	Shape  Shape
 	// LLC is the size of the host's last-level cache in bytes.
 	LLC Bytes
-	// Addr maps the scene's parts, such as "server", to their addresses.
+	// Addr maps the scene's parts, such as "server", to their addresses. Of a member's part it is
+	// the address of the member itself.
 	Addr map[string]netip.Addr
+	// Members are the addresses of a cluster's members, in their order.
+	Members []netip.Addr
+	// Member is which of them the part is for, from 0.
+	Member int
 	// Image is how the instance's image says its programs are run; nil for the golden one.
 	Image *ImageConfig
 }
@@ -137,6 +142,21 @@ type Progresser interface {
 	// Series reads that from an output that Parse accepts. It returns none, without an error, where
 	// the parameters or the length of the window give none.
 	Series(p Params, s Setting, out Output) ([]Series, error)
+}
+
+// A Clustered workload does one job on several instances: the subject, which runs [SubjectPart], and
+// its members. They are instances of the subject's platform, and count as the subject's own.
+type Clustered interface {
+	// Members returns the part, one of Parts, that each member runs. It is a service.
+	Members() string
+}
+
+// MembersPart returns the part that a cluster's members run; "" for a workload without members.
+func MembersPart(w Workload) string {
+	if c, ok := w.(Clustered); ok {
+		return c.Members()
+	}
+	return ""
 }
 
 // A Sized workload knows how much memory an instance must have for its main part.

@@ -73,7 +73,10 @@ func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 				b.Containment = m.containment(a, b.Platform)
 			}
 			_, b.DiskAsked = a.Places["shape.disk"]
-			if a.Serves != "" {
+			switch {
+			case a.Role == bench.Member:
+				b.Serves = a.Serves
+			case a.Serves != "":
 				b.Serves = numbered(a.Serves, i)
 			}
 			if names[b.Name] {
@@ -116,11 +119,11 @@ func (m *maker) overcommitted(actors []bench.Actor) []string {
 	return []string{fmt.Sprintf("%d instances may use %s of memory together, more than the %s of this host", len(actors), sum, host)}
 }
 
-// instances is how many there are of an actor: one for each instance of the
+// instances is how many there are of an actor: of a peer one for each instance of the
 // actor it serves, or else its own count.
 func instances(s spec.Scene, a spec.Actor) int {
 	for _, served := range s.Actors {
-		if a.Serves != "" && served.Name == a.Serves {
+		if a.Role != bench.Member && a.Serves != "" && served.Name == a.Serves {
 			return served.Count
 		}
 	}
@@ -136,13 +139,15 @@ func numbered(name string, i int) string {
 }
 
 func kindOf(s spec.Scene) bench.SceneKind {
-	subjects, kind := 0, bench.One
+	subjects, kind, members := 0, bench.One, false
 	for _, a := range s.Actors {
 		switch a.Role {
 		case bench.Subject:
 			subjects += a.Count
 		case bench.Neighbour:
 			kind = bench.Beside
+		case bench.Member:
+			members = true
 		}
 	}
 	switch {
@@ -152,6 +157,8 @@ func kindOf(s spec.Scene) bench.SceneKind {
 		return bench.Migration // or by a checkpoint, which is for the platform to say
 	case s.Ramp != nil:
 		return bench.Ramped
+	case kind == bench.One && members:
+		return bench.Cluster
 	case kind == bench.One && subjects > 1:
 		return bench.Alike
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 
 	"tare/internal/bench"
@@ -105,7 +106,7 @@ func (m *maker) checkScene(s spec.Scene) spec.Errors {
 				bench.Hint("let instances that do nothing take up room: idle: 10")))
 		}
 		w := m.Words.Workload(a.Workload)
-		if _, err := w.Steps(a.Part, a.Params, m.setting(s.Timing, a.Shape, w)); err != nil {
+		if _, err := w.Steps(a.Part, a.Params, m.setting(s, a)); err != nil {
 			errs = append(errs, a.Places.Blame(err, "workload"))
 		}
 	}
@@ -181,17 +182,21 @@ func (m *maker) checkPlatform(a spec.Actor) (errs spec.Errors) {
 	return nil
 }
 
-// setting is what a workload would be told.
-func (m *maker) setting(t bench.Timing, s bench.Shape, w bench.Workload) bench.Setting {
-	return Setting(t, s, m.Host.LLC, w)
+// setting is what an actor's workload would be told.
+func (m *maker) setting(s spec.Scene, a spec.Actor) bench.Setting {
+	return Setting(s.Timing, a.Shape, s.Members(), m.Host.LLC, m.Words.Workload(a.Workload))
 }
 
 // Setting is what a workload would be told, with addresses kept for documentation (RFC 5737) in
 // place of those a run allocates.
-func Setting(t bench.Timing, s bench.Shape, llc bench.Bytes, w bench.Workload) bench.Setting {
+func Setting(t bench.Timing, s bench.Shape, members int, llc bench.Bytes, w bench.Workload) bench.Setting {
 	addr := map[string]netip.Addr{}
 	for i, part := range append([]string{bench.SubjectPart}, w.Parts()...) {
 		addr[part] = netip.AddrFrom4([4]byte{192, 0, 2, byte(i + 1)})
 	}
-	return bench.Setting{Timing: t, Shape: s, LLC: llc, Addr: addr}
+	set := bench.Setting{Timing: t, Shape: s, LLC: llc, Addr: addr}
+	if part := bench.MembersPart(w); part != "" {
+		set.Members = slices.Repeat([]netip.Addr{addr[part]}, members)
+	}
+	return set
 }

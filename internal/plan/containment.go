@@ -142,9 +142,8 @@ func (m *maker) undisturbed(s spec.Scene) time.Duration {
 		if a.Role != bench.Subject {
 			continue
 		}
-		w := m.Words.Workload(a.Workload)
-		if e, ok := w.(Estimator); ok {
-			work = max(work, e.Estimate(a.Params, m.setting(s.Timing, a.Shape, w)))
+		if e, ok := m.Words.Workload(a.Workload).(Estimator); ok {
+			work = max(work, e.Estimate(a.Params, m.setting(s, a)))
 		} else {
 			work = max(work, s.Timing.Warmup+s.Timing.Measure)
 		}

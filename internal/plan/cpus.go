@@ -26,7 +26,7 @@ func pool(cpus []int, n int) []int {
 
 // weight is how much an actor minds company, and company minds it: nobody moves
 // in with a subject as long as there is another place.
-var weight = map[bench.Role]int{bench.Subject: 16, bench.Partner: 16, bench.Neighbour: 4, bench.Peer: 2, bench.Idle: 1}
+var weight = map[bench.Role]int{bench.Subject: 16, bench.Partner: 16, bench.Member: 16, bench.Neighbour: 4, bench.Peer: 2, bench.Idle: 1}
 
 // place gives every actor as many CPUs as its shape has, in the order of the
 // list (subjects come first), each time those with the least on them, the

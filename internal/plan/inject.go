@@ -9,7 +9,7 @@ import (
 	"tare/internal/spec"
 )
 
-// inject puts the slowdowns of a scene's platform on its subjects. That of the
+// inject puts the slowdowns of a scene's platform on its subjects and their members. That of the
 // CPU is a quota lower than what the subject had: its own quota, or its CPUs.
 // That of the disk lowers a limit the subject must have.
 func inject(s *bench.Scene, e *spec.Experiment) error {
@@ -19,7 +19,7 @@ func inject(s *bench.Scene, e *spec.Experiment) error {
 		}
 		for k := range s.Actors {
 			a := &s.Actors[k]
-			if a.Role != bench.Subject {
+			if !a.Role.OfSubject() {
 				continue
 			}
 			injection := i.Injection

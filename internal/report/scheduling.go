@@ -68,7 +68,7 @@ func domainName(d *result.Scheduling) string {
 	return name
 }
 
-var plurals = map[bench.Role]string{bench.Subject: "subjects", bench.Neighbour: "neighbours", bench.Idle: "idle"}
+var plurals = map[bench.Role]string{bench.Subject: "subjects", bench.Member: "members", bench.Neighbour: "neighbours", bench.Idle: "idle"}
 
 func paceCells(d *result.Scheduling, prefix string, most map[string]float64) []paceCell {
 	var cells []paceCell

@@ -46,7 +46,7 @@ type actor struct {
 }
 
 // loads says whether the actor is a peer whose program is the client of the one it serves.
-func (a *actor) loads() bool { return a.Serves != "" && !a.part.Service }
+func (a *actor) loads() bool { return a.Role == bench.Peer && a.Serves != "" && !a.part.Service }
 
 // idles says whether the actor is idle and all its cost is in the host's own
 // counters, so that nothing needs to be asked inside: many idle ones would pay for the asking.

@@ -93,13 +93,22 @@ func (c cast) inOrder(workloads map[string]bench.Workload) cast {
 	return order
 }
 
+// ofSubject are the subjects and their members.
+func (c cast) ofSubject() cast { return append(c.with(bench.Subject), c.with(bench.Member)...) }
+
+// members are those of the cluster that a belongs to, in their order.
+func (c cast) members(a *actor) cast {
+	return slices.DeleteFunc(c.with(bench.Member), func(b *actor) bool { return b.Serves != cmp.Or(a.Serves, a.Name) })
+}
+
 // addresses are those of the parts of a's workload, such as "server": of the
-// actors that serve the one a serves, or a itself.
+// actors that serve the one a serves, or a itself. Of a member's part it is that of a, if a is one.
 func (c cast) addresses(a *actor) map[string]netip.Addr {
 	served := cmp.Or(a.Serves, a.Name)
 	m := map[string]netip.Addr{}
 	for _, b := range c {
 		switch {
+		case b.Role == bench.Member && a.Role == bench.Member && a != b:
 		case b.Serves == served:
 			m[b.Part] = b.addr
 		case b.Name == served:

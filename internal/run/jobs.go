@@ -36,7 +36,7 @@ func (j *jobs) prepare(ctx context.Context) error {
 				return err
 			}
 		}
-		if a.Role == bench.Subject {
+		if a.Role.OfSubject() {
 			j.takeFacts(ctx, a)
 		}
 		if a.Workload == "" {
@@ -97,6 +97,12 @@ func (j *jobs) prepareActor(ctx context.Context, a *actor) error {
 // setting is what an actor's workload is told of the trial.
 func (j *jobs) setting(a *actor) bench.Setting {
 	s := bench.Setting{Timing: j.timing, Shape: a.Shape, LLC: j.llc, Addr: j.actors.addresses(a)}
+	for i, b := range j.actors.members(a) {
+		s.Members = append(s.Members, b.addr)
+		if a == b {
+			s.Member = i
+		}
+	}
 	if a.Role != bench.Peer {
 		s.Image = j.image
 	}
@@ -106,7 +112,7 @@ func (j *jobs) setting(a *actor) bench.Setting {
 // readyEvent is what ends a launch, alike for every platform.
 const readyEvent = "first byte of the agent's greeting"
 
-// takeFacts asks a subject's agent what the instance looks like from inside. A
+// takeFacts asks the agent of a subject or a member what the instance looks like from inside. A
 // fact that cannot be had is absent, and the audit says unknown: it is no
 // reason to fail a trial.
 func (j *jobs) takeFacts(ctx context.Context, a *actor) {
@@ -174,7 +180,7 @@ func (j *jobs) collect(turns *turns) error {
 			return fmt.Errorf("result: %s: %w", v.Metric, err)
 		}
 	}
-	for _, a := range subjects {
+	for _, a := range j.actors.ofSubject() {
 		takeHostFacts(a)
 	}
 	return nil

@@ -55,7 +55,7 @@ func (o *observer) start(beside []bench.Process) error {
 // countCycles opens the counters of cycles of the subjects' CPUs. Where the host has none, nothing
 // is judged by the CPUs' frequency, and the audit says so.
 func (o *observer) countCycles() {
-	for _, a := range o.actors.with(bench.Subject) {
+	for _, a := range o.actors.ofSubject() {
 		if c, err := meter.OpenCycles("/sys", "/dev", a.CPUSet); err == nil {
 			a.cycles = c
 		}
@@ -64,7 +64,7 @@ func (o *observer) countCycles() {
 
 // readCycles begins to count at the first edge of the window, and ends at the second.
 func (o *observer) readCycles() {
-	for _, a := range o.actors.with(bench.Subject) {
+	for _, a := range o.actors.ofSubject() {
 		switch {
 		case a.cycles == nil:
 		case !o.counting:

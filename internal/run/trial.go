@@ -206,7 +206,7 @@ func (x *trial) launch(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	for _, role := range []bench.Role{bench.Peer, bench.Idle, bench.Neighbour, bench.Partner, bench.Subject} {
+	for _, role := range []bench.Role{bench.Peer, bench.Idle, bench.Neighbour, bench.Partner, bench.Member, bench.Subject} {
 		for _, a := range x.actors.with(role) {
 			if err := x.launcher.launch(ctx, a); err != nil {
 				return fmt.Errorf("launch %s on %s: %w", a.Name, a.Platform, err)

@@ -9,7 +9,7 @@ import (
 
 var actorKeys = []string{"name", "role", "platform", "workload", "params", "part", "serves", "shape", "count", "load", "placement", "host", "containment"}
 
-var roles = []string{string(bench.Subject), string(bench.Neighbour), string(bench.Idle), string(bench.Peer)}
+var roles = []string{string(bench.Subject), string(bench.Member), string(bench.Neighbour), string(bench.Idle), string(bench.Peer)}
 
 // actors reads the general form, in which every actor is written out.
 func (d *decoder) actors(n *node, s Scene, like Actor) []Actor {
@@ -25,7 +25,7 @@ func (d *decoder) actors(n *node, s Scene, like Actor) []Actor {
 			d.fail(a.Places.At("name"), "two actors are named %q%w", a.Name, bench.Hint("give each a different name:"))
 		}
 		all = append(all, a)
-		if a.Role == bench.Peer {
+		if a.Role == bench.Peer || a.Role == bench.Member {
 			peers = append(peers, f)
 		} else {
 			peers = append(peers, nil)
@@ -73,7 +73,7 @@ func (d *decoder) oneActor(n *node, s Scene, like Actor) (Actor, map[string]*nod
 		d.actor(work, &a)
 	case bench.Neighbour:
 		if f["serves"] != nil {
-			d.fail(f["serves"].place, "a neighbour cannot serve another actor: only a peer can%w",
+			d.fail(f["serves"].place, "a neighbour cannot serve another actor: only a peer or a member can%w",
 				bench.Hint("remove serves:, or write role: peer"))
 		}
 		d.refuse(f, a.Role, "part")
@@ -88,6 +88,12 @@ func (d *decoder) oneActor(n *node, s Scene, like Actor) (Actor, map[string]*nod
 		d.refuse(f, a.Role, "workload", "params", "count", "load")
 		a.Platform = peerPlatform()
 		d.actor(without(f, "workload", "params", "count", "load"), &a)
+	case bench.Member:
+		if f["platform"] != nil && f["platform"].text != same {
+			d.fail(f["platform"].place, "a member runs on the platform under test%w", bench.Hint("the other end of a workload may run elsewhere: role: peer"))
+		}
+		d.refuse(f, a.Role, "workload", "params", "part", "load", "containment")
+		d.actor(without(f, "platform", "workload", "params", "load", "containment"), &a)
 	}
 	return a, f
 }
@@ -108,7 +114,7 @@ func (d *decoder) refuse(f map[string]*node, role bench.Role, keys ...string) {
 	}
 }
 
-// serve links a peer to the actor whose workload it is a part of.
+// serve links a peer or a member to the actor whose workload it is a part of.
 func (d *decoder) serve(f map[string]*node, a *Actor, all []Actor) {
 	var names []string
 	for _, b := range all {
@@ -123,24 +129,25 @@ func (d *decoder) serve(f map[string]*node, a *Actor, all []Actor) {
 		a.Serves = names[0]
 	case len(names) == 0 && unreadWork(all): // the served actor's error is reported already
 	default:
-		d.fail(a.Places.At(""), "peer %q: serves is missing%w", a.Name, bench.Hint("say serves: NAME"))
+		d.fail(a.Places.At(""), "%s %q: serves is missing%w", a.Role, a.Name, bench.Hint("say serves: NAME"))
 	}
 	i := slices.IndexFunc(all, func(b Actor) bool { return b.Name == a.Serves && b.Serves == "" })
 	if a.Serves == "" || i < 0 {
 		return
 	}
 	w := d.words.Workload(all[i].Workload)
-	if len(w.Parts()) == 0 {
-		d.fail(a.Places.At(""), "workload %s has no part that a peer could run", w.Name())
+	parts := partsFor(a.Role, w)
+	if len(parts) == 0 {
+		d.fail(a.Places.At(""), "workload %s has no part that a %s could run", w.Name(), a.Role)
 		return
 	}
-	a.Workload, a.Params, a.Part = w.Name(), all[i].Params, w.Parts()[0]
-	if f["part"] == nil && len(w.Parts()) > 1 {
-		d.fail(a.Places.At(""), "peer %q: part is missing: which part of %s does it run?%w", a.Name, w.Name(), bench.OneOf(w.Parts()))
+	a.Workload, a.Params, a.Part = w.Name(), all[i].Params, parts[0]
+	if f["part"] == nil && len(parts) > 1 {
+		d.fail(a.Places.At(""), "peer %q: part is missing: which part of %s does it run?%w", a.Name, w.Name(), bench.OneOf(parts))
 	}
-	d.word(f["part"], "part of "+w.Name(), w.Parts(), &a.Part)
+	d.word(f["part"], "part of "+w.Name(), parts, &a.Part)
 	for _, b := range all {
-		if b.Name != a.Name && b.Serves == a.Serves && b.Part == a.Part {
+		if b.Name != a.Name && b.Serves == a.Serves && b.Part == a.Part && a.Role == bench.Peer {
 			d.fail(a.Places.At(""), "%s and %s play the same part for %s", b.Name, a.Name, a.Serves)
 		}
 	}

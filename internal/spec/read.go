@@ -226,7 +226,7 @@ type variant struct {
 }
 
 // varied lists the keys of a scene that may hold a factor.
-var varied = []string{"params", "cache", "shape", "timing", "alike", "load", "placement", "idle", "beside", "peer", "actors", "conditions", "ramp", "memory_pool"}
+var varied = []string{"params", "cache", "shape", "timing", "alike", "load", "placement", "idle", "beside", "peer", "members", "actors", "conditions", "ramp", "memory_pool"}
 
 // cross returns one scene for every combination of the factors' levels. The last factor changes
 // fastest.

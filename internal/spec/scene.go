@@ -12,8 +12,9 @@ import (
 // expanded to actors here. sceneKeys are valid in both forms.
 var (
 	sceneKeys   = []string{"name", "title", "short", "host", "platforms", "shape", "timing", "vary", "startup", "cache", "migrate", "optional", "grow", "pool", "memory_pool", "conditions", "actors", "ramp", "relative", "turns"}
-	subjectKeys = []string{"workload", "params", "alike", "load", "placement", "beside", "idle", "peer"}
+	subjectKeys = []string{"workload", "params", "alike", "load", "placement", "beside", "idle", "peer", "members"}
 	peerKeys    = []string{"platform", "shape", "host"}
+	memberKeys  = []string{"count", "shape", "placement", "host"}
 	besideKeys  = []string{"workload", "params", "platform", "shape", "count", "load", "placement", "host", "containment"}
 )
 
@@ -97,6 +98,7 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 		s.Actors = d.short(f, s, like)
 		peerNode = f["peer"]
 	}
+	d.clustered(&s)
 	d.turns(f, &s, e)
 	s.Actors = append(s.Actors, d.peers(peerNode, s, peer)...)
 	for i := range s.Actors {
@@ -152,6 +154,9 @@ func (d *decoder) short(f map[string]*node, s Scene, like Actor) []Actor {
 	d.placement(f["placement"], &subject)
 	d.share(f["load"], &subject)
 	actors := []Actor{subject}
+	if f["members"] != nil {
+		actors = append(actors, d.members(f["members"], subject, like)...)
+	}
 
 	if f["beside"] != nil {
 		actors = append(actors, d.beside(f["beside"], like))
@@ -220,7 +225,7 @@ func (d *decoder) peers(n *node, s Scene, like Actor) []Actor {
 		if a.Workload == "" || a.Part != bench.SubjectPart {
 			continue
 		}
-		parts := d.words.Workload(a.Workload).Parts()
+		parts := partsFor(bench.Peer, d.words.Workload(a.Workload))
 		for _, part := range parts {
 			if slices.ContainsFunc(s.Actors, func(b Actor) bool { return b.Serves == a.Name && b.Part == part }) {
 				continue
@@ -230,7 +235,7 @@ func (d *decoder) peers(n *node, s Scene, like Actor) []Actor {
 			p.Workload, p.Params, p.Part, p.Serves = a.Workload, a.Params, part, a.Name
 			p.Places = maps.Clone(like.Places)
 			for path, at := range a.Places { // its parameters were written there
-				if path == "workload" || strings.HasPrefix(path, "params") {
+				if ofWork(path) {
 					p.Places[path] = at
 				}
 			}
@@ -242,6 +247,9 @@ func (d *decoder) peers(n *node, s Scene, like Actor) []Actor {
 	}
 	return added
 }
+
+// ofWork reports whether a path is that of an actor's workload or of its parameters.
+func ofWork(path string) bool { return path == "workload" || strings.HasPrefix(path, "params") }
 
 // unreadWork reports whether a workload of actors could not be read. The error is reported already.
 func unreadWork(actors []Actor) bool {

@@ -177,6 +177,20 @@ func TestSceneForms(t *testing.T) {
 			"neighbour bomb x1 on docker[net=host] own/main> map[argv:[\"stress-ng\",{\"a\":1.5},true] wait:0s]",
 			"idle idle x2 on same /> map[]",
 			"peer other x1 on same talk/server>web map[message:2048 test:stream]"}},
+		"a cluster": {"workload: sort\nmembers: 3\nbeside: {workload: spin}", []string{
+			"subject subject x1 on same sort/main> map[records:10]",
+			"member member x3 on same sort/worker>subject map[records:10]",
+			"neighbour neighbour x1 on same spin/main> map[limit:10000 threads:1]",
+			"peer peer x1 on native sort/helper>subject map[records:10]"}},
+		"a cluster of another shape": {"workload: sort\nmembers: {count: 2, shape: {memory: 2GiB}, placement: shared}\npeer: {shape: {cpus: 2}}", []string{
+			"subject subject x1 on same sort/main> map[records:10]",
+			"member member x2 on same sort/worker>subject map[records:10] shared",
+			"peer peer x1 on native sort/helper>subject map[records:10]"}},
+		"a cluster written out": {"actors:\n  - {role: peer, part: helper}\n  - {name: node, role: member, count: 2, platform: same}\n  - {name: big, role: member, shape: {cpus: 2}}\n  - {name: head, workload: sort}", []string{
+			"subject head x1 on same sort/main> map[records:10]",
+			"member node x2 on same sort/worker>head map[records:10]",
+			"member big x1 on same sort/worker>head map[records:10]",
+			"peer peer x1 on native sort/helper>head map[records:10]"}},
 		"a peer written out is native": {"actors: [{workload: talk}, {role: peer}]", []string{
 			"subject subject x1 on same talk/main> map[message:16384 test:stream]",
 			"peer peer x1 on native talk/server>subject map[message:16384 test:stream]"}},

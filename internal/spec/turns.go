@@ -9,7 +9,7 @@ import (
 
 // besideTurns are the keys that a scene in turns cannot have: they would change what both sides
 // share, or the scene measures something else than the work of one subject.
-var besideTurns = []string{"startup", "cache", "migrate", "ramp", "memory_pool", "actors", "alike", "beside", "idle", "relative"}
+var besideTurns = []string{"startup", "cache", "migrate", "ramp", "memory_pool", "actors", "alike", "members", "beside", "idle", "relative"}
 
 // turns adds the partner of a scene in turns, which does the subject's work on the baseline.
 func (d *decoder) turns(f map[string]*node, s *Scene, e *Experiment) {

@@ -66,6 +66,9 @@ func terms(sc *bench.Scene) map[string]string {
 		return t
 	}
 	t["subjects"] = fmt.Sprint(len(subjects))
+	if n := sc.Members(); n > 0 {
+		t["members"] = fmt.Sprint(n)
+	}
 	for name, value := range subjects[0].Params {
 		t["parameter "+name] = value
 	}

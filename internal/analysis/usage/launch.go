@@ -46,11 +46,11 @@ func LaunchOf(o *bench.Outcome, tracks Sources, idle Idle) *Launch {
 	var moves total
 	var used, held float64 // by all actors
 	usedKnown, heldKnown := true, true
-	// Subjects come first, so that shared daemons count as theirs.
+	// Subjects and their members come first, so that shared daemons count as theirs.
 	for _, subject := range []bool{true, false} {
 		for i := range o.Actors {
 			a := &o.Actors[i]
-			if (a.Role == bench.Subject) != subject {
+			if a.Role.OfSubject() != subject {
 				continue
 			}
 			u := s.instance(a, shared)

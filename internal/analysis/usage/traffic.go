@@ -18,7 +18,7 @@ func (s *Launch) network(o *bench.Outcome) {
 		s.put(f.rest, HostProc, f.column)
 		sum, known := 0.0, true
 		for _, a := range o.Actors {
-			if a.Role != bench.Subject {
+			if !a.Role.OfSubject() {
 				continue
 			}
 			src := Source{Level: bench.Layer, Actor: a.Actor, Meter: "net"}
@@ -61,7 +61,7 @@ func (s *Launch) disk(o *bench.Outcome) {
 			// processes beside a control group adds to the group's.
 			all += guest + layer
 			allKnown = allKnown && known
-			if a.Role == bench.Subject {
+			if a.Role.OfSubject() {
 				guests, guestsKnown = guests+guest, guestsKnown && known
 				layers, layersKnown = layers+layer, layersKnown && layerKnown && (known || !CountsItself(a.Scope))
 			}

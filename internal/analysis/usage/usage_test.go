@@ -186,6 +186,21 @@ func TestSharedDaemonsCountOnceAndOthersApart(t *testing.T) {
 	approx(t, "peer", s.Actors[bench.Peer], 0.3)
 }
 
+// What a cluster's members use is the subject's, and their daemons are counted once.
+func TestMembersCountAsTheSubject(t *testing.T) {
+	scope := &bench.Scope{Helpers: process("shim"), Shared: process("daemon")}
+	member := subject("member", scope)
+	member.Role = bench.Member
+	parts := map[string]float64{"shim": 0.01, "daemon": 0.1}
+	s := shareOf([]bench.ActorOutcome{subject("subject", scope), member}, hostAt(1.5), cgroupAt("subject", 0.4), cgroupAt("member", 0.5),
+		helpersAt("subject", 9e6, parts), helpersAt("member", 9e6, parts), agentAt("subject", 0), agentAt("member", 0))
+	wantShare(t, s, map[string]float64{"guest_cpu": 0.9, "layer_cpu": 0.12, "guest_mem_bytes": 80e6, "layer_mem_bytes": 9e6 + 4.5e6,
+		"guest_disk_read_bytes_per_s": 8e6, "net_rx_bytes_per_s": 6e6})
+	if len(s.Actors) > 0 {
+		t.Errorf("beside the subject: %v", s.Actors)
+	}
+}
+
 func TestDiskTrafficOfTheLayer(t *testing.T) {
 	helpers := func(actor string, disk map[string]float64, parts ...string) []bench.Sample {
 		cpu := map[string]float64{}

@@ -29,7 +29,7 @@ func (p *Planned) CheckPrograms() error {
 			w := p.words.Workload(a.Workload)
 			images, setting := p.images, bench.Setting{}
 			if w != nil {
-				setting = plan.Setting(s.Timing, a.Shape, p.Facts.LLC, w)
+				setting = plan.Setting(s.Timing, a.Shape, s.Members(), p.Facts.LLC, w)
 			}
 			if a.Role != bench.Peer && p.own != nil {
 				images, setting.Image = p.own, config

@@ -176,7 +176,7 @@ func (p *Planned) CheckFiles() error {
 			if err != nil {
 				return err
 			}
-			part, err := w.Steps(actor.Part, actor.Params, plan.Setting(s.Timing, actor.Shape, p.Facts.LLC, w))
+			part, err := w.Steps(actor.Part, actor.Params, plan.Setting(s.Timing, actor.Shape, s.Members(), p.Facts.LLC, w))
 			if err != nil {
 				return err
 			}

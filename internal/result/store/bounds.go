@@ -261,7 +261,7 @@ func boundPlan(p *bench.Plan) error {
 
 func boundScene(s *bench.Scene) error {
 	err := errors.Join(checkNames("it", s.ID, s.Case, s.Title, s.Platform.String()),
-		checkWord("kind", s.Kind, bench.One, bench.Alike, bench.Beside, bench.Startup, bench.Migration, bench.Checkpointing, bench.Idling, bench.Ramped))
+		checkWord("kind", s.Kind, bench.One, bench.Alike, bench.Beside, bench.Cluster, bench.Startup, bench.Migration, bench.Checkpointing, bench.Idling, bench.Ramped))
 	for factor, level := range s.Factors {
 		err = errors.Join(err, checkNames("factor", factor, level))
 	}
@@ -291,7 +291,7 @@ func boundScene(s *bench.Scene) error {
 }
 
 func checkRole(r bench.Role) error {
-	return checkWord("role", r, bench.Subject, bench.Neighbour, bench.Idle, bench.Peer, bench.Partner)
+	return checkWord("role", r, bench.Subject, bench.Neighbour, bench.Idle, bench.Peer, bench.Partner, bench.Member)
 }
 
 // phases are the names of a trial's, in their order.

@@ -14,7 +14,7 @@ import (
 	"tare/internal/spec"
 )
 
-// Vocabulary returns five platforms and five workloads.
+// Vocabulary returns five platforms and six workloads.
 func Vocabulary() spec.Vocabulary {
 	return spec.Vocabulary{
 		Platforms: []spec.PlatformWord{
@@ -38,6 +38,7 @@ func Vocabulary() spec.Vocabulary {
 				{Name: "message", Kind: bench.KindSize, Default: "16384", Min: 1, Load: true},
 			}}},
 			Filler{Work{Word: "fill", Known: []bench.Param{{Name: "array", Kind: bench.KindSize, Default: "1MiB", Min: 1}}}},
+			Cluster{Work{Word: "sort", Others: []string{"helper", "worker"}, Known: []bench.Param{{Name: "records", Kind: bench.KindInt, Default: "10", Min: 1}}}},
 			Work{Word: "own", Known: []bench.Param{
 				{Name: "argv", Kind: bench.KindJSON, Required: true},
 				{Name: "wait", Kind: bench.KindDuration, Default: "0s"},
@@ -90,6 +91,12 @@ type Filler struct{ Work }
 func (Filler) Memory(p bench.Params, _ bench.Setting) (bench.Bytes, error) {
 	return bench.ParseBytes(p["array"])
 }
+
+// Cluster is a Work with members, and with a helper that a peer runs.
+type Cluster struct{ Work }
+
+// Members implements [bench.Clustered].
+func (Cluster) Members() string { return "worker" }
 
 // Counter is a Work that counts what it does, but for streams.
 type Counter struct{ Work }
