@@ -5,6 +5,8 @@ package bench
 const (
 	// FactReady names the event that ended the launch.
 	FactReady = "ready_event"
+	// FactOwnKernel are the files that a machine without an agent booted, by their digests.
+	FactOwnKernel = "own_kernel"
 	// FactGreetingSent is when the agent began to write its greeting, in nanoseconds of the
 	// instance's CLOCK_MONOTONIC.
 	FactGreetingSent = "greeting_sent"

@@ -14,6 +14,8 @@ type ImageNeeds struct {
 	// Own is an image of the user's own that the instances run instead. The machines that load
 	// them have the rest.
 	Own *OwnImage `json:"own,omitempty"`
+	// Kernel is a kernel of the user's own, which machines without an agent boot instead.
+	Kernel *OwnKernel `json:"kernel,omitempty"`
 }
 
 // OwnImage names an image of the user's own.

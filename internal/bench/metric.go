@@ -73,6 +73,10 @@ var StartupMetrics = []Metric{
 		Doc: "from issuing the platform's own start command to the exit of the first command (/bin/true) run inside"},
 }
 
+// AcceptedMetrics are those of a start-up scene in which a machine without an agent takes part.
+var AcceptedMetrics = []Metric{{Name: StartupMetrics[0].Name, Unit: StartupMetrics[0].Unit, Better: LowerIsBetter, Combine: Mean, Headline: true, Adds: true,
+	Doc: StartupMetrics[0].Doc + "; of a machine without an agent to the first connection that its server accepted"}}
+
 // PowerMetric is what equation 2 of tesfatsion2018 compares.
 var PowerMetric = Metric{Name: "power", Unit: "W", Better: LowerIsBetter, Combine: Mean,
 	Doc: "mean power the machine draws while the case runs"}

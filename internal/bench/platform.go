@@ -59,9 +59,12 @@ type ProgramFile struct {
 }
 
 // String returns path and digest, the latter as short as one writes it.
-func (f ProgramFile) String() string {
+func (f ProgramFile) String() string { return f.Path + " " + short(f.Digest) }
+
+// short is a digest as short as one writes it.
+func short(digest string) string {
 	const digits = len("sha256:") + 12
-	return f.Path + " " + f.Digest[:min(len(f.Digest), digits)]
+	return digest[:min(len(digest), digits)]
 }
 
 // Room is an amount of memory and disk.
@@ -277,6 +280,9 @@ type Launch struct {
 	// NetNS, if not empty, is a network namespace to run in instead of the test network's (a
 	// peer's). Only native supports it.
 	NetNS string
+	// Own is what a machine without an agent boots; nil for all others. Nothing is read from the
+	// stream of its instance: it ends with an error when the machine has ended, or cannot go on.
+	Own *OwnKernel
 	// Host asks for an instance in which another platform's instance will run. Only virtual
 	// machines support it.
 	Host *Hosting

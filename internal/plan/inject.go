@@ -22,6 +22,9 @@ func inject(s *bench.Scene, e *spec.Experiment) error {
 			if !a.Role.OfSubject() {
 				continue
 			}
+			if i.Startup > 0 && a.Platform.Agentless() {
+				return spec.Errors{e.Places.At("inject").Errorf("%s has no agent, and its launch cannot be lengthened", a.Platform)}
+			}
 			injection := i.Injection
 			a.Injection = &injection
 			if i.CPU > 0 {

@@ -29,6 +29,8 @@ type Inputs struct {
 	Words spec.Vocabulary
 	// Own is the image of the user's own that the experiment names; nil for none.
 	Own *bench.OwnImage
+	// Kernel is a kernel of the user's own that the experiment names, with its digests; nil for none.
+	Kernel *bench.OwnKernel
 	// Power: something measures what the machine draws, so it rests around each block.
 	Power bool
 }
@@ -137,6 +139,9 @@ func (m *maker) image(e *spec.Experiment) bench.ImageNeeds {
 	needs := bench.ImageNeeds{Add: e.Add, Own: m.Own}
 	for _, s := range m.plan.Scenes {
 		for _, a := range s.Actors {
+			if a.Platform.Agentless() {
+				needs.Kernel = m.Kernel
+			}
 			if w, ok := m.Words.Workload(a.Workload).(bench.Familied); ok {
 				needs.Families = append(needs.Families, w.Family())
 			}
@@ -196,6 +201,13 @@ func (m *maker) sceneOn(platforms []bench.PlatformRef, s spec.Scene, e *spec.Exp
 	if s.Controlled(e) {
 		platforms = append(platforms, *e.Control)
 	}
+	var faults spec.Errors
+	for _, ref := range platforms {
+		faults = append(faults, m.checkAgentless(s, ref)...)
+	}
+	if len(faults) > 0 {
+		return faults
+	}
 	for _, ref := range platforms {
 		built, err := m.build(s, ref)
 		if err != nil {
@@ -218,6 +230,8 @@ func (m *maker) sceneOn(platforms []bench.PlatformRef, s spec.Scene, e *spec.Exp
 	name := caseOf(s)
 	metrics := bench.StartupMetrics
 	switch {
+	case s.Startup && slices.ContainsFunc(platforms, bench.PlatformRef.Agentless):
+		metrics = bench.AcceptedMetrics // nothing inside runs a first command
 	case s.Startup:
 	case s.Migrate != "":
 		metrics = bench.MigrationMetrics

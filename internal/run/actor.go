@@ -31,6 +31,7 @@ type actor struct {
 	addr      netip.Addr // as the others see it
 	instance  bench.Instance
 	client    *agent.Client
+	forget    context.CancelFunc // of the end of a machine without an agent; nil for all others
 	around    string             // the control group that its own is made in; "" for none
 	contained *containment.Group // that group where it is a containment; nil for what means no harm
 	part      bench.Part
@@ -54,6 +55,9 @@ func (a *actor) idles() bool {
 	s := a.outcome.Scope
 	return a.Role == bench.Idle && s != nil && !s.OwnKernel && s.Inner == nil
 }
+
+// mute says whether nothing is asked inside: the actor idles, or has no agent.
+func (a *actor) mute() bool { return a.idles() || a.Platform.Agentless() }
 
 // place puts the workload's files inside the instance.
 func (a *actor) place(ctx context.Context) error {

@@ -49,7 +49,7 @@ func untimed(ctx context.Context, a *actor, l *launcher) (err error) {
 		}
 		err = errors.Join(err, l.end(before))
 	}()
-	if err := l.launch(ctx, before); err != nil {
+	if err := l.launch(ctx, before); err != nil || a.Platform.Agentless() {
 		return err
 	}
 	return before.must(ctx, bench.Command{Argv: []string{"/bin/true"}, Timeout: answerDeadline, Bare: true}, "first command")
@@ -75,6 +75,11 @@ func (c *pageCache) empty(ctx context.Context, a *actor, l *launcher) (pagecache
 	}
 	if kernel := a.Platform.Options[bench.KernelOption]; kernel != "" {
 		files = append(files, kernel)
+	}
+	if k := l.kernel; k != nil && a.Platform.Agentless() {
+		if files = append(files, k.Kernel.Path); k.Initrd != nil {
+			files = append(files, k.Initrd.Path)
+		}
 	}
 	d, err := pagecache.Drop(slices.Concat(reads.Reads(), pagecache.Programs(programs), files))
 	if err == nil {

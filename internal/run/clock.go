@@ -88,7 +88,7 @@ func (c cast) probeDuring(ctx context.Context, opened <-chan struct{}, measuring
 	defer tick.Stop()
 	for {
 		for _, a := range c {
-			if a.idles() || a.contained != nil {
+			if a.mute() || a.contained != nil {
 				continue
 			}
 			_ = a.probe(ctx, duringPhase, tripsDuring) // an instance too busy to answer is known by its other bursts
@@ -106,7 +106,7 @@ func (c cast) probeDuring(ctx context.Context, opened <-chan struct{}, measuring
 func (c cast) probeAfter(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	for _, a := range c {
-		if a.idles() || a.contained != nil { // one that was killed cannot be asked
+		if a.mute() || a.contained != nil { // one that was killed cannot be asked
 			continue
 		}
 		a.clock.failed = a.probe(ctx, "collect", tripsAround)
@@ -124,7 +124,7 @@ func settle(k *account, actors cast, readings []reading, wire float64) {
 			continue // it was not asked again
 		}
 		if len(a.clock.probes) == 0 {
-			if a.instance != nil && a.client != nil { // nothing is asked inside of one that rests
+			if a.instance != nil && (a.client != nil || a.Platform.Agentless()) { // nothing is asked inside of one that is mute
 				limit[a.Name] = limits{launched: a.instance.Launched(), cpus: cpus, memory: memory}
 			}
 			continue // it was never up

@@ -31,6 +31,9 @@ func closeWithin(ctx context.Context, i bench.Instance) error {
 // close ends the actor.
 func (a *actor) close(ctx context.Context) error {
 	var errs []error
+	if a.forget != nil {
+		a.forget()
+	}
 	if a.client != nil {
 		// The instance is closed right after, so an agent that does not answer does not matter.
 		_ = a.client.Close()

@@ -14,7 +14,8 @@ import (
 type jobs struct {
 	workloads map[string]bench.Workload
 	image     *bench.ImageConfig
-	network   Testnet // nil for none
+	kernel    *bench.OwnKernel // of machines without an agent; nil for none
+	network   Testnet          // nil for none
 	timing    bench.Timing
 	llc       bench.Bytes
 	account   *account
@@ -39,7 +40,7 @@ func (j *jobs) prepare(ctx context.Context) error {
 		if a.Role.OfSubject() {
 			j.takeFacts(ctx, a)
 		}
-		if a.Workload == "" {
+		if a.Workload == "" || a.Platform.Agentless() { // its server runs from boot
 			continue
 		}
 		if err := j.prepareActor(ctx, a); err != nil {
@@ -109,13 +110,31 @@ func (j *jobs) setting(a *actor) bench.Setting {
 	return s
 }
 
-// readyEvent is what ends a launch, alike for every platform.
-const readyEvent = "first byte of the agent's greeting"
+// What ends a launch: readyEvent alike for every platform, acceptedEvent of a machine without an agent.
+const (
+	readyEvent    = "first byte of the agent's greeting"
+	acceptedEvent = "first connection that its server accepted"
+)
 
 // takeFacts asks the agent of a subject or a member what the instance looks like from inside. A
 // fact that cannot be had is absent, and the audit says unknown: it is no
 // reason to fail a trial.
 func (j *jobs) takeFacts(ctx context.Context, a *actor) {
+	facts := j.factsInside(ctx, a)
+	if d, ok := a.instance.(bench.Described); ok {
+		maps.Copy(facts, d.Facts())
+	}
+	a.outcome.Facts = facts
+	note(facts, bench.FactHostSwap, swapSpaces("/proc/swaps"))
+	note(facts, bench.FactHostGovernor, cpuFiles(a.CPUSet, "scaling_governor"))
+	note(facts, bench.FactHostClockAllowed, cpuFiles(a.CPUSet, "scaling_max_freq"))
+}
+
+// factsInside are those that are told inside, with the event that ended the launch.
+func (j *jobs) factsInside(ctx context.Context, a *actor) map[string]string {
+	if a.Platform.Agentless() {
+		return map[string]string{bench.FactReady: acceptedEvent, bench.FactOwnKernel: j.kernel.String()}
+	}
 	q := agent.FactsRequest{Scratch: bench.ScratchDir}
 	if w := j.workloads[a.Workload]; w != nil {
 		q.Programs = w.Programs()
@@ -126,13 +145,7 @@ func (j *jobs) takeFacts(ctx context.Context, a *actor) {
 		facts = map[string]string{}
 	}
 	facts[bench.FactReady] = readyEvent
-	if d, ok := a.instance.(bench.Described); ok {
-		maps.Copy(facts, d.Facts())
-	}
-	a.outcome.Facts = facts
-	note(facts, bench.FactHostSwap, swapSpaces("/proc/swaps"))
-	note(facts, bench.FactHostGovernor, cpuFiles(a.CPUSet, "scaling_governor"))
-	note(facts, bench.FactHostClockAllowed, cpuFiles(a.CPUSet, "scaling_max_freq"))
+	return facts
 }
 
 // writesRoot says whether the actor's workload is one whose instance is looked

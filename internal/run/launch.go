@@ -19,7 +19,9 @@ import (
 // launcher starts instances of a trial, and ends those that go before the others.
 type launcher struct {
 	engines map[string]Engine
-	network Testnet // nil for none
+	kernel  *bench.OwnKernel // of machines without an agent; nil for none
+	network Testnet          // nil for none
+	beside  *beside
 	scene   *bench.Scene
 	account *account
 	dirs    *dirs
@@ -62,13 +64,19 @@ func (l *launcher) launch(ctx context.Context, a *actor) error {
 	options := bench.Variant(e.Options, a.Platform.DriverOptions())
 	a.outcome.Caveats = e.CaveatsOf(options)
 	var err error
-	a.instance, err = start(ctx, e, bench.Launch{
-		ID: a.id, Shape: a.Shape, CPUSet: a.CPUSet, Options: options, Dir: a.dir, NetNS: a.netns, Containment: a.around,
-	})
-	if err != nil {
+	asked := bench.Launch{ID: a.id, Shape: a.Shape, CPUSet: a.CPUSet, Options: options, Dir: a.dir, NetNS: a.netns, Containment: a.around}
+	if a.Platform.Agentless() {
+		if asked.Own = l.kernel; asked.Own == nil {
+			return fmt.Errorf("no kernel is named for a machine without an agent: %w", bench.ErrInvalid)
+		}
+	}
+	if a.instance, err = start(ctx, e, asked); err != nil {
 		return inUse(err)
 	}
 	a.outcome.Launch = a.instance.Command()
+	if asked.Own != nil {
+		return l.serves(ctx, a)
+	}
 	if a.client, err = agent.Dial(ctx, a.instance.Stream()); err != nil {
 		return unanswered(ctx, err)
 	}
@@ -78,23 +86,22 @@ func (l *launcher) launch(ctx context.Context, a *actor) error {
 			return err
 		}
 	}
-	ready := a.client.GreetedAt() - a.instance.Launched()
+	hello := a.client.Hello()
+	a.outcome.CPUsSeen, a.outcome.Kernel = len(hello.CPUs), hello.Kernel
+	return l.up(a, a.client.GreetedAt(), "the agent greeted")
+}
+
+// up keeps when an instance came up, by which event, and what it says of itself.
+func (l *launcher) up(a *actor, at int64, event string) error {
+	ready := at - a.instance.Launched()
 	if ready <= 0 {
-		what := fmt.Sprintf("ready: the agent greeted %d ns after the launch", ready)
+		what := fmt.Sprintf("ready: %s %d ns after the launch", event, ready)
 		l.account.outcome.Refused = append(l.account.outcome.Refused, bench.Refusal{
-			Actor: a.Name, Level: bench.Host, Meter: "clock", At: a.client.GreetedAt(), What: what})
+			Actor: a.Name, Level: bench.Host, Meter: "clock", At: at, What: what})
 		return fmt.Errorf("%s: the clock cannot be trusted", what)
 	}
 	l.cache.note(a.Platform)
 	a.outcome.ReadyMS = float64(ready) / 1e6
-	keepGreeting(a)
-	return nil
-}
-
-// keepGreeting keeps what an instance that is up and its agent say of themselves.
-func keepGreeting(a *actor) {
-	hello := a.client.Hello()
-	a.outcome.CPUsSeen, a.outcome.Kernel = len(hello.CPUs), hello.Kernel
 	a.outcome.Unenforced = slices.DeleteFunc(slices.Clone(a.instance.Unenforced()), func(limit string) bool {
 		return limit == bench.DiskSize && !a.DiskAsked // a default that nobody counts on
 	})
@@ -108,6 +115,7 @@ func keepGreeting(a *actor) {
 	if a.Role != bench.Peer {
 		a.addr = a.instance.Addr()
 	}
+	return nil
 }
 
 // end ends one actor before the others.

@@ -71,7 +71,7 @@ func (m *meters) actor(a *actor) error {
 	if err := m.sampler.openBeyond(a); err != nil {
 		return err
 	}
-	if a.idles() {
+	if a.mute() {
 		return nil
 	}
 	cols := a.client.Columns()

@@ -72,7 +72,9 @@ type Runner struct {
 	Engines   map[string]Engine // by the platform's [bench.PlatformRef.Driver], and perhaps [PeerEngine]
 	Workloads map[string]bench.Workload
 	// Image is how the instances' image says its programs are run; nil for the golden one.
-	Image     *bench.ImageConfig
+	Image *bench.ImageConfig
+	// Kernel is what machines without an agent boot; nil where there are none.
+	Kernel    *bench.OwnKernel
 	Testnet   Testnet
 	Sink      Sink
 	AgentPath string // the agent's program on the host

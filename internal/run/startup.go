@@ -40,7 +40,7 @@ func (u *startUp) collect(ctx context.Context) error {
 	o, subjects := &u.account.outcome, u.actors.with(bench.Subject)
 	for _, a := range subjects {
 		a.outcome.Values = a.startTimes()
-		o.Window = [2]int64{a.instance.Launched(), a.first.Returned}
+		o.Window = [2]int64{a.instance.Launched(), a.instance.Launched() + a.startTook()}
 	}
 	var err error
 	if o.Values, err = combine(bench.StartupMetrics, subjects); err != nil {
@@ -56,6 +56,9 @@ func (u *startUp) collect(ctx context.Context) error {
 		if d := a.dropped; u.cold && d.Before >= 0 {
 			a.outcome.Facts[bench.FactCacheDropped] = strconv.FormatInt(d.Before-d.Kept, 10)
 			a.outcome.Facts[bench.FactCacheKept] = strconv.FormatInt(d.Kept, 10)
+		}
+		if a.Platform.Agentless() {
+			continue // nothing inside tells of phases
 		}
 		if a.outcome.StartUp, err = u.trace(ctx, a, trace.Find(execs, u.agentPath, a.instance.Launched(), a.client.GreetedAt())); err != nil {
 			u.account.warn("the phases of the launch of %s are not known: %v", a.Name, err)
@@ -76,12 +79,21 @@ func (u *startUp) executions() []trace.Exec {
 	return events.Execs
 }
 
-// startTimes are the two times of a start-up, in milliseconds.
+// startTimes are the two times of a start-up, in milliseconds. Where nothing runs a command inside it is one.
 func (a *actor) startTimes() []bench.Value {
-	return []bench.Value{
-		{Metric: "time_to_ready", Value: a.outcome.ReadyMS},
-		{Metric: "time_to_first_command", Value: float64(a.first.Returned-a.instance.Launched()) / 1e6},
+	times := []bench.Value{{Metric: "time_to_ready", Value: a.outcome.ReadyMS}}
+	if a.Platform.Agentless() {
+		return times
 	}
+	return append(times, bench.Value{Metric: "time_to_first_command", Value: float64(a.startTook()) / 1e6})
+}
+
+// startTook is how long a start-up took as a whole, in nanoseconds.
+func (a *actor) startTook() int64 {
+	if a.Platform.Agentless() {
+		return int64(a.outcome.ReadyMS * 1e6)
+	}
+	return a.first.Returned - a.instance.Launched()
 }
 
 // trace puts the stamps of the actor's launch together, with what the kernel

@@ -42,8 +42,8 @@ func newTrial(s *session, t bench.Trial, scene *bench.Scene, kept *account) *tri
 		x.actors = append(x.actors, y)
 	}
 	x.beside = &beside{guard: s.Guard, actors: x.actors, account: kept}
-	x.launcher = &launcher{engines: s.Engines, network: s.Testnet, scene: scene, account: kept, dirs: s.dirs, cache: s.cache}
-	x.jobs = &jobs{workloads: s.Workloads, image: s.Image, network: s.Testnet, timing: scene.Timing, llc: s.LLC, account: kept, actors: x.actors, beside: x.beside}
+	x.launcher = &launcher{engines: s.Engines, kernel: s.Kernel, network: s.Testnet, beside: x.beside, scene: scene, account: kept, dirs: s.dirs, cache: s.cache}
+	x.jobs = &jobs{workloads: s.Workloads, image: s.Image, kernel: s.Kernel, network: s.Testnet, timing: scene.Timing, llc: s.LLC, account: kept, actors: x.actors, beside: x.beside}
 	x.observer = &observer{unmetered: scene.Unmetered, interval: s.Interval, cpus: s.Plan.CPUsIn(t.Block, s.Observer), network: s.Testnet, wire: s.Wire,
 		account: kept, actors: x.actors, daemons: s.daemons, power: s.power}
 	x.startUp = &startUp{cold: scene.Cache == bench.Cold, agentPath: s.AgentPath, account: kept, actors: x.actors, jobs: x.jobs, observer: x.observer}
@@ -228,7 +228,7 @@ func (x *trial) ready(ctx context.Context) error {
 		return err
 	}
 	for _, a := range x.actors {
-		if a.idles() {
+		if a.mute() {
 			continue
 		}
 		if err := a.probe(ctx, "prepare", tripsAround); err != nil {

@@ -53,5 +53,5 @@ scenes:
 	// mine.yaml:4:28: unknown workload "spn"; did you mean "spin"?
 	//   4 |   - {name: load, workload: spn}
 	//     |                            ^^^
-	//   hint: one of: spin, scan, talk, fill, sort, own
+	//   hint: one of: spin, scan, talk, serve, fill, sort, own
 }

@@ -122,6 +122,9 @@ type Experiment struct {
 	Add []string
 	// Image is an image of the user's own, which the instances run; "" for the golden one.
 	Image string
+	// Kernel is a kernel of the user's own for machines without an agent, its files by their paths
+	// alone; nil for none.
+	Kernel *bench.OwnKernel
 	// Control is the baseline under a second name, which the planner adds to the scenes that
 	// are [Scene.Controlled]; nil for none.
 	Control *bench.PlatformRef

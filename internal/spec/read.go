@@ -14,7 +14,7 @@ import (
 var experimentKeys = []string{"name", "title", "question", "platforms", "baseline", "shape", "timing",
 	"blocks", "until", "budget", "disturbed", "seed", "margin", "rare", "max_time", "rest", "conditions", "inject", "studies", "answers", "unmetered", "controls", "covers", "image", "scenes"}
 
-var imageKeys = []string{"add", "from"}
+var imageKeys = []string{"add", "from", "kernel", "initrd", "append", "port"}
 
 // experiment reads the whole tree.
 func (d *decoder) experiment(n *node) *Experiment {
@@ -89,6 +89,7 @@ func (d *decoder) experiment(n *node) *Experiment {
 		e.Title = e.Name
 	}
 	d.scenes(n, f["scenes"], e, base, shape)
+	d.agentless(e)
 	if e.Blocks < 2 {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("blocks: %d; effects are given from 2 blocks on, so none will be", e.Blocks))
 	}
@@ -118,6 +119,7 @@ func (d *decoder) image(n *node, e *Experiment) {
 	if err := (bench.ImageNeeds{Add: e.Add}).Check(); err != nil && len(d.errs) == 0 {
 		d.fail(n.place, "%w", err)
 	}
+	d.kernel(n, f, e)
 }
 
 // baseline reads the platform that the others are compared with. The default is native if it is

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,6 +20,17 @@ const (
 	guestKeeps = 0.6
 )
 
+// ownKernel is the check of what a machine without an agent booted and its other side did not: the
+// user has set two builds of a server against each other. said is of a side that has the image. ok is
+// false where neither side has such a kernel, or both.
+func ownKernel(p *pair, said func(*Side) string, state State, why string) (c Check, ok bool) {
+	subject, baseline := join(p.subject.fact(bench.FactOwnKernel)), join(p.baseline.fact(bench.FactOwnKernel))
+	if (subject == "") == (baseline == "") {
+		return Check{}, false
+	}
+	return Check{State: state, Subject: cmp.Or(subject, said(p.subject)), Baseline: cmp.Or(baseline, said(p.baseline)), Why: why}, true
+}
+
 func image(p *pair) Check {
 	text := func(s *Side) string {
 		t := s.Image
@@ -26,6 +38,12 @@ func image(p *pair) Check {
 			t = strings.TrimPrefix(t+"; inside "+join(inside), "; ")
 		}
 		return t
+	}
+	if c, ok := ownKernel(p, text, Differs, "one side is a kernel of the user's own with the server in it: the ratio is of server, kernel and platform together"); ok {
+		return c
+	}
+	if a, b := join(p.subject.fact(bench.FactOwnKernel)), join(p.baseline.fact(bench.FactOwnKernel)); a != "" {
+		return alike(a, b, Invalid, "the two booted different kernels: their ratio compares two systems, not two platforms")
 	}
 	c := alike(text(p.subject), text(p.baseline), Invalid, "the two ran different images: their ratio compares two systems, not two platforms")
 	if c.State == Invalid && p.subject.Image == p.baseline.Image && (len(p.subject.fact("image")) == 0 || len(p.baseline.fact("image")) == 0) {
@@ -41,6 +59,9 @@ func programs(p *pair) Check {
 			t = strings.TrimPrefix(t+"; run: "+join(inside), "; ")
 		}
 		return t
+	}
+	if c, ok := ownKernel(p, text, Unknown, "the server of one side is in its kernel: whether both are of one version only its builder knows"); ok {
+		return c
 	}
 	c := alike(text(p.subject), text(p.baseline), Invalid, "the measured programs are not the same: a newer one may simply be faster")
 	if c.State == Invalid && listed(p.subject.Programs) == listed(p.baseline.Programs) &&

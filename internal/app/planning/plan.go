@@ -61,6 +61,9 @@ func (c Catalog) Plan(ctx context.Context, r *Request, try func(*spec.Experiment
 	if in.Own, err = r.image(ctx, c.Dir, e); err != nil {
 		return nil, err
 	}
+	if in.Kernel, err = kernel(ctx, e); err != nil {
+		return nil, err
+	}
 	offer(&in, found)
 	if r.Seed != nil {
 		e.Seed = r.Seed
@@ -226,6 +229,12 @@ func carried(p *bench.Plan) ([]string, error) {
 	}
 	if p.Image.Own != nil {
 		add("run the image %q", p.Image.Own.From)
+	}
+	if k := p.Image.Kernel; k != nil {
+		add("boot %q of this host as the kernel of a machine", k.Kernel.Path)
+		if k.Initrd != nil {
+			add("boot it with %q of this host", k.Initrd.Path)
+		}
 	}
 	for _, name := range p.Image.Add {
 		add("install the package %q", name)

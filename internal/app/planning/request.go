@@ -62,6 +62,22 @@ func (r *Request) image(ctx context.Context, dir string, e *spec.Experiment) (*b
 	return &bench.OwnImage{From: e.Image, ID: r.own.ID()}, nil
 }
 
+// kernel reads the kernel of the user's own that machines without an agent are to boot; nil for none.
+func kernel(ctx context.Context, e *spec.Experiment) (*bench.OwnKernel, error) {
+	if e.Kernel == nil {
+		return nil, nil
+	}
+	k, err := own.Kernel(ctx, *e.Kernel)
+	if errors.Is(err, bench.ErrInvalid) {
+		at := "image.kernel"
+		if e.Kernel.Initrd != nil && strings.HasPrefix(err.Error(), e.Kernel.Initrd.Name) {
+			at = "image.initrd"
+		}
+		return nil, spec.Errors{e.Places.At(at).Error(err)}
+	}
+	return k, err
+}
+
 // Take takes over the specification and overrides of the run in From, and nothing else of it.
 func (r *Request) Take(s *site.Site) error {
 	run, err := store.Open(r.From)

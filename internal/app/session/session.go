@@ -18,6 +18,7 @@ import (
 	"tare/internal/host/testnet"
 	"tare/internal/host/tool"
 	"tare/internal/image"
+	"tare/internal/image/own"
 	"tare/internal/result/store"
 	"tare/internal/run"
 	"tare/internal/run/containment"
@@ -110,6 +111,15 @@ func (a *attempt) open(ctx context.Context) (s *Session, err error) {
 	}
 	if a.golden != a.image {
 		if err := a.openPeers(ctx, s); err != nil {
+			return s, err
+		}
+	}
+	if k := a.run.Plan().Image.Kernel; k != nil {
+		at := filepath.Join(dir, "own")
+		if err := os.Mkdir(at, state.Mode); err != nil {
+			return s, fmt.Errorf("make the directory of your kernel: %w", err)
+		}
+		if s.kernel, err = own.Keep(ctx, *k, at); err != nil {
 			return s, err
 		}
 	}
@@ -208,8 +218,8 @@ func (a *attempt) measure(ctx context.Context, s *Session) error {
 	defer end()
 	runner := &run.Runner{
 		ID: s.ID, AgentPath: s.agent, Plan: r.Plan(), Engines: s.engines, Workloads: ws, Testnet: s.testnet, Sink: r, Remove: s.remove,
-		Image: a.image.Manifest().Config,
-		Dir:   s.Dir, LLC: r.Host().LLC, Observer: r.Header().ObserverCPUs,
+		Image: a.image.Manifest().Config, Kernel: s.kernel,
+		Dir: s.Dir, LLC: r.Host().LLC, Observer: r.Header().ObserverCPUs,
 		Interval: time.Second, Notify: notify, Before: r.Outcomes(), Power: a.power, Mixed: a.mixed,
 		QuietWait:  a.QuietWait,
 		Conditions: func(wanted map[string]string) (func() error, error) { return host.Set("/", s.Dir, s.Ledger, wanted) },
@@ -247,6 +257,7 @@ type Session struct {
 	agent   string // the agent's program
 	testnet *testnet.Network
 	engines map[string]run.Engine
+	kernel  *bench.OwnKernel // the run's own copy of the user's kernel; nil for none
 	// remove removes directories of the run, as [ledger.Cleaner.RemoveDirs] does.
 	remove func(ctx context.Context, dirs ...string) error
 }

@@ -37,6 +37,7 @@ func monitor() microvm.Monitor {
 				Doc: "the guest's memory: pages of the usual size, or huge ones set aside on the host"},
 			{Name: optPin, Values: []string{"off", "on"}, Default: "off",
 				Doc: "bind each virtual CPU to one CPU of the instance, in order"},
+			bench.GuestChoice(),
 		},
 		Caveats: []bench.Caveat{
 			{Text: bench.NoDirect + ": its disk figures include the host's page cache", With: map[string]string{optCache: "writeback"}},
@@ -85,12 +86,18 @@ func argv(m microvm.Machine) ([]string, error) {
 		memory += ",hugepages=on"
 	}
 	argv := []string{"cloud-hypervisor", "--cpus", cpus, "--memory", memory,
-		"--kernel", m.Kernel, "--initramfs", m.Initrd, "--cmdline", m.Cmdline(""), "--console", "off"}
+		"--kernel", m.Kernel, "--cmdline", m.Cmdline(""), "--console", "off"}
+	if m.Initrd != "" {
+		argv = append(argv, "--initramfs", m.Initrd)
+	}
 	if m.Trial() {
 		return append(argv, "--serial", "tty"), nil
 	}
-	return append(argv, "--serial", "socket="+fileLine,
-		"--disk", disk(m, m.Root, "readonly=on"), disk(m, m.Scratch, direct[m.Options[optCache]]), disk(m, m.Layer, "direct=off"),
+	argv = append(argv, "--serial", "socket="+fileLine)
+	if m.Own {
+		return append(argv, "--net", "tap="+m.Tap+",mac="+m.MAC), nil
+	}
+	return append(argv, "--disk", disk(m, m.Root, "readonly=on"), disk(m, m.Scratch, direct[m.Options[optCache]]), disk(m, m.Layer, "direct=off"),
 		"--net", "tap="+m.Tap+",mac="+m.MAC), nil
 }
 

@@ -17,7 +17,7 @@ type config struct {
 
 type bootSource struct {
 	Kernel string `json:"kernel_image_path"`
-	Initrd string `json:"initrd_path"`
+	Initrd string `json:"initrd_path,omitempty"`
 	Args   string `json:"boot_args"`
 }
 
@@ -67,11 +67,14 @@ func configure(m microvm.Machine) config {
 	if m.Trial() {
 		return c
 	}
+	c.Network = []network{{ID: "eth0", MAC: m.MAC, Tap: m.Tap}}
+	if m.Own {
+		return c
+	}
 	c.Drives = []drive{ // in the order of their names in the guest
 		{ID: "root", Path: m.Root, ReadOnly: true, Cache: "Unsafe", Engine: "Sync"},
 		{ID: "scratch", Path: m.Scratch, Cache: caches[m.Options[optCache]], Engine: engines[m.Options[optAIO]]},
 		{ID: "layer", Path: m.Layer, Cache: "Writeback", Engine: "Sync"},
 	}
-	c.Network = []network{{ID: "eth0", MAC: m.MAC, Tap: m.Tap}}
 	return c
 }

@@ -43,6 +43,7 @@ func monitor() microvm.Monitor {
 				Doc: "the guest's memory: pages of the usual size, or huge ones set aside on the host"},
 			{Name: optTransport, Values: []string{"mmio", "pci"}, Default: "mmio",
 				Doc: "how the guest reaches its devices: mapped into memory, or on PCI, which Firecracker has since 1.13"},
+			bench.GuestChoice(),
 		},
 		Caveats: []bench.Caveat{
 			{Text: bench.NoDirect + ": its disk figures include the host's page cache"},

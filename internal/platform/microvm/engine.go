@@ -85,6 +85,9 @@ func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, err
 		err = checkOptions(e.Options, l.Options)
 	}
 	if err == nil {
+		err = vm.CheckOwn(l)
+	}
+	if err == nil {
 		err = vm.CheckShape(l)
 	}
 	if err == nil {
@@ -100,21 +103,23 @@ func (e *engine) Start(ctx context.Context, l bench.Launch) (bench.Instance, err
 }
 
 func (e *engine) start(ctx context.Context, i *instance, l bench.Launch) error {
-	m, err := e.machine(l)
+	m, err := e.machine(ctx, l)
 	if err != nil {
 		return err
 	}
 	i.undo.Add(i.removeFiles)
-	if err := vm.Scratch(ctx, m.Dir, vm.Raw, l.Shape.Disk); err != nil {
-		return err
-	}
-	if err := vm.Layer(ctx, m.Dir); err != nil {
-		return err
+	if !m.Own {
+		if err := vm.Scratch(ctx, m.Dir, vm.Raw, l.Shape.Disk); err != nil {
+			return err
+		}
+		if err := vm.Layer(ctx, m.Dir); err != nil {
+			return err
+		}
 	}
 	if err := e.confine(i, l); err != nil {
 		return err
 	}
-	if err := e.connect(i, &m); err != nil {
+	if err := e.connect(i, &m, l.Own); err != nil {
 		return err
 	}
 	if i.argv, err = e.Argv(m); err != nil {
@@ -123,11 +128,11 @@ func (e *engine) start(ctx context.Context, i *instance, l bench.Launch) error {
 	if err := i.undo.Register(e.env.Ledger, bench.KindProcess, l.ID, i.end); err != nil {
 		return err
 	}
-	return e.boot(ctx, i)
+	return e.boot(ctx, i, m.Own)
 }
 
 // machine is the one of the launch, as far as nothing need be made for it.
-func (e *engine) machine(l bench.Launch) (Machine, error) {
+func (e *engine) machine(ctx context.Context, l bench.Launch) (Machine, error) {
 	dir, err := filepath.Abs(l.Dir)
 	if err != nil {
 		return Machine{}, err
@@ -136,6 +141,15 @@ func (e *engine) machine(l bench.Launch) (Machine, error) {
 		ID: l.ID, Dir: dir, Version: e.version, Options: l.Options, CPUs: l.Shape.CPUs, CPUSet: l.CPUSet, Memory: l.Shape.Memory,
 		Kernel: e.kernel, Initrd: e.initrd,
 		Root: e.root, Scratch: filepath.Join(dir, vm.ScratchFile(vm.Raw)), Layer: filepath.Join(dir, vm.LayerFile),
+	}
+	if l.Own != nil {
+		m.Own, m.Kernel, m.Initrd, m.Root, m.Scratch, m.Layer = true, l.Own.Kernel.Path, "", "", "", ""
+		if l.Own.Initrd != nil {
+			m.Initrd = l.Own.Initrd.Path
+		}
+		if m.Kernel, err = vm.Uncompressed(ctx, e.env.Dir, m.Kernel); err != nil {
+			return m, err
+		}
 	}
 	if e.Refuse != nil {
 		err = e.Refuse(m)
@@ -170,7 +184,7 @@ func (e *engine) confine(i *instance, l bench.Launch) error {
 }
 
 // connect makes the tap device. The ledger knows the test network it is in.
-func (e *engine) connect(i *instance, m *Machine) error {
+func (e *engine) connect(i *instance, m *Machine, own *bench.OwnKernel) error {
 	lease, err := e.env.Testnet.Allocate()
 	if err != nil {
 		return fmt.Errorf("address: %w", err)
@@ -178,6 +192,9 @@ func (e *engine) connect(i *instance, m *Machine) error {
 	i.addr, i.tap = lease.Addr.Addr(), vm.TapName(i.id)
 	m.Tap, m.MAC = i.tap, lease.MAC
 	m.Guest = vm.Guest{Addr: lease.Addr, Gateway: lease.Gateway, Scratch: "/dev/vdb", Layer: "/dev/vdc", Port: "/dev/ttyS0"}
+	if own != nil {
+		m.Append = own.Cmdline(lease)
+	}
 	if err := e.env.Testnet.Tap(i.tap); err != nil {
 		return err
 	}
@@ -186,7 +203,7 @@ func (e *engine) connect(i *instance, m *Machine) error {
 }
 
 // boot starts the monitor and opens the serial line.
-func (e *engine) boot(ctx context.Context, i *instance) (err error) {
+func (e *engine) boot(ctx context.Context, i *instance, own bool) (err error) {
 	cmd := exec.Command(e.path, i.argv[1:]...)
 	cmd.Dir = i.dir
 	cmd.Env = []string{"PATH=" + launch.SearchPath(os.Getenv("PATH")), bench.ProcessMark + "=" + i.id}
@@ -202,17 +219,22 @@ func (e *engine) boot(ctx context.Context, i *instance) (err error) {
 	if err != nil {
 		return err
 	}
-	i.open = append(i.open, console)
-	if e.Line == "" {
-		i.stream = launch.Watch(serial.NewHost(i.process.Stream(), console), i.file(fileConsole))
-		i.open[0] = i.stream
-		return nil
+	i.open, i.console = append(i.open, console), console
+	line := i.process.Stream()
+	if e.Line != "" {
+		if line, err = dial(ctx, i.process, i.dir, e.Line); err != nil {
+			return fmt.Errorf("serial line: %w", err)
+		}
 	}
-	line, err := dial(ctx, i.process, i.dir, e.Line)
-	if err != nil {
-		return fmt.Errorf("serial line: %w", err)
+	var stream io.ReadWriteCloser
+	if own { // the line is the console alone
+		i.open = append(i.open, line)
+		go func() { _, _ = io.Copy(console, line) }() // ends with the line
+		stream = vm.NewMute(i.process.Done())
+	} else {
+		stream = serial.NewHost(line, console)
 	}
-	i.stream = launch.Watch(serial.NewHost(line, console), i.file(fileConsole))
+	i.stream = launch.Watch(stream, i.file(fileConsole))
 	i.open = append(i.open, i.stream)
 	return nil
 }

@@ -27,8 +27,9 @@ type instance struct {
 	group      *cgroup.Group
 	unenforced []string
 	process    *launch.Process
-	stream     *launch.Watched // the serial line, beside the console
-	open       []io.Closer     // its streams and logs
+	console    *launch.HeadTail // what the kernel printed
+	stream     *launch.Watched  // the serial line, beside the console
+	open       []io.Closer      // its streams and logs
 	undo       launch.Undo
 	last       string // the log, once its files are gone
 }
@@ -78,6 +79,9 @@ func (i *instance) Log() string {
 	var parts []string
 	if i.process != nil && !i.process.Running() {
 		parts = append(parts, i.name+" ended: "+i.process.State())
+	}
+	if i.console != nil {
+		i.console.Flush()
 	}
 	logs, err := filepath.Glob(i.file("*.log"))
 	if err != nil {

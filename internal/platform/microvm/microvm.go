@@ -23,6 +23,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
@@ -71,13 +72,21 @@ type Machine struct {
 	Root, Scratch, Layer string // raw disks: /dev/vda, read-only, /dev/vdb and /dev/vdc
 	Tap, MAC             string
 	Guest                vm.Guest // what the agent is told, but for Bus and Restart
+
+	// Own: it boots a kernel of the user's own by the command line Append. It has a network and no disk,
+	// and maybe no Initrd.
+	Own    bool
+	Append string
 }
 
 // Trial reports whether the machine is that of a trial.
-func (m Machine) Trial() bool { return m.Root == "" }
+func (m Machine) Trial() bool { return m.Root == "" && !m.Own }
 
 // Cmdline is the kernel's command line with the monitor's own words.
 func (m Machine) Cmdline(words string) string {
+	if m.Own {
+		return m.Append
+	}
 	line := "console=ttyS0 panic=-1"
 	if words != "" {
 		line += " " + words
@@ -127,7 +136,7 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	if err != nil {
 		return bench.Availability{}, fmt.Errorf("%s: %w", p.monitor.Name, err)
 	}
-	a := bench.Availability{Version: version.Text, Caveats: p.monitor.Caveats,
+	a := bench.Availability{Version: version.Text, Caveats: append(slices.Clone(p.monitor.Caveats), bench.Agentless),
 		Programs: map[string]string{p.monitor.Program: version.Text}}
 	if p.monitor.Lacks != nil {
 		a.Lacks = p.monitor.Lacks(version)

@@ -47,7 +47,9 @@ type machine struct {
 	addr                 netip.Prefix
 	gateway              netip.Addr
 	host                 bench.Hosting
-	incoming             bool // it waits for another's state instead of booting
+	own                  bool   // it boots a kernel of the user's own, and has neither disks nor an agent
+	line                 string // that kernel's command line
+	incoming             bool   // it waits for another's state instead of booting
 }
 
 // file is the name of one of the machine's own files.
@@ -89,7 +91,11 @@ func (m machine) argv() []string {
 		"-m", "size="+m.memoryK(),
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
 		"-chardev", "file,id=console,path="+m.file(pipeConsole), "-serial", "chardev:console",
-		"-chardev", "socket,id=monitor,path="+m.file(fileMonitor), "-mon", "chardev=monitor,mode=control",
+		"-chardev", "socket,id=monitor,path="+m.file(fileMonitor), "-mon", "chardev=monitor,mode=control")
+	if m.own {
+		return append(append(argv, m.network()...), m.ownBoot()...)
+	}
+	argv = append(argv,
 		"-object", "iothread,id=io0",
 		"-drive", "if=none,id=root,"+m.rootDrive(),
 		"-device", "virtio-blk-pci,drive=root,iothread=io0,serial=root")
@@ -120,6 +126,18 @@ func (m machine) boot() []string {
 		return m.hypervisor(line)
 	}
 	return []string{"-kernel", m.kernel, "-initrd", m.initrd, "-append", "console=ttyS0 " + line}
+}
+
+// ownBoot is a kernel of the user's own with nothing but what the user says.
+func (m machine) ownBoot() []string {
+	argv := []string{"-kernel", m.kernel}
+	if m.initrd != "" {
+		argv = append(argv, "-initrd", m.initrd)
+	}
+	if m.line != "" {
+		argv = append(argv, "-append", m.line)
+	}
+	return argv
 }
 
 func (m machine) memoryK() string { return strconv.FormatInt(int64(m.memory/bench.KiB), 10) + "K" }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,15 +82,9 @@ func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (mach
 		}
 	}
 	i.undo.Add(i.removeFiles)
-	if err := vm.Scratch(ctx, l.Dir, l.Options[optDisk], l.Shape.Disk); err != nil {
-		return machine{}, err
-	}
-	if err := makeRoot(ctx, l.Dir, l.Options[optRoot], g.root); err != nil {
-		return machine{}, err
-	}
 	m := machine{
 		id: l.ID, accel: g.accel, options: l.Options, cpus: l.Shape.CPUs, memory: l.Shape.Memory,
-		kernel: g.kernel, initrd: g.initrd, root: g.root,
+		kernel: g.kernel, initrd: g.initrd, root: g.root, own: l.Own != nil,
 	}
 	if l.Host != nil {
 		m.host = *l.Host
@@ -97,18 +92,35 @@ func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (mach
 	if err := g.boots(ctx, l.Options[bench.KernelOption], i, &m); err != nil {
 		return m, err
 	}
+	if m.own {
+		if m.kernel, m.initrd = l.Own.Kernel.Path, ""; l.Own.Initrd != nil {
+			m.initrd = l.Own.Initrd.Path
+		}
+	} else if err := g.disks(ctx, l); err != nil {
+		return m, err
+	}
 	lease, err := g.env.Testnet.Allocate()
 	if err != nil {
 		return m, fmt.Errorf("address: %w", err)
 	}
 	m.mac, m.addr, m.gateway = lease.MAC, lease.Addr, lease.Gateway
-	if l.Options[optMachine] == machineMicro && !g.accel.clock {
+	if m.own {
+		m.line = l.Own.Cmdline(lease)
+	} else if l.Options[optMachine] == machineMicro && !g.accel.clock {
 		if m.tsc, err = g.tsc(); err != nil {
 			return m, fmt.Errorf("machine=%s: %w", machineMicro, err)
 		}
 	}
 	err = g.plug(l, i, &m)
 	return m, err
+}
+
+// disks makes the disks of a machine that boots the image.
+func (g *engine) disks(ctx context.Context, l bench.Launch) error {
+	if err := vm.Scratch(ctx, l.Dir, l.Options[optDisk], l.Shape.Disk); err != nil {
+		return err
+	}
+	return makeRoot(ctx, l.Dir, l.Options[optRoot], g.root)
 }
 
 // boots has the machine boot another kernel than the image's, if one is named.
@@ -156,11 +168,14 @@ func (g *engine) confine(l bench.Launch, i *instance) error {
 // launch starts QEMU and waits until it has connected to the agent's and the
 // monitor's sockets, which it does before the guest runs.
 func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *instance) error {
-	agent, err := launch.Listen(l.Dir, m.file(fileAgent))
-	if err != nil {
-		return err
+	var agent *net.UnixListener // none where nothing inside would call
+	if !m.own {
+		var err error
+		if agent, err = launch.Listen(l.Dir, m.file(fileAgent)); err != nil {
+			return err
+		}
+		defer agent.Close()
 	}
-	defer agent.Close()
 	monitor, err := launch.Listen(l.Dir, m.file(fileMonitor))
 	if err != nil {
 		return err
@@ -220,11 +235,15 @@ func (g *engine) launch(ctx context.Context, l bench.Launch, m machine, i *insta
 		return fmt.Errorf("wait for the monitor: %w", err)
 	}
 	i.monitor = newQMP(conn)
-	port, err := i.accept(ctx, agent)
-	if err != nil {
-		return fmt.Errorf("wait for the agent's port: %w", err)
+	if m.own {
+		i.stream.Connect(vm.NewMute(i.exited))
+	} else {
+		port, err := i.accept(ctx, agent)
+		if err != nil {
+			return fmt.Errorf("wait for the agent's port: %w", err)
+		}
+		i.stream.Connect(port)
 	}
-	i.stream.Connect(port)
 	i.watched = launch.Watch(&i.stream, filepath.Join(l.Dir, m.file(fileConsole)), filepath.Join(l.Dir, incoming+fileConsole)).Of(console)
 	if err := i.acceptPorts(ctx, m.host.Ports); err != nil {
 		return err

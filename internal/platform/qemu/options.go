@@ -50,6 +50,7 @@ func options() []bench.Option {
 		option(optInit, "what boots: agent is a minimal guest, in which nothing but the agent runs; systemd a full one, whose last service is the agent",
 			"agent", initSystemd),
 		option(optBalloon, "a balloon, by which the guest gives memory back: pages it has freed, and in a pool of memory that is too small what exceeds its share", "no", "yes"),
+		bench.GuestChoice(),
 		{Name: bench.ProgramOption, Path: true, Doc: "the path of another build of QEMU to run; what the platform's own build can do is supposed of it"},
 		{Name: bench.KernelOption, Path: true, Doc: "the path of another kernel for the guest to boot, as a bzImage; its modules are those beside it (../lib/modules/RELEASE), " +
 			"else the image's if of the same release, else it has all drivers built in"},
@@ -90,7 +91,19 @@ func checkLaunch(known []bench.Option, l bench.Launch) error {
 	if err := checkTogether(l.Options); err != nil {
 		return err
 	}
+	if err := vm.CheckOwn(l); err != nil {
+		return err
+	}
 	return vm.CheckShape(l)
+}
+
+// diskOptions are the options of disks with their values but the default.
+var diskOptions = []struct {
+	name   string
+	values []string
+}{
+	{optBus, []string{vm.BusSCSI, vm.BusIDE, vm.BusNVMe}}, {optDisk, []string{vm.Qcow2}}, {optRoot, []string{vm.Qcow2, vm.Raw}},
+	{optCache, []string{"writethrough", "writeback", "directsync", "unsafe"}}, {optAIO, []string{aioNative, "threads", aioURing}},
 }
 
 // checkTogether refuses options that exclude each other.
@@ -113,6 +126,16 @@ var exclusive = func() []bench.Lack {
 		lack("vhost moves the packets of a tap: use net=tap", "vhost=on with net=user"),
 		lack("huge pages are never merged", "ksm=on with pages=huge"),
 		lack("a balloon gives back pages of the usual size: use pages=normal", "balloon=yes with pages=huge"),
+	}
+	const own = " with " + bench.GuestOption + "=" + bench.OwnGuest
+	list = append(list,
+		lack("nothing of the image's boots in such a machine: leave one of the two out", optInit+"="+initSystemd+own),
+		lack("nothing in such a machine is known to give memory back: leave the balloon out", optBalloon+"=yes"+own),
+		lack("its server could not be reached: use net=tap", optNet+"="+netUser+own))
+	for _, o := range diskOptions {
+		for _, value := range o.values {
+			list = append(list, lack("a machine that boots a kernel of your own has no disk: leave the option out", o.name+"="+value+own))
+		}
 	}
 	for _, cache := range []string{"writethrough", "writeback", "unsafe"} {
 		list = append(list, lack("the kernel's native I/O works around the page cache only: use aio=threads", "aio=native with cache="+cache))

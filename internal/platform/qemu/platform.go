@@ -70,7 +70,7 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	if err != nil {
 		return bench.Availability{}, fmt.Errorf("%s: %w", p.name, err)
 	}
-	return bench.Availability{Version: version, Label: p.label, Migrates: bench.Live, Programs: map[string]string{program: version}, Lacks: p.lacks(ctx)}, nil
+	return bench.Availability{Version: version, Label: p.label, Caveats: []bench.Caveat{bench.Agentless}, Migrates: bench.Live, Programs: map[string]string{program: version}, Lacks: p.lacks(ctx)}, nil
 }
 
 // Probe finds out by a trial boot whether the platform works, where that is

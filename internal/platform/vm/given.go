@@ -14,9 +14,11 @@ func CheckShape(l bench.Launch) error {
 	switch {
 	case l.Shape.CPUs < 1:
 		return fmt.Errorf("%d CPUs: %w", l.Shape.CPUs, bench.ErrInvalid)
-	case l.Shape.Memory < minMemory:
+	case l.Own != nil && l.Shape.Memory < minOwnMemory:
+		return fmt.Errorf("memory %v: a machine needs %v: %w%w", l.Shape.Memory, minOwnMemory, bench.ErrInvalid, bench.Hint("raise shape.memory"))
+	case l.Own == nil && l.Shape.Memory < minMemory:
 		return fmt.Errorf("memory %v: a guest with a kernel of its own needs %v: %w%w", l.Shape.Memory, minMemory, bench.ErrInvalid, bench.Hint("raise shape.memory"))
-	case l.Shape.Disk < minDisk:
+	case l.Own == nil && l.Shape.Disk < minDisk:
 		return fmt.Errorf("disk %v: a file system needs %v: %w%w", l.Shape.Disk, minDisk, bench.ErrInvalid, bench.Hint("raise shape.disk"))
 	case len(l.CPUSet) == 0:
 		return fmt.Errorf("no host CPU to run on: %w", bench.ErrInvalid)
@@ -31,6 +33,9 @@ func CheckShape(l bench.Launch) error {
 const (
 	minMemory = 128 * bench.MiB
 	minDisk   = 16 * bench.MiB
+	// minOwnMemory is that of a machine that boots a kernel of the user's own: QEMU's firmware takes
+	// what is below 1 MiB, and Linux starts at 1 MiB.
+	minOwnMemory = 4 * bench.MiB
 )
 
 // Allowance is what a monitor may need beside the guest's memory: its own heap and

@@ -32,6 +32,21 @@ func Vmlinux(ctx context.Context, dir, kernel string) (string, error) {
 	return path, nil
 }
 
+// Uncompressed returns the path of a kernel of the user's own as monitors without a boot loader start
+// it: an ELF file as it is, and of a bzImage what [Vmlinux] makes of it.
+func Uncompressed(ctx context.Context, dir, kernel string) (string, error) {
+	f, err := os.Open(kernel)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	head := make([]byte, len(elf.ELFMAG))
+	if _, err := io.ReadFull(f, head); err == nil && string(head) == elf.ELFMAG {
+		return kernel, nil
+	}
+	return Vmlinux(ctx, dir, kernel)
+}
+
 func vmlinux(ctx context.Context, dir, kernel string) (string, error) {
 	image, err := os.ReadFile(kernel)
 	if err != nil {

@@ -25,7 +25,7 @@ func Vocabulary() spec.Vocabulary {
 			}, On: []string{"kvm", "qemu-tcg", "kvm@qemu-tcg"}},
 			{Name: "lxc"},
 			{Name: "kvm", On: []string{"qemu-tcg"}},
-			{Name: "qemu-tcg", Options: []bench.Option{{Name: "cache", Values: []string{"none", "writeback"}, Default: "none"}}},
+			{Name: "qemu-tcg", Options: []bench.Option{{Name: "cache", Values: []string{"none", "writeback"}, Default: "none"}, bench.GuestChoice()}},
 		},
 		Workloads: []bench.Workload{
 			Counter{Work{Word: "spin", Known: []bench.Param{
@@ -37,6 +37,7 @@ func Vocabulary() spec.Vocabulary {
 				{Name: "test", Kind: bench.KindWord, Words: []string{"stream", "rr"}, Default: "stream"},
 				{Name: "message", Kind: bench.KindSize, Default: "16384", Min: 1, Load: true},
 			}}},
+			Server{Work{Word: "serve", Others: []string{"load"}, Known: []bench.Param{{Name: "port", Kind: bench.KindInt, Default: "8080"}, {Name: "prepare", Kind: bench.KindInt, Default: "0"}}}},
 			Filler{Work{Word: "fill", Known: []bench.Param{{Name: "array", Kind: bench.KindSize, Default: "1MiB", Min: 1}}}},
 			Cluster{Work{Word: "sort", Others: []string{"helper", "worker"}, Known: []bench.Param{{Name: "records", Kind: bench.KindInt, Default: "10", Min: 1}}}},
 			Work{Word: "own", Known: []bench.Param{
@@ -112,6 +113,22 @@ func (Counter) Countless(p bench.Params) error {
 // Counted implements [bench.Counter].
 func (c Counter) Counted(bench.Params, bench.Output) (float64, time.Duration, error) {
 	return 0, 0, fmt.Errorf("%s never ran", c.Word)
+}
+
+// Server is a Work whose main part is a service, prepared or not.
+type Server struct{ Work }
+
+// Steps says which port it listens on.
+func (w Server) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, error) {
+	steps, err := w.Work.Steps(part, p, s)
+	if part != bench.SubjectPart || err != nil {
+		return steps, err
+	}
+	steps.Service = true
+	if steps.Listen, err = strconv.Atoi(p["port"]); p["prepare"] != "0" {
+		steps.Prepare = []bench.Command{steps.Main}
+	}
+	return steps, err
 }
 
 // ParamError is about one parameter.

@@ -1,0 +1,172 @@
+package own
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"debug/elf"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/bench"
+)
+
+// maxBoot bounds a kernel and an initial RAM file system of the user's own.
+const maxBoot = 2 * bench.GiB
+
+// Kernel reads the files of a kernel of the user's own: what they are, and their digests.
+func Kernel(ctx context.Context, k bench.OwnKernel) (*bench.OwnKernel, error) {
+	if err := identify(ctx, &k.Kernel, checkKernel); err != nil {
+		return nil, err
+	}
+	if k.Initrd != nil {
+		initrd := *k.Initrd
+		k.Initrd = &initrd
+		if err := identify(ctx, k.Initrd, nil); err != nil {
+			return nil, err
+		}
+	}
+	return &k, nil
+}
+
+// Keep copies the files of a kernel into a directory, so that a run boots the same whatever becomes of
+// them, and returns the kernel with the copies' paths. A file that is not what it was is an error.
+func Keep(ctx context.Context, k bench.OwnKernel, dir string) (*bench.OwnKernel, error) {
+	if err := keep(ctx, &k.Kernel, dir); err != nil {
+		return nil, err
+	}
+	if k.Initrd != nil {
+		initrd := *k.Initrd
+		k.Initrd = &initrd
+		if err := keep(ctx, k.Initrd, dir); err != nil {
+			return nil, err
+		}
+	}
+	return &k, nil
+}
+
+func keep(ctx context.Context, f *bench.ProgramFile, dir string) error {
+	now := *f
+	now.Path = filepath.Join(dir, f.Name)
+	to, err := os.OpenFile(now.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("copy the %s: %w", f.Name, err)
+	}
+	was := *f
+	err = read(ctx, &was, nil, to)
+	if err := errors.Join(err, to.Close()); err != nil {
+		return err
+	}
+	if was.Digest != f.Digest {
+		return fmt.Errorf("%s %s is %s by now, and not %s: %w%w", f.Name, f.Path, was.Digest, f.Digest, bench.ErrInvalid,
+			bench.Hint("trials of different files must not be mixed; start a new run"))
+	}
+	*f = now
+	return nil
+}
+
+// identify fills in size and digest of a file that passes the check of its beginning.
+func identify(ctx context.Context, f *bench.ProgramFile, check func(head []byte) error) error {
+	return read(ctx, f, check, io.Discard)
+}
+
+// headRead is how much of a file its check is shown, in bytes.
+const headRead = 4096
+
+// read reads a file to its end into w, and fills in its size and digest. It waits for no writer of a
+// pipe, and takes nothing that has no end.
+func read(ctx context.Context, f *bench.ProgramFile, check func(head []byte) error, w io.Writer) error {
+	refuse := func(err error) error { return fmt.Errorf("%s %s: %w: %w", f.Name, f.Path, err, bench.ErrInvalid) }
+	file, err := os.OpenFile(f.Path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s: %w: %w%w", f.Name, err, bench.ErrInvalid, bench.Hint("its path is relative to the directory tare is started in"))
+	}
+	if err != nil {
+		return refuse(err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return refuse(err)
+	case !info.Mode().IsRegular():
+		return refuse(errors.New("not a file"))
+	case info.Size() > int64(maxBoot):
+		return refuse(fmt.Errorf("it has %v: at most %v are booted", bench.Bytes(info.Size()), maxBoot))
+	case info.Size() == 0:
+		return refuse(errors.New("it is empty"))
+	}
+	head := make([]byte, headRead)
+	n, err := io.ReadFull(file, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return refuse(err)
+	}
+	if check != nil {
+		if err := check(head[:n]); err != nil {
+			return refuse(err)
+		}
+	}
+	sum := sha256.New()
+	size, err := io.Copy(io.MultiWriter(sum, w), io.LimitReader(io.MultiReader(bytes.NewReader(head[:n]), untilDone{ctx, file}), int64(maxBoot)+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s %s: %w", f.Name, f.Path, err)
+	case size > int64(maxBoot):
+		return refuse(fmt.Errorf("it grew beyond the %v that are booted", maxBoot))
+	}
+	f.Size, f.Digest = bench.Bytes(size), "sha256:"+hex.EncodeToString(sum.Sum(nil))
+	return nil
+}
+
+// untilDone is a reader that ends with its context.
+type untilDone struct {
+	context.Context
+	from io.Reader
+}
+
+func (r untilDone) Read(p []byte) (int, error) {
+	if r.Err() != nil {
+		return 0, context.Cause(r)
+	}
+	return r.from.Read(p)
+}
+
+// Where a bzImage has its magic (Documentation/arch/x86/boot.rst, "The Real-Mode Kernel Header").
+const atHeaderMagic = 0x202 // "HdrS"
+
+// machines are those that an ELF file may be for on the architectures that Go names: a monitor enters
+// a kernel for x86-64 in 32-bit mode, too (Multiboot, PVH).
+var machines = map[string][]elf.Machine{
+	"amd64": {elf.EM_X86_64, elf.EM_386},
+	"arm64": {elf.EM_AARCH64},
+}
+
+// checkKernel is an error for the beginning of a file that no monitor starts: it is neither a bzImage
+// nor an ELF file for this host's processor.
+func checkKernel(head []byte) error {
+	const atKind, atMachine, headerEnd = 16, 18, 20 // the same in both classes (elf(5), Elf64_Ehdr)
+	if bytes.HasPrefix(head, []byte(elf.ELFMAG)) {
+		if len(head) < headerEnd || elf.Data(head[elf.EI_DATA]) != elf.ELFDATA2LSB {
+			return fmt.Errorf("an ELF file that begins with %.20q: its header is cut off, or not of a little-endian machine", head)
+		}
+		machine := elf.Machine(uint16(head[atMachine]) | uint16(head[atMachine+1])<<8)
+		kind := elf.Type(uint16(head[atKind]) | uint16(head[atKind+1])<<8)
+		for _, m := range machines[runtime.GOARCH] {
+			if m == machine && (kind == elf.ET_EXEC || kind == elf.ET_DYN) {
+				return nil
+			}
+		}
+		return fmt.Errorf("an ELF file of type %v for %v, which this host's monitors do not start", kind, machine)
+	}
+	if len(head) >= atHeaderMagic+4 && string(head[atHeaderMagic:atHeaderMagic+4]) == "HdrS" {
+		return nil
+	}
+	return fmt.Errorf("neither an ELF file nor a bzImage: begins with %.16q%w", head, bench.Hint("name the kernel image that a monitor starts, such as QEMU by -kernel"))
+}

@@ -1,0 +1,138 @@
+package qemu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/bench"
+	"tare/internal/platform/launch"
+	"tare/internal/platform/vm/vmtest"
+)
+
+// ownLaunch is one of a machine without an agent.
+func ownLaunch(t testing.TB, g *engine, id string, k *bench.OwnKernel) bench.Launch {
+	l := aLaunch(t, g, id)
+	l.Options[bench.GuestOption], l.Own, l.Shape.CPUs = bench.OwnGuest, k, 1
+	return l
+}
+
+// A machine without an agent boots the user's kernel, serves at its address and has no disk; its
+// stream ends with it, and nothing of it is left.
+func TestAMachineWithoutAnAgentServes(t *testing.T) {
+	g := run(t, "qemu-own")
+	i := startOwn(t, g, ownLaunch(t, g, "a", vmtest.Served(t, g.env)))
+	target := netip.AddrPortFrom(i.Addr(), vmtest.Port).String()
+	client := http.Client{Timeout: slow * time.Second, Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (c net.Conn, err error) {
+		err = g.env.Testnet.Do(func() error { c, err = new(net.Dialer).DialContext(ctx, "tcp", target); return err })
+		return c, err
+	}}}
+	var body []byte
+	for end := time.Now().Add(slow * 30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		r, err := client.Get("http://" + target)
+		if err == nil {
+			body, err = io.ReadAll(r.Body)
+			r.Body.Close()
+		}
+		if err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%v; its log:\n%s", err, i.Log())
+		}
+	}
+	if string(body) != "seven\n" {
+		t.Errorf("it answers %q", body)
+	}
+	if argv := strings.Join(i.Command(), " "); strings.Contains(argv, "virtio-blk") || strings.Contains(argv, "virtserialport") || !strings.Contains(argv, "address="+i.Addr().String()+"/") {
+		t.Errorf("command %s", argv)
+	}
+	scope, err := i.Scope()
+	if err != nil || !scope.OwnKernel || len(scope.NetDevs) != 1 || len(scope.Helpers) == 0 {
+		t.Errorf("scope %+v, %v", scope, err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := i.Stream().Read(make([]byte, 1))
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		t.Fatalf("the stream of a machine that runs ended: %v", err)
+	case <-time.After(200 * time.Millisecond):
+	}
+	if err := i.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; !errors.Is(err, io.EOF) {
+		t.Errorf("the stream of a machine that was killed: %v", err)
+	}
+	if log := i.Log(); !strings.Contains(log, "served: listening") || !strings.Contains(log, "killed") {
+		t.Errorf("log:\n%s", log)
+	}
+}
+
+func startOwn(t testing.TB, g *engine, l bench.Launch) *instance {
+	t.Helper()
+	started, err := g.Start(t.Context(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := started.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return started.(*instance)
+}
+
+// A kernel that panics ends the stream with the panic's own line; one that QEMU cannot load ends
+// with QEMU's words.
+func TestAMachineWithoutAnAgentThatEnds(t *testing.T) {
+	g := run(t, "qemu-own-end")
+	k := vmtest.Served(t, g.env)
+	lost := *k
+	lost.Append = strings.Replace(lost.Append, "address={address}", "address=nonsense", 1)
+	i := startOwn(t, g, ownLaunch(t, g, "a", &lost))
+	_, err := i.Stream().Read(make([]byte, 1))
+	var fatal *launch.Fatal
+	if !errors.As(err, &fatal) || !strings.Contains(err.Error(), "Kernel panic - not syncing: Attempted to kill init") {
+		t.Errorf("%v; log:\n%s", err, i.Log())
+	}
+	if log := i.Log(); !strings.Contains(log, `address "nonsense/`) {
+		t.Errorf("log:\n%s", log)
+	}
+
+	none := *k
+	none.Kernel.Path = filepath.Join(g.env.Dir, "no-kernel")
+	if err := os.WriteFile(none.Kernel.Path, []byte("\x7fELF\x02\x01\x01 and nothing more that a monitor could start"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l := ownLaunch(t, g, "b", &none)
+	words := ""
+	if started, err := g.Start(t.Context(), l); err != nil {
+		words = err.Error()
+	} else { // it connects before it loads
+		_, err := started.Stream().Read(make([]byte, 1))
+		words = fmt.Sprintf("%v; log:\n%s", err, started.Log())
+		if err := started.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if !strings.Contains(words, "exit status 1") {
+		t.Errorf("QEMU says %s", words)
+	}
+	l.Options[bench.GuestOption] = bench.ImageGuest
+	if _, err := g.Start(t.Context(), l); !errors.Is(err, bench.ErrInvalid) {
+		t.Errorf("an own kernel beside guest=image: %v", err)
+	}
+}

@@ -1,0 +1,75 @@
+// Package vmtest makes a machine without an agent for tests: Linux, whose only process is a server.
+package vmtest
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"tare/internal/bench"
+	"tare/internal/platform/vm"
+)
+
+// Port is where the server listens that [Append] tells so.
+const Port = 8080
+
+// Append is the command line of such a machine: what stands behind -- are the server's arguments.
+const Append = "console=ttyS0 quiet panic=-1 -- address={address}/{prefix} gateway={gateway} port={port}"
+
+// Served returns the kernel of the golden image as one of the user's own, with an initial RAM file
+// system of the server and the drivers it needs.
+func Served(t testing.TB, e bench.Env) *bench.OwnKernel {
+	t.Helper()
+	kernel, drivers, err := vm.Boot(t.Context(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &bench.OwnKernel{Kernel: bench.ProgramFile{Name: "kernel", Path: kernel}, Initrd: &bench.ProgramFile{Name: "initrd", Path: Initrd(t, drivers)},
+		Append: Append, Port: Port}
+}
+
+// Initrd returns an initial RAM file system whose /init is the server, on top of another, "" for none:
+// of two archives the kernel takes the second's file.
+func Initrd(t testing.TB, below string) string {
+	t.Helper()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "init")
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, "tare/internal/platform/vm/vmtest/testdata/served")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build the server: %v\n%s", err, out)
+	}
+	init, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text []byte
+	if below != "" {
+		if text, err = os.ReadFile(below); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(dir, "initrd.cpio")
+	if err := os.WriteFile(file, append(text, archive(init)...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// archive is a cpio archive in the "newc" format with /init alone.
+func archive(init []byte) []byte {
+	var b bytes.Buffer
+	member := func(name string, mode int, data []byte) {
+		fmt.Fprintf(&b, "070701%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%s\x00", b.Len(), mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name)+1, 0, name)
+		for _, part := range [][]byte{nil, data} {
+			b.Write(part)
+			b.Write(make([]byte, -b.Len()&3))
+		}
+	}
+	member("init", 0o100755, init)
+	member("TRAILER!!!", 0, nil)
+	return b.Bytes()
+}
