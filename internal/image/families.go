@@ -15,7 +15,12 @@ type Family struct {
 	Programs []Program
 	// Masked are units that would start at a boot, in the way of what a workload starts.
 	Masked []string
+	// Drop are globs removed from the tree, as in [Recipe].
+	Drop []string
 }
+
+// postgresBin is where Debian keeps the programs of its version of PostgreSQL, out of PATH.
+const postgresBin = "/usr/lib/postgresql/17/bin"
 
 // Families are those that workloads may name, sorted.
 var Families = []Family{
@@ -27,6 +32,19 @@ var Families = []Family{
 			{"mariadb-install-db", "/usr/bin/mariadb-install-db", nil, "mariadb-server-core"},
 		},
 		Masked: []string{"mariadb.service"},
+	},
+	{
+		Name:     "postgres",
+		Packages: []string{"postgresql-17"},
+		Programs: []Program{
+			{"postgres", postgresBin + "/postgres", []string{"--version"}, "postgresql-17"},
+			{"initdb", postgresBin + "/initdb", []string{"--version"}, "postgresql-17"},
+			{"pgbench", postgresBin + "/pgbench", []string{"--version"}, "postgresql-client-17"},
+			{"psql", postgresBin + "/psql", []string{"--version"}, "postgresql-client-17"},
+		},
+		Masked: []string{"postgresql.service"},
+		// The database that the package makes once it is installed.
+		Drop: []string{"etc/postgresql/17", "var/lib/postgresql/17"},
 	},
 	{
 		Name:     "redis",
@@ -64,6 +82,7 @@ func With(needs bench.ImageNeeds) (Recipe, error) {
 		f := Families[i]
 		r.Packages = append(r.Packages, f.Packages...)
 		r.Programs = append(r.Programs, f.Programs...)
+		r.Drop = append(r.Drop, f.Drop...)
 		for _, unit := range f.Masked {
 			r.Links["etc/systemd/system/"+unit] = "/dev/null"
 		}

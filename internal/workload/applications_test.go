@@ -31,6 +31,11 @@ var applications = []struct {
 	{oltp{}, nil, "mariadbd --no-defaults --user=root --datadir=/scratch/db --bind-address=0.0.0.0",
 		"sysbench oltp_read_write --db-driver=mysql --mysql-host=10.99.0.3", "oltp.txt",
 		map[string]float64{"transactions": 3172.0 / 3.0058, "mean_latency": 3.79}},
+	{pgbench{}, nil, "/usr/lib/postgresql/17/bin/postgres -D /scratch/postgres -c listen_addresses=*",
+		"perl /scratch/pgbench.pl /scratch/log /usr/lib/postgresql/17/bin/pgbench --host=10.99.0.3 --port=5432 --username=postgres --no-vacuum --builtin=tpcb-like --client=4 --jobs=2 --time=5 postgres",
+		"pgbench.txt", map[string]float64{"transactions": 544.281342, "mean_latency": 7.349}},
+	{pgbench{}, bench.Params{"mix": "select-only", "flush": "later", "clients": "1"}, "/usr/lib/postgresql/17/bin/postgres -D /scratch/postgres",
+		"--builtin=select-only --client=1 --jobs=1", "pgbench-select.txt", nil},
 }
 
 func TestApplicationSteps(t *testing.T) {
@@ -84,6 +89,7 @@ func TestApplicationParse(t *testing.T) {
 
 func TestApplicationParseRefuses(t *testing.T) {
 	redisOut, wrkOut, oltpOut := captured(t, "redis-get.txt"), captured(t, "wrk.txt"), captured(t, "oltp.txt")
+	pgbenchOut := captured(t, "pgbench.txt")
 	for _, c := range []struct {
 		name  string
 		w     bench.Workload
@@ -106,6 +112,15 @@ func TestApplicationParseRefuses(t *testing.T) {
 		{"twice", web{}, nil, bench.Output{Stdout: append(slices.Clone(wrkOut), wrkOut...)}, []string{"found twice"}},
 		{"cut", oltp{}, nil, bench.Output{Stdout: oltpOut[:len(oltpOut)-400]}, []string{"sysbench: "}},
 		{"lost", oltp{}, nil, bench.Output{Exit: 1, Stderr: []byte("FATAL: mysql_stmt_execute() returned error 2013")}, []string{"exit status 1", "2013"}},
+		{"failed", pgbench{}, nil, bench.Output{Stdout: captured(t, "pgbench-failed.txt")}, []string{"4179 of 5980 transactions failed", "more than 1 %"}},
+		{"refused", pgbench{}, nil, bench.Output{Exit: 1, Stderr: captured(t, "pgbench-refused.err")}, []string{"exit status 1", "could not create connection"}},
+		{"lost", pgbench{}, nil, bench.Output{Exit: 2, Stderr: captured(t, "pgbench-lost.err")}, []string{"exit status 2", "Run was aborted"}},
+		{"cut", pgbench{}, nil, bench.Output{Stdout: pgbenchOut[:len(pgbenchOut)-20]}, []string{"pgbench: "}},
+		{"no log", pgbench{}, nil, bench.Output{Stdout: pgbenchOut[:bytes.Index(pgbenchOut, []byte("shortest"))]}, []string{"shortest: not found"}},
+		{"a line less", pgbench{}, nil, bench.Output{Stdout: bytes.Replace(pgbenchOut, []byte("bin 552 560 us 3\n"), nil, 1)}, []string{"histogram"}},
+		{"not a bin", pgbench{}, nil, bench.Output{Stdout: bytes.Replace(pgbenchOut, []byte("bin 552 560 us 3"), []byte("bin 552 560 ms 3"), 1)}, []string{`"bin 552 560 ms 3": not a bin`}},
+		{"no time", pgbench{}, nil, bench.Output{Stdout: bytes.Replace(pgbenchOut, []byte("bin 552 560 us 3"), []byte("bin 552 9e99 us 3"), 1)}, []string{`"9e99": not a time in us`}},
+		{"others in the log", pgbench{}, nil, bench.Output{Stdout: bytes.Replace(pgbenchOut, []byte("processed: 1631"), []byte("processed: 1632"), 1)}, []string{"1631 transactions in the log, 1632 in all"}},
 	} {
 		t.Run(c.w.Name()+" "+c.name, func(t *testing.T) {
 			_, err := c.w.Parse(fill(t, c.w, c.given), setting(), c.out)
@@ -114,6 +129,9 @@ func TestApplicationParseRefuses(t *testing.T) {
 	}
 	if _, err := (web{}).Parse(fill(t, web{}, bench.Params{"errors": "100"}), setting(), bench.Output{Stdout: captured(t, "wrk-404.txt")}); err != nil {
 		t.Errorf("all may fail: %v", err)
+	}
+	if _, err := (pgbench{}).Parse(fill(t, pgbench{}, bench.Params{"errors": "70"}), setting(), bench.Output{Stdout: captured(t, "pgbench-failed.txt")}); err != nil {
+		t.Errorf("70 %% may fail: %v", err)
 	}
 	_, err := Fill(web{}, bench.Params{"document": "17MiB"})
 	wantError(t, err, `"document"`, "must be at most 16 MiB")
@@ -134,6 +152,7 @@ func FuzzApplicationParse(f *testing.F) {
 	}
 	f.Add(2, captured(f, "wrk-404.txt"))
 	f.Add(2, captured(f, "wrk-none.txt"))
+	f.Add(5, captured(f, "pgbench-failed.txt"))
 	f.Fuzz(func(t *testing.T, i int, stdout []byte) {
 		n := len(applications)
 		c := applications[(i%n+n)%n]

@@ -25,6 +25,7 @@ func All() []bench.Workload {
 		redis{},
 		web{},
 		oltp{},
+		pgbench{},
 		rewrite{},
 		packages{},
 		command{},
