@@ -34,6 +34,22 @@ var Families = []Family{
 		Masked: []string{"mariadb.service"},
 	},
 	{
+		Name:     "files",
+		Packages: []string{"fsmark", "dbench", "postmark"},
+		Programs: []Program{
+			{"fs_mark", "/usr/bin/fs_mark", nil, "fsmark"},
+			{"dbench", "/usr/bin/dbench", nil, "dbench"},
+			{"postmark", "/usr/bin/postmark", nil, "postmark"},
+		},
+	},
+	{
+		Name:     "memtester",
+		Packages: []string{"memtester"},
+		Programs: []Program{
+			{"memtester", "/usr/sbin/memtester", nil, "memtester"},
+		},
+	},
+	{
 		Name:     "postgres",
 		Packages: []string{"postgresql-17"},
 		Programs: []Program{

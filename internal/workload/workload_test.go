@@ -101,6 +101,8 @@ func someParams(w bench.Workload) bench.Params {
 		return bench.Params{"argv": `["/bin/true"]`}
 	case "service":
 		return bench.Params{"server": `["/bin/serve"]`, "load": `["/bin/load"]`, "port": "8080"}
+	case "bonnie":
+		return bench.Params{"size": "1GiB"}
 	case "bomb":
 		return bench.Params{"kind": "fork"}
 	}

@@ -52,6 +52,7 @@ var unlisted = map[string]string{
 	"sleep":                   "likewise",
 	"sed":                     "Debian installs nothing without it",
 	"sh":                      "likewise",
+	"perl":                    "likewise",
 	"pidstat":                 "what observing is compared with, where it is installed",
 	"perf":                    "likewise",
 }
