@@ -59,6 +59,9 @@ func TestApplicationSteps(t *testing.T) {
 		if got := strings.Join(load.Main.Argv, " "); load.Service || !strings.Contains(got, c.load) {
 			t.Errorf("%s: load %q, want %q", c.w.Name(), got, c.load)
 		}
+		if load.Polls != (c.given["client"] == "httperf") {
+			t.Errorf("%s %v: polls: %v", c.w.Name(), c.given, load.Polls)
+		}
 		if _, named := c.w.(bench.Familied); !named {
 			t.Errorf("%s: no family of images", c.w.Name())
 		}

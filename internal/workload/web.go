@@ -89,7 +89,7 @@ func (w web) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, er
 			ask = w.httperf
 		}
 		main, err := ask(p, s, addr, measure)
-		steps := bench.Part{Main: main}
+		steps := bench.Part{Main: main, Polls: p["client"] == "httperf"}
 		if err == nil && s.Timing.Warmup > 0 {
 			steps.Warm = make([]bench.Command, 1)
 			steps.Warm[0], err = ask(p, s, addr, s.Timing.Warmup)

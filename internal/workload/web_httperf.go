@@ -21,7 +21,7 @@ import (
 var httperfMetrics = []bench.Metric{
 	{Name: "requests", Unit: "requests/s", Better: bench.HigherIsBetter, Combine: bench.Sum, Headline: true, Doc: "answered per second with a status of 2xx"},
 	{Name: "answered", Unit: "%", Better: bench.HigherIsBetter, Combine: bench.Mean, Doc: "share of the requests that were answered with a status of 2xx"},
-	{Name: "mean_latency", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Mean,
+	{Name: "mean_latency", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Mean, Step: 0.1,
 		Doc: "mean time from the beginning of a connection to the end of its last answer, in steps of 0.1 ms"},
 	{Name: "p90_latency", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Merge, Histogram: "latency", Quantile: 0.9, Doc: "90th percentile of it, in steps of 1 ms"},
 	{Name: "p99_latency", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Merge, Histogram: "latency", Quantile: 0.99, Doc: "99th percentile of it"},
