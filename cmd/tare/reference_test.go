@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -240,6 +241,11 @@ func metricsOf(t *testing.T, w bench.Workload) []bench.Metric {
 			}
 		}
 		filled, err := workload.Fill(w, v)
+		var needs *workload.ParamError
+		if errors.As(err, &needs) && v[needs.Param] == "" { // what this word requires
+			v[needs.Param] = "1"
+			filled, err = workload.Fill(w, v)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -180,6 +180,9 @@ func rows(c *caseData, j *judge, repeat *again) []result.Row {
 					row.Effect.Why = fmt.Sprintf("the baseline, %s, moves in another way, which has no such figure", j.baseline)
 				}
 			}
+			if row.Effect != nil {
+				row.Effect.AddWhy(roundedTo(row.Effect, m, row.Median))
+			}
 			tellLoad(&row, busy[l], busy[c.base], j.baseline)
 			for _, c := range c.audits[l].Caused() {
 				row.Warnings = append(row.Warnings, fmt.Sprintf("%s: %s against %s: %s", c.Name, c.Subject, c.Baseline, c.Why))

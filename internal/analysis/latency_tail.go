@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"tare/internal/analysis/audit"
+	"tare/internal/bench"
+	"tare/internal/bench/figure"
 	"tare/internal/result"
 )
 
@@ -76,6 +78,16 @@ func sayResolution(rows []result.Row, l *result.Latency, launches []launchHistog
 			}
 		}
 	}
+}
+
+// roundedTo says that an interval is narrower than what the program rounds its values to: those of one step
+// are the same, and close ones on two sides of an edge a step apart.
+func roundedTo(e *result.Effect, m bench.Metric, median float64) string {
+	if m.Step == 0 || !e.HasRatio() || (e.High-e.Low)/2/e.Ratio >= m.Step/median {
+		return ""
+	}
+	return fmt.Sprintf("the interval is narrower than the steps of the program's output (%s, %.0f %%), which tell no smaller difference",
+		figure.Quantity(m.Step, m.Unit), 100*m.Step/median)
 }
 
 // coarse says that an interval is narrower than the bins its values were read

@@ -169,3 +169,24 @@ func TestHistogramsThatCannotBeMerged(t *testing.T) {
 		t.Errorf("a run without histograms: %+v", none.Cases[0].Latency)
 	}
 }
+
+// What is rounded tells no smaller difference than its steps.
+func TestRoundedTo(t *testing.T) {
+	m := bench.Metric{Name: "mean_latency", Unit: "ms", Step: 0.1}
+	for _, c := range []struct {
+		e      result.Effect
+		step   float64
+		median float64
+		why    string
+	}{
+		{result.Effect{Verdict: result.Equivalent, Ratio: 1, Low: 1, High: 1}, 0.1, 0.2, "steps of the program's output (0.1 ms, 50 %)"},
+		{result.Effect{Verdict: result.Equivalent, Ratio: 1, Low: 1, High: 1}, 0, 0.2, ""},
+		{result.Effect{Verdict: result.Inconclusive, Ratio: 1, Low: 0.9, High: 1.1}, 0.1, 10, ""},
+		{result.Effect{Verdict: result.Refused}, 0.1, 0.2, ""},
+	} {
+		m.Step = c.step
+		if got := roundedTo(&c.e, m, c.median); (got == "") != (c.why == "") || !strings.Contains(got, c.why) {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}

@@ -12,13 +12,13 @@ import (
 const loadBusyLimit = 0.85
 
 // loadBusy is the share of their CPUs' time that the peers used whose programs loaded the subjects,
-// of the busiest one in the median launch; 0 where no peer did.
+// of the busiest one in the median launch; 0 where no peer did, or none whose CPU time is a sign of it.
 func (l *launches) loadBusy() float64 {
 	var each []float64
 	for _, o := range l.done {
 		busiest := 0.0
 		for _, a := range o.Actors {
-			if a.Role != bench.Peer || a.Output == nil || a.Output.Wall <= 0 || len(a.CPUSet) == 0 {
+			if a.Role != bench.Peer || a.Polls || a.Output == nil || a.Output.Wall <= 0 || len(a.CPUSet) == 0 {
 				continue
 			}
 			used := float64(a.Output.User+a.Output.System) / float64(a.Output.Wall)

@@ -15,6 +15,7 @@ func under(share float64) *bench.Outcome {
 		{Role: bench.Subject, CPUSet: []int{0}, Output: &bench.Output{Wall: 10 * time.Second, User: 10 * time.Second}}, // no load side
 		{Role: bench.Peer, CPUSet: []int{1, 2}, Output: &bench.Output{Wall: 10 * time.Second, User: used / 4, System: used * 3 / 4}},
 		{Role: bench.Peer, CPUSet: []int{3}}, // serves
+		{Role: bench.Peer, CPUSet: []int{4}, Polls: true, Output: &bench.Output{Wall: 10 * time.Second, User: 10 * time.Second}},
 	}}
 }
 

@@ -42,6 +42,8 @@ type Metric struct {
 	// percentile: "latency" and 0.99.
 	Histogram string  `json:"histogram,omitempty"`
 	Quantile  float64 `json:"quantile,omitempty"`
+	// Step is what the program rounds its values to, in Unit; 0 if that is fine enough for any.
+	Step float64 `json:"step,omitempty"`
 }
 
 // FromNanoseconds converts a duration to the metric's unit.

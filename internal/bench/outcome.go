@@ -142,6 +142,8 @@ type ActorOutcome struct {
 	// Launch is the platform's own start command. Command is what was measured inside.
 	Launch  []string `json:"launch,omitempty"`
 	Command []string `json:"command,omitempty"`
+	// Polls says that Command never sleeps, so that its CPU time is no sign of its load.
+	Polls bool `json:"polls,omitempty"`
 	// ReadyMS is the time from Launch to the first byte from inside, in milliseconds.
 	ReadyMS float64 `json:"ready_ms,omitempty"`
 	// StartUp is how the launch went. It is nil if its stamps contradict each other; a warning then

@@ -126,6 +126,8 @@ type Part struct {
 	// Begin and End, if set, are texts in Main's standard output that open and close the measured
 	// window. Main is killed once End was seen. That kill is not a failure.
 	Begin, End string
+	// Polls: Main never sleeps, so that its CPU time does not tell whether it had more to do than it could.
+	Polls bool
 	// OKExit are exit statuses of Main, besides 0, that are not failures.
 	OKExit []int
 }

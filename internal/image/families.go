@@ -73,11 +73,12 @@ var Families = []Family{
 	},
 	{
 		Name:     "web",
-		Packages: []string{"nginx-light", "apache2-bin", "wrk"},
+		Packages: []string{"nginx-light", "apache2-bin", "wrk", "httperf"},
 		Programs: []Program{
 			{"nginx", "/usr/sbin/nginx", []string{"-v"}, "nginx"},
 			{"apache2", "/usr/sbin/apache2", []string{"-v"}, "apache2-bin"},
 			{"wrk", "/usr/bin/wrk", nil, "wrk"},
+			{"httperf", "/usr/bin/httperf", nil, "httperf"},
 		},
 		Masked: []string{"nginx.service"},
 	},

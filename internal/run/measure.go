@@ -55,7 +55,7 @@ func (m *measurement) run(ctx context.Context) ([2]int64, error) {
 // of runs one subject's main command, and opens and closes the window for it.
 func (m *measurement) of(ctx context.Context, a *actor, w *window) error {
 	c := a.part.Main
-	a.outcome.Command = c.Argv
+	a.outcome.Command, a.outcome.Polls = c.Argv, a.part.Polls
 	// Without a ramp or a marker the window opens just before the command starts.
 	if a.part.Ramp == 0 && a.part.Begin == "" {
 		w.open()

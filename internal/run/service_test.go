@@ -15,7 +15,8 @@ type served struct{ counter }
 func (served) Parts() []string { return []string{"load"} }
 
 func (served) Steps(part string, p bench.Params, _ bench.Setting) (bench.Part, error) {
-	return bench.Part{Main: bench.Command{Argv: []string{"sh", "-c", p[part]}, Timeout: time.Minute}, Service: part == bench.SubjectPart}, nil
+	return bench.Part{Main: bench.Command{Argv: []string{"sh", "-c", p[part]}, Timeout: time.Minute},
+		Service: part == bench.SubjectPart, Polls: part != bench.SubjectPart}, nil
 }
 
 // servedScene has a role that serves, with its load.
@@ -38,7 +39,7 @@ func TestTheLoadsOutputIsTheSubjectsValue(t *testing.T) {
 		t.Fatalf("%s: %s: values %v", o.Status, o.Error, o.Values)
 	}
 	server, load := o.Actors[0], o.Actors[1]
-	if len(server.Values) != 1 || server.Output != nil || len(load.Values) > 0 || load.Output == nil {
+	if !load.Polls || len(server.Values) != 1 || server.Output != nil || len(load.Values) > 0 || load.Output == nil {
 		t.Errorf("server: values %v, output %v; load: values %v, output %v", server.Values, server.Output, load.Values, load.Output)
 	}
 	if !strings.Contains(strings.Join(server.Command, " "), "echo ready") || !strings.Contains(strings.Join(load.Command, " "), "echo 7") {

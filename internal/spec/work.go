@@ -169,7 +169,7 @@ func (d *decoder) share(n *node, a *Actor) {
 		return
 	}
 	w := d.words.Workload(a.Workload)
-	i := slices.IndexFunc(w.Params(), func(p bench.Param) bool { return p.Load })
+	i := slices.IndexFunc(w.Params(), func(p bench.Param) bool { return p.Load && a.Params[p.Name] != "" })
 	if i < 0 {
 		d.fail(a.Places.At("count"), "%s has no parameter that carries the load, so it cannot be split among %d%w", w.Name(), a.Count,
 			bench.Hint("write load: each, and every instance does all of it"))

@@ -3,6 +3,7 @@ package workload
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +29,14 @@ var applications = []struct {
 		"wrk.txt", map[string]float64{"requests": 54080.32, "mean_latency": 0.30146, "p90_latency": 0.321, "p99_latency": 0.466}},
 	{web{}, bench.Params{"server": "apache2", "keep-alive": "no", "connections": "1"}, "apache2 -f /scratch/web.conf -DFOREGROUND",
 		"wrk --threads 1 --connections 1 --duration 5s --timeout 10s --latency --header Connection: close http://", "wrk.txt", nil},
+	{web{}, bench.Params{"tls": "yes"}, "nginx -c /scratch/web.conf", "--latency https://10.99.0.3:8080/document", "wrk.txt", nil},
+	{web{}, bench.Params{"client": "httperf", "rate": "1200"}, "nginx -c /scratch/web.conf",
+		"httperf --verbose --verbose --server 10.99.0.3 --port 8080 --uri /document --num-conns 6000 --num-calls 1 --rate 1200 --timeout 2", "httperf.txt",
+		map[string]float64{"requests": 1200, "answered": 100, "mean_latency": 0.2, "p90_latency": 0.525, "p99_latency": 1.5, "lateness": 2.5}},
+	{web{}, bench.Params{"client": "httperf", "rate": "4800", "errors": "100", "tls": "yes", "server": "apache2"}, "apache2 -f",
+		"--num-conns 24000 --num-calls 1 --rate 4800 --timeout 2 --ssl --ssl-no-reuse", "httperf-over.txt",
+		map[string]float64{"requests": 8759 / 5.0, "answered": 8759 / 240.0, "mean_latency": 326.8, "lateness": 2084 / 4.8}},
+	{web{}, bench.Params{"client": "httperf", "rate": "100", "calls": "10", "timeout": "500ms"}, "nginx -c", "--num-conns 50 --num-calls 10 --rate 10 --timeout 0.5", "", nil},
 	{oltp{}, nil, "mariadbd --no-defaults --user=root --datadir=/scratch/db --bind-address=0.0.0.0",
 		"sysbench oltp_read_write --db-driver=mysql --mysql-host=10.99.0.3", "oltp.txt",
 		map[string]float64{"transactions": 3172.0 / 3.0058, "mean_latency": 3.79}},
@@ -55,6 +64,9 @@ func TestApplicationSteps(t *testing.T) {
 		if got := strings.Join(load.Main.Argv, " "); load.Service || !strings.Contains(got, c.load) {
 			t.Errorf("%s: load %q, want %q", c.w.Name(), got, c.load)
 		}
+		if load.Polls != (c.given["client"] == "httperf") {
+			t.Errorf("%s %v: polls: %v", c.w.Name(), c.given, load.Polls)
+		}
 		if _, named := c.w.(bench.Familied); !named {
 			t.Errorf("%s: no family of images", c.w.Name())
 		}
@@ -68,6 +80,9 @@ func TestApplicationSteps(t *testing.T) {
 
 func TestApplicationParse(t *testing.T) {
 	for _, c := range applications {
+		if c.file == "" {
+			continue
+		}
 		p := fill(t, c.w, c.given)
 		out := bench.Output{Stdout: captured(t, c.file)}
 		values, err := c.w.Parse(p, setting(), out)
@@ -90,6 +105,13 @@ func TestApplicationParse(t *testing.T) {
 func TestApplicationParseRefuses(t *testing.T) {
 	redisOut, wrkOut, oltpOut := captured(t, "redis-get.txt"), captured(t, "wrk.txt"), captured(t, "oltp.txt")
 	pgbenchOut := captured(t, "pgbench.txt")
+	open, openOut := bench.Params{"client": "httperf", "rate": "1200"}, captured(t, "httperf.txt")
+	changed := func(from, to string) bench.Output {
+		if !bytes.Contains(openOut, []byte(from)) {
+			t.Fatalf("no %q", from)
+		}
+		return bench.Output{Stdout: bytes.Replace(openOut, []byte(from), []byte(to), 1)}
+	}
 	for _, c := range []struct {
 		name  string
 		w     bench.Workload
@@ -110,6 +132,20 @@ func TestApplicationParseRefuses(t *testing.T) {
 		{"not a time", web{}, nil, bench.Output{Stdout: bytes.Replace(wrkOut, []byte("301.46us"), []byte("301.46kg"), 1)}, []string{`mean_latency: "301.46kg": not a time`}},
 		{"no percentile", web{}, nil, bench.Output{Stdout: bytes.Replace(wrkOut, []byte("     99%"), []byte("     98%"), 1)}, []string{"p99_latency: not found"}},
 		{"twice", web{}, nil, bench.Output{Stdout: append(slices.Clone(wrkOut), wrkOut...)}, []string{"found twice"}},
+		{"beyond what the server takes", web{}, bench.Params{"client": "httperf", "rate": "4800"}, bench.Output{Stdout: captured(t, "httperf-over.txt")},
+			[]string{"httperf: 15241 of 24000 requests failed, more than 1 %", "client-timo 95", "fd-unavail 15146"}},
+		{"no server", web{}, bench.Params{"client": "httperf", "rate": "10"}, bench.Output{Stdout: captured(t, "httperf-refused.txt")}, []string{"httperf: no request was answered", "connrefused 50"}},
+		{"no server of TLS", web{}, open, bench.Output{Exit: 255, Stderr: []byte("httperf: failed to connect to SSL server (err=-1, reason=5)\n")}, []string{"exit status 255", "SSL server"}},
+		{"more than asked for", web{}, open, changed("2xx=6000", "2xx=6001"), []string{"6001 answers to 6000 requests"}},
+		{"no status", web{}, open, changed("2xx=6000", "2xx=-"), []string{"2xx: not found"}},
+		{"no duration", web{}, open, changed("test-duration 3.000", "test-duration 0.000"), []string{`test-duration: "0.000": not above zero`}},
+		{"no mean", web{}, open, changed("avg 0.2", "avg 0.0"), []string{`avg: "0.0": not above zero`}},
+		{"no burst", web{}, open, changed("burst length: 3", "burst length: 0"), []string{`burst: "0": not above zero`}},
+		{"not a bin", web{}, open, changed("1.5 27", "1.7 27"), []string{`histogram: line "1.7 27": not a bin`}},
+		{"bins out of order", web{}, open, changed("1.5 27", "9.5 27"), []string{"cannot be"}},
+		{"fewer times than answers", web{}, open, changed("0.5 5929", "0.5 5928"), []string{"5999 times of 6000 connections that were answered"}},
+		{"no histogram", web{}, open, changed("Connection lifetime histogram", "Histogram"), []string{"Connection lifetime histogram", "not found"}},
+		{"longest not a time", web{}, open, changed("max 8.2", "max 1e99"), []string{`"max": "1e99" is not a time`}},
 		{"cut", oltp{}, nil, bench.Output{Stdout: oltpOut[:len(oltpOut)-400]}, []string{"sysbench: "}},
 		{"lost", oltp{}, nil, bench.Output{Exit: 1, Stderr: []byte("FATAL: mysql_stmt_execute() returned error 2013")}, []string{"exit status 1", "2013"}},
 		{"failed", pgbench{}, nil, bench.Output{Stdout: captured(t, "pgbench-failed.txt")}, []string{"4179 of 5980 transactions failed", "more than 1 %"}},
@@ -137,6 +173,66 @@ func TestApplicationParseRefuses(t *testing.T) {
 	wantError(t, err, `"document"`, "must be at most 16 MiB")
 }
 
+func TestWebParams(t *testing.T) {
+	for _, c := range []struct {
+		given bench.Params
+		says  []string
+	}{
+		{bench.Params{"document": "17MiB"}, []string{`"document"`, "must be at most 16 MiB"}},
+		{bench.Params{"client": "httperf"}, []string{`"rate"`, "required with httperf"}},
+		{bench.Params{"client": "httperf", "rate": "0"}, []string{`"rate"`, "must be at least 0.1"}},
+		{bench.Params{"client": "httperf", "rate": "10", "timeout": "0s"}, []string{`"timeout"`, "must be above 0 and at most 30s"}},
+		{bench.Params{"client": "httperf", "rate": "10", "timeout": "1m"}, []string{`"timeout"`, "must be above 0 and at most 30s"}},
+		{bench.Params{"rate": "10"}, []string{`"rate"`, "wrk has no rate of its own"}},
+		{bench.Params{"limit": "10", "server": "apache2"}, []string{`"limit"`, "apache2 is given none"}},
+	} {
+		_, err := Fill(web{}, c.given)
+		wantError(t, err, c.says...)
+	}
+}
+
+// What is asked of a server is in its configuration.
+func TestWebServers(t *testing.T) {
+	for _, c := range []struct {
+		given        bench.Params
+		has, without string
+	}{
+		{nil, "listen 8080 reuseport; root", "ssl"},
+		{bench.Params{"tls": "yes"}, "listen 8080 reuseport ssl; ssl_certificate /scratch/web.pem;", "limit_req"},
+		{bench.Params{"limit": "600"}, "rate=600r/s; limit_req zone=all burst=60 nodelay;", "ssl"},
+		{bench.Params{"server": "apache2"}, "MaxKeepAliveRequests 0\nDocumentRoot", "ssl"},
+		{bench.Params{"server": "apache2", "tls": "yes"}, "SSLCertificateFile /scratch/web.pem\nDocumentRoot", "%!"},
+	} {
+		steps, err := web{}.Steps(bench.SubjectPart, fill(t, web{}, c.given), setting())
+		if err != nil {
+			t.Fatal(err)
+		}
+		conf := string(steps.Files[len(steps.Files)-1].Data)
+		if !strings.Contains(conf, c.has) || strings.Contains(conf, c.without) || strings.Contains(conf, "%!") {
+			t.Errorf("%v: %s", c.given, conf)
+		}
+		keyed := slices.ContainsFunc(steps.Files, func(f bench.File) bool { return f.Path == webPEM && bytes.Contains(f.Data, []byte("PRIVATE KEY")) })
+		if keyed != (c.given["tls"] == "yes") {
+			t.Errorf("%v: a key: %v", c.given, keyed)
+		}
+	}
+}
+
+// Where times are long, bins are put together, so that a histogram has room for all of 100 s.
+func TestHTTPerfBins(t *testing.T) {
+	edges := map[int64]bool{}
+	for ms := range int64(httperfBins) {
+		b, err := httperfBin(fmt.Sprintf("%d.5 2", ms))
+		if err != nil || b.Low > ms*1e6 || b.High < (ms+1)*1e6 || b.Count != 2 {
+			t.Fatalf("%d ms: %+v, %v", ms, b, err)
+		}
+		edges[b.Low] = true
+	}
+	if len(edges) > bench.MaxBins {
+		t.Errorf("%d bins", len(edges))
+	}
+}
+
 // The document is what was asked for, and the same each time.
 func TestDocument(t *testing.T) {
 	for _, n := range []int64{1, 1000, 100_000} {
@@ -148,8 +244,11 @@ func TestDocument(t *testing.T) {
 
 func FuzzApplicationParse(f *testing.F) {
 	for i, c := range applications {
-		f.Add(i, captured(f, c.file))
+		if c.file != "" {
+			f.Add(i, captured(f, c.file))
+		}
 	}
+	f.Add(6, captured(f, "httperf-refused.txt"))
 	f.Add(2, captured(f, "wrk-404.txt"))
 	f.Add(2, captured(f, "wrk-none.txt"))
 	f.Add(5, captured(f, "pgbench-failed.txt"))
@@ -159,6 +258,10 @@ func FuzzApplicationParse(f *testing.F) {
 		p := fill(t, c.w, c.given)
 		if values, err := c.w.Parse(p, setting(), bench.Output{Stdout: stdout}); err == nil {
 			checkValues(t, c.w, p, values)
+		}
+		if h, is := c.w.(bench.Histogrammer); is {
+			hs, err := h.Histograms(p, setting(), bench.Output{Stdout: stdout})
+			checkHistograms(t, hs, err)
 		}
 	})
 }

@@ -20,3 +20,12 @@ func agrees(h bench.Histogram, q, said, slack float64) error {
 	}
 	return nil
 }
+
+// printed is what a time in ms stands for, in ns: all that is printed so where the last digit is digit.
+func printed(label, text string, digit float64) (bounds [2]int64, err error) {
+	ms, err := number(text)
+	if err != nil || ms < 0 || ms > 1e9 {
+		return bounds, fmt.Errorf("%q: %q is not a time", label, text)
+	}
+	return [2]int64{int64(math.Max(0, math.Floor(ms*1e6-digit/2))), int64(math.Ceil(ms*1e6 + digit/2))}, nil
+}

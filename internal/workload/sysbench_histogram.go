@@ -63,12 +63,9 @@ func sysbenchHistogram(stdout []byte) (bench.Histogram, error) {
 		if err != nil {
 			return h, err
 		}
-		ms, err := number(text)
-		if err != nil || ms < 0 || ms > 1e9 {
-			return h, fmt.Errorf("%q: %q is not a time", label, text)
+		if *into, err = printed(label, text, sysbenchDigit); err != nil {
+			return h, err
 		}
-		ns := ms * 1e6
-		into[0], into[1] = int64(math.Max(0, math.Floor(ns-sysbenchDigit/2))), int64(math.Ceil(ns+sysbenchDigit/2))
 	}
 	if k := len(h.Bins) - 1; k >= 0 && h.Bins[k].High == sysbenchEdge(sysbenchBins) {
 		h.Bins[k].High = max(h.Bins[k].High, h.Max[1])

@@ -2,9 +2,11 @@ package workload
 
 import (
 	"bytes"
+	_ "embed"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,7 +15,8 @@ import (
 	"tare/internal/bench"
 )
 
-// web serves a document to wrk on a peer, as in tso2014: a closed loop over its connections.
+// web serves a document to a client on a peer, as in tso2014. wrk is a closed loop over its connections;
+// httperf asks at a rate of its own, whatever the server does.
 type web struct{}
 
 const webPort = 8080
@@ -21,7 +24,7 @@ const webPort = 8080
 func (web) Name() string { return "web" }
 
 func (web) Summary() string {
-	return "a web server in the instance, asked for a document by wrk from a machine beside it"
+	return "a web server in the instance, asked for a document by wrk or httperf from a machine beside it"
 }
 
 func (web) Resource() string { return "network" }
@@ -31,19 +34,35 @@ func (web) Parts() []string { return []string{servicePart} }
 // Family implements [bench.Familied].
 func (web) Family() string { return "web" }
 
-func (web) Programs() []string { return []string{"nginx", "apache2", "wrk"} }
+func (web) Programs() []string { return []string{"nginx", "apache2", "wrk", "httperf"} }
 
 func (web) Params() []bench.Param {
 	return []bench.Param{
 		{Name: "server", Kind: bench.KindWord, Default: "nginx", Words: []string{"nginx", "apache2"}, Doc: "the program that serves"},
 		{Name: "document", Kind: bench.KindSize, Default: "10KiB", Min: 1, Max: float64(16 * bench.MiB), Doc: "bytes of the document, which travels with the commands, at most 16 MiB"},
-		{Name: "connections", Kind: bench.KindInt, Default: "16", Min: 1, Load: true, Doc: "connections that are open at a time"},
-		{Name: "keep-alive", Kind: bench.KindWord, Default: "yes", Words: []string{"yes", "no"}, Doc: "whether a connection is used again, or is opened for each request"},
+		{Name: "tls", Kind: bench.KindWord, Default: "no", Words: []string{"no", "yes"}, Doc: "whether the server speaks HTTPS, with a certificate that is in Tare's source"},
+		{Name: "client", Kind: bench.KindWord, Default: "wrk", Words: []string{"wrk", "httperf"},
+			Doc: "the program that asks: wrk asks again once it was answered, httperf at a rate of its own"},
+		{Name: "rate", Kind: bench.KindFloat, Min: 0.1, Max: 1e6, Load: true, Doc: "requests per second that httperf asks for; required with it, and with wrk there is none"},
+		{Name: "calls", Kind: bench.KindInt, Default: "1", Min: 1, Max: 1e6, Doc: "requests of a connection of httperf's, one after the other"},
+		{Name: "timeout", Kind: bench.KindDuration, Default: "2s", Doc: "how long httperf waits for a connection, or for anything of an answer, until it gives up"},
+		{Name: "connections", Kind: bench.KindInt, Default: "16", Min: 1, Load: true, Doc: "connections of wrk's that are open at a time"},
+		{Name: "keep-alive", Kind: bench.KindWord, Default: "yes", Words: []string{"yes", "no"}, Doc: "whether wrk uses a connection again, or opens one for each request"},
+		{Name: "limit", Kind: bench.KindInt, Default: "0", Max: 1e6, Doc: "requests per second that nginx answers at most, and 503 to the others; 0 for no limit"},
 		{Name: "errors", Kind: bench.KindFloat, Default: "1", Max: 100, Doc: "percent of the requests that may fail; with more the launch does"},
 	}
 }
 
-func (web) Metrics(bench.Params) ([]bench.Metric, error) {
+func (w web) Metrics(p bench.Params) ([]bench.Metric, error) {
+	if p["limit"] != "0" && p["server"] != "nginx" {
+		return nil, &ParamError{w.Name(), "limit", fmt.Errorf("%s is given none%w", p["server"], bench.Hint("write server: nginx"))}
+	}
+	if p["client"] == "httperf" {
+		return httperfMetrics, w.openLoop(p)
+	}
+	if p["rate"] != "" {
+		return nil, &ParamError{w.Name(), "rate", fmt.Errorf("wrk has no rate of its own%w", bench.Hint("write client: httperf"))}
+	}
 	return []bench.Metric{
 		{Name: "requests", Unit: "requests/s", Better: bench.HigherIsBetter, Combine: bench.Sum, Headline: true, Doc: "answered per second, on all connections"},
 		{Name: "mean_latency", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Mean, Doc: "mean time from request to the end of its answer"},
@@ -65,34 +84,45 @@ func (w web) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, er
 		if err != nil {
 			return bench.Part{}, err
 		}
-		connections, err := intOf(w, p, "connections")
-		if err != nil {
-			return bench.Part{}, err
+		ask := w.wrk
+		if p["client"] == "httperf" {
+			ask = w.httperf
 		}
-		threads := min(int64(s.Shape.CPUs), connections)
-		ask := func(length time.Duration) (bench.Command, error) {
-			limit, err := timeout(s.Timing, length)
-			argv := []string{"wrk", "--threads", strconv.FormatInt(threads, 10), "--connections", p["connections"], "--duration", wholeSeconds(length) + "s",
-				"--timeout", "10s", "--latency"}
-			if p["keep-alive"] == "no" {
-				argv = append(argv, "--header", "Connection: close")
-			}
-			return bench.Command{Argv: append(argv, fmt.Sprintf("http://%s:%d/document", addr, webPort)), Timeout: limit}, err
-		}
-		main, err := ask(measure)
-		steps := bench.Part{Main: main}
+		main, err := ask(p, s, addr, measure)
+		steps := bench.Part{Main: main, Polls: p["client"] == "httperf"}
 		if err == nil && s.Timing.Warmup > 0 {
 			steps.Warm = make([]bench.Command, 1)
-			steps.Warm[0], err = ask(s.Timing.Warmup)
+			steps.Warm[0], err = ask(p, s, addr, s.Timing.Warmup)
 		}
 		return steps, err
 	}
 	return bench.Part{}, unknownPart(w, part)
 }
 
+// wrk is its command for so long.
+func (w web) wrk(p bench.Params, s bench.Setting, addr netip.Addr, length time.Duration) (bench.Command, error) {
+	connections, err := intOf(w, p, "connections")
+	if err != nil {
+		return bench.Command{}, err
+	}
+	limit, err := timeout(s.Timing, length)
+	threads := min(int64(s.Shape.CPUs), connections)
+	argv := []string{"wrk", "--threads", strconv.FormatInt(threads, 10), "--connections", p["connections"], "--duration", wholeSeconds(length) + "s",
+		"--timeout", "10s", "--latency"}
+	if p["keep-alive"] == "no" {
+		argv = append(argv, "--header", "Connection: close")
+	}
+	scheme := "http"
+	if p["tls"] == "yes" {
+		scheme = "https"
+	}
+	return bench.Command{Argv: append(argv, fmt.Sprintf("%s://%s:%d/document", scheme, addr, webPort)), Timeout: limit}, err
+}
+
 const (
 	webRoot = bench.ScratchDir + "/www"
 	webConf = bench.ScratchDir + "/web.conf"
+	webPEM  = bench.ScratchDir + "/web.pem"
 )
 
 // The servers' configurations: in the foreground, without a log of requests, the document below webRoot.
@@ -107,9 +137,14 @@ http {
 	access_log off;
 	sendfile on;
 	keepalive_requests 1000000000;
-	server { listen 8080 reuseport; root ` + webRoot + `; }
+	%s
+	server { listen 8080 reuseport%s; root ` + webRoot + `; }
 }
 `
+	// httperf reads 8 KiB at a time, and waits for ever for the rest of a longer record of TLS.
+	nginxTLS = " ssl; ssl_certificate " + webPEM + "; ssl_certificate_key " + webPEM + "; ssl_buffer_size 8k"
+	// It counts in steps of 1 ms, for which a tenth of a second is room enough.
+	nginxLimit = "limit_req_zone $server_port zone=all:1m rate=%dr/s; limit_req zone=all burst=%d nodelay; limit_req_log_level info;"
 	apacheConf = `ServerRoot /usr/lib/apache2
 ServerName tare
 Listen 0.0.0.0:8080
@@ -126,27 +161,48 @@ MaxRequestWorkers 1000
 ServerLimit 40
 KeepAlive On
 MaxKeepAliveRequests 0
-DocumentRoot ` + webRoot + `
+%sDocumentRoot ` + webRoot + `
 <Directory ` + webRoot + `>
 Require all granted
 </Directory>
 `
+	apacheTLS = `LoadModule ssl_module /usr/lib/apache2/modules/mod_ssl.so
+SSLSessionCache none
+SSLEngine on
+SSLCertificateFile ` + webPEM + `
+`
 )
+
+// pem is a certificate that signed itself, and its key (ECDSA, P-256): for measuring alone, since
+// everybody can read it. Each launch has the same, so none waits for a key to be made.
+//
+//go:embed web.pem
+var pem []byte
 
 func (w web) server(p bench.Params, s bench.Setting) (bench.Part, error) {
 	size, err := intOf(w, p, "document")
 	if err != nil {
 		return bench.Part{}, err
 	}
-	conf, argv := fmt.Sprintf(nginxConf, s.Shape.CPUs), []string{"nginx", "-c", webConf}
+	limit, err := intOf(w, p, "limit")
+	if err != nil {
+		return bench.Part{}, err
+	}
+	files := []bench.File{{Path: webRoot + "/document", Mode: 0o644, Data: document(size)}}
+	tls, apache, limited := "", "", ""
+	if p["tls"] == "yes" {
+		tls, apache = nginxTLS, apacheTLS
+		files = append(files, bench.File{Path: webPEM, Mode: 0o600, Data: pem})
+	}
+	if limit > 0 {
+		limited = fmt.Sprintf(nginxLimit, limit, max(1, limit/10))
+	}
+	conf, argv := fmt.Sprintf(nginxConf, s.Shape.CPUs, limited, tls), []string{"nginx", "-c", webConf}
 	if p["server"] == "apache2" {
-		conf, argv = apacheConf, []string{"apache2", "-f", webConf, "-DFOREGROUND"}
+		conf, argv = fmt.Sprintf(apacheConf, apache), []string{"apache2", "-f", webConf, "-DFOREGROUND"}
 	}
 	return bench.Part{
-		Files: []bench.File{
-			{Path: webRoot + "/document", Mode: 0o644, Data: document(size)},
-			{Path: webConf, Mode: 0o644, Data: []byte(conf)},
-		},
+		Files:   append(files, bench.File{Path: webConf, Mode: 0o644, Data: []byte(conf)}),
 		Prepare: []bench.Command{{Argv: []string{"chmod", "755", bench.ScratchDir, webRoot}, Timeout: slack}}, // for www-data
 		Main:    bench.Command{Argv: argv, Timeout: serviceLimit},
 		Service: true,
@@ -174,7 +230,10 @@ var (
 	wrkSockets = regexp.MustCompile(`(?m)^ +Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)$`)
 )
 
-func (w web) Parse(p bench.Params, _ bench.Setting, out bench.Output) ([]bench.Value, error) {
+func (w web) Parse(p bench.Params, s bench.Setting, out bench.Output) ([]bench.Value, error) {
+	if p["client"] == "httperf" {
+		return w.parseHTTPerf(p, s, out)
+	}
 	if err := finished("wrk", out); err != nil {
 		return nil, err
 	}
@@ -186,7 +245,7 @@ func (w web) Parse(p bench.Params, _ bench.Setting, out bench.Output) ([]bench.V
 	if err != nil {
 		return nil, fmt.Errorf("wrk: requests: %w", err)
 	}
-	if err := w.tolerable(p, requests, out.Stdout); err != nil {
+	if err := w.tolerable(p, requests, wrkFailed(out.Stdout), out.Stdout); err != nil {
 		return nil, fmt.Errorf("wrk: %w", err)
 	}
 	var values []bench.Value
@@ -208,12 +267,8 @@ func (w web) Parse(p bench.Params, _ bench.Setting, out bench.Output) ([]bench.V
 	return values, nil
 }
 
-// tolerable is an error if more of the requests failed than may.
-func (w web) tolerable(p bench.Params, requests float64, text []byte) error {
-	share, err := floatOf(w, p, "errors")
-	if err != nil {
-		return err
-	}
+// wrkFailed is how many requests wrk says have failed.
+func wrkFailed(text []byte) float64 {
 	failed := 0.0
 	counts := wrkStatus.FindSubmatch(text)
 	if m := wrkSockets.FindSubmatch(text); m != nil {
@@ -223,6 +278,15 @@ func (w web) tolerable(p bench.Params, requests float64, text []byte) error {
 		if n, err := strconv.ParseFloat(string(c), 64); err == nil { // a whole match is no number
 			failed += n
 		}
+	}
+	return failed
+}
+
+// tolerable is an error if more of the requests failed than may.
+func (w web) tolerable(p bench.Params, requests, failed float64, text []byte) error {
+	share, err := floatOf(w, p, "errors")
+	if err != nil {
+		return err
 	}
 	if requests == 0 {
 		return fmt.Errorf("no request was answered: %s", excerpt(text))

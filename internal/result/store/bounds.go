@@ -245,6 +245,9 @@ func boundPlan(p *bench.Plan) error {
 			if err == nil && !(m.Quantile >= 0 && m.Quantile <= 1) {
 				err = fmt.Errorf("metric %s: quantile %g", m.Name, m.Quantile)
 			}
+			if err == nil && !(m.Step >= 0) {
+				err = fmt.Errorf("metric %s: step %g", m.Name, m.Step)
+			}
 			if err != nil {
 				return fmt.Errorf("case %.40q: %w", of, err)
 			}
