@@ -30,11 +30,11 @@ func usedBy(u *usage.Launch, metric string) (v float64, known bool) {
 	}
 	switch metric {
 	case bench.UsageMetrics[0].Name:
-		return u.GuestCPU.Value + u.LayerCPU.Value, u.GuestCPU.Known && u.LayerCPU.Known
+		return u.GuestCPU.Value + u.LayerCPU.Value, (u.GuestCPU.Known || u.GuestInLayer) && u.LayerCPU.Known
 	case bench.UsageMetrics[1].Name:
 		return 1 + u.LayerCPU.Value/u.GuestCPU.Value, u.GuestCPU.Known && u.LayerCPU.Known && u.GuestCPU.Value > 0
 	case bench.UsageMetrics[2].Name:
-		return (u.GuestMem.Value + u.LayerMem.Value) / float64(bench.MiB), u.GuestMem.Known && u.LayerMem.Known
+		return (u.GuestMem.Value + u.LayerMem.Value) / float64(bench.MiB), (u.GuestMem.Known || u.GuestInLayer) && u.LayerMem.Known
 	}
 	return 0, false
 }

@@ -12,8 +12,10 @@ import (
 // A Launch is where the resources of one launch went: a row of its own.
 type Launch struct {
 	result.Usage
-	Window   [2]int64
-	counters Sources
+	Window [2]int64
+	// GuestInLayer: what a subject's guest used is in the layer's figures, as no agent tells it apart.
+	GuestInLayer bool
+	counters     Sources
 	// idle is what daemons use.
 	idle Idle
 	// beyond is what domains of the host's hypervisor ran, which the host's own counters leave out.
@@ -27,6 +29,8 @@ type instance struct {
 	guestMem, layerMem float64
 	lackCPU, lackLayer bool
 	lackMem, lackLMem  bool
+	// whole: what its guest used is in its layer's figures, and is not known by itself.
+	whole bool
 	// held is its and its layer's memory together, a guest's page cache included.
 	held float64
 	// migrationBytes is what a migration would have to move, nil if that is not known.
@@ -54,16 +58,18 @@ func LaunchOf(o *bench.Outcome, tracks Sources, idle Idle) *Launch {
 				continue
 			}
 			u := s.instance(a, shared)
-			usedKnown = usedKnown && !u.lackCPU && !u.lackLayer
-			heldKnown = heldKnown && !u.lackMem && !u.lackLMem
+			known := (!u.lackCPU || u.whole) && !u.lackLayer
+			usedKnown = usedKnown && known
+			heldKnown = heldKnown && (!u.lackMem || u.whole) && !u.lackLMem
 			used += u.guest + u.layer
 			held += u.held
 			if !subject {
-				if !u.lackCPU && !u.lackLayer {
+				if known {
 					s.Actors[a.Role] += u.guest + u.layer
 				}
 				continue
 			}
+			s.GuestInLayer = s.GuestInLayer || u.whole
 			sum.guest += u.guest
 			sum.layer += u.layer
 			sum.guestMem += u.guestMem
@@ -142,9 +148,12 @@ func (s *Launch) instance(a *bench.ActorOutcome, counted map[string]bool) instan
 		return u
 	}
 	helpers := s.helpers(a, &u, counted)
-	if CountsItself(a.Scope) {
+	switch {
+	case a.Platform.Agentless():
+		s.fromOutside(a, &u, helpers)
+	case CountsItself(a.Scope):
 		s.ownKernel(a, &u, helpers)
-	} else {
+	default:
 		s.sharedKernel(a, &u, helpers)
 	}
 	u.migrationBytes = s.migrationBytes(a, u.held, u.lackLMem)
@@ -152,6 +161,14 @@ func (s *Launch) instance(a *bench.ActorOutcome, counted map[string]bool) instan
 		u.layer += u.parts[p]
 	}
 	return u
+}
+
+// fromOutside is of a machine without an agent: the host sees what its monitor's threads used, the
+// guest's code among it.
+func (s *Launch) fromOutside(a *bench.ActorOutcome, u *instance, rss float64) {
+	s.note("%s has no agent: what its guest used is in the layer's figures", a.Actor)
+	u.whole, u.lackCPU, u.lackMem = true, true, true
+	u.layerMem, u.held = rss, rss
 }
 
 // otherWork fills what an idle instance used from the meter of idle instances, which

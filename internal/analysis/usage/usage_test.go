@@ -425,3 +425,16 @@ func TestShareBesideIdleInstances(t *testing.T) {
 		}
 	}
 }
+
+// Of a machine without an agent the host sees what its monitor's threads used, and the guest's part of
+// it is not known; the sums hold all the same.
+func TestAMachineWithoutAnAgentIsItsLayers(t *testing.T) {
+	a := subject("subject", &bench.Scope{OwnKernel: true, Cgroups: map[string]string{"unified": "/x"}, Helpers: process("vmm")})
+	a.Platform.Options = map[string]string{bench.GuestOption: bench.OwnGuest}
+	s := shareOf([]bench.ActorOutcome{a}, hostAt(1.5), cgroupAt("subject", 0.9),
+		helpersAt("subject", 80e6, map[string]float64{"vcpu": 0.7, "vmm": 0.2, "iothread": 0}))
+	wantShare(t, s, map[string]float64{"guest_cpu": nan, "layer_cpu": 0.9, "guest_mem_bytes": nan, "layer_mem_bytes": 80e6, "other_cpu": 1.5 - 0.01 - 0.9, "other_mem_bytes": 820e6})
+	if !s.GuestInLayer || len(s.Notes) == 0 || !strings.Contains(strings.Join(s.Notes, "; "), "subject has no agent: what its guest used is in the layer's figures") {
+		t.Errorf("guest in layer: %t; notes %q", s.GuestInLayer, s.Notes)
+	}
+}

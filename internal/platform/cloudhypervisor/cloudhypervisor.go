@@ -85,11 +85,11 @@ func argv(m microvm.Machine) ([]string, error) {
 	if m.Options[optPages] == "huge" {
 		memory += ",hugepages=on"
 	}
-	argv := []string{"cloud-hypervisor", "--cpus", cpus, "--memory", memory,
-		"--kernel", m.Kernel, "--cmdline", m.Cmdline(""), "--console", "off"}
+	argv := []string{"cloud-hypervisor", "--cpus", cpus, "--memory", memory, "--kernel", m.Kernel}
 	if m.Initrd != "" {
 		argv = append(argv, "--initramfs", m.Initrd)
 	}
+	argv = append(argv, "--cmdline", m.Cmdline(""), "--console", "off")
 	if m.Trial() {
 		return append(argv, "--serial", "tty"), nil
 	}

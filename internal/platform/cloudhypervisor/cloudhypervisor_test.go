@@ -18,6 +18,7 @@ import (
 func TestConformance(t *testing.T) { microvmtest.Conformance(t, New) }
 func TestDriver(t *testing.T)      { microvmtest.Driver(t, New("")) }
 func TestDies(t *testing.T)        { microvmtest.Dies(t, New("")) }
+func TestOwn(t *testing.T)         { microvmtest.Own(t, New("")) }
 func TestAbsent(t *testing.T)      { microvmtest.Absent(t, New(t.TempDir())) }
 func TestTrial(t *testing.T)       { microvmtest.Trial(t, New) }
 

@@ -21,6 +21,7 @@ import (
 func TestConformance(t *testing.T) { microvmtest.Conformance(t, New) }
 func TestDriver(t *testing.T)      { microvmtest.Driver(t, New("")) }
 func TestDies(t *testing.T)        { microvmtest.Dies(t, New("")) }
+func TestOwn(t *testing.T)         { microvmtest.Own(t, New("")) }
 func TestAbsent(t *testing.T)      { microvmtest.Absent(t, New(t.TempDir())) }
 func TestTrial(t *testing.T)       { microvmtest.Trial(t, New) }
 
@@ -43,6 +44,9 @@ func TestConfig(t *testing.T) {
 		"default": func(*microvm.Machine) {},
 		"options": func(m *microvm.Machine) {
 			m.Options = map[string]string{optCache: "unsafe", optAIO: "io_uring", optPages: "huge", optTransport: "pci"}
+		},
+		"own": func(m *microvm.Machine) {
+			m.Own, m.Append, m.Initrd, m.Root, m.Scratch, m.Layer = true, "ip=10.99.0.5::10.99.0.1:255.255.255.0::eth0:off", "", "", "", ""
 		},
 		"trial": func(m *microvm.Machine) { m.Root, m.Scratch, m.Layer, m.Tap, m.MAC = "", "", "", "", "" },
 	} {

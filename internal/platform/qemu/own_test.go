@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,27 +28,8 @@ func ownLaunch(t testing.TB, g *engine, id string, k *bench.OwnKernel) bench.Lau
 func TestAMachineWithoutAnAgentServes(t *testing.T) {
 	g := run(t, "qemu-own")
 	i := startOwn(t, g, ownLaunch(t, g, "a", vmtest.Served(t, g.env)))
-	target := netip.AddrPortFrom(i.Addr(), vmtest.Port).String()
-	client := http.Client{Timeout: slow * time.Second, Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (c net.Conn, err error) {
-		err = g.env.Testnet.Do(func() error { c, err = new(net.Dialer).DialContext(ctx, "tcp", target); return err })
-		return c, err
-	}}}
-	var body []byte
-	for end := time.Now().Add(slow * 30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		r, err := client.Get("http://" + target)
-		if err == nil {
-			body, err = io.ReadAll(r.Body)
-			r.Body.Close()
-		}
-		if err == nil {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%v; its log:\n%s", err, i.Log())
-		}
-	}
-	if string(body) != "seven\n" {
-		t.Errorf("it answers %q", body)
+	if got, err := vmtest.Ask(t.Context(), g.env.Testnet, i.Addr()); err != nil || got != vmtest.Answer {
+		t.Fatalf("it answers %q, %v; its log:\n%s", got, err, i.Log())
 	}
 	if argv := strings.Join(i.Command(), " "); strings.Contains(argv, "virtio-blk") || strings.Contains(argv, "virtserialport") || !strings.Contains(argv, "address="+i.Addr().String()+"/") {
 		t.Errorf("command %s", argv)

@@ -16,10 +16,12 @@ import (
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/platform/launch"
 	"tare/internal/platform/launch/launchtest"
 	"tare/internal/platform/microvm"
 	"tare/internal/platform/platformtest"
 	"tare/internal/platform/vm"
+	"tare/internal/platform/vm/vmtest"
 )
 
 // Fake puts the program in the monitor's place into the PATH, and returns its directory.
@@ -124,6 +126,69 @@ func Dies(t *testing.T, p *microvm.Platform) {
 	}
 	if !strings.Contains(words, "exit status 1") || !strings.Contains(strings.ToLower(words), "kvm") {
 		t.Errorf("the monitor's words are not told: %q", words)
+	}
+	if held := env.Held(t); len(held) != 0 {
+		t.Errorf("still registered: %q", held)
+	}
+	if left := launchtest.Remains(t, env.Run); len(left) != 0 {
+		t.Errorf("left on the host: %q", left)
+	}
+}
+
+// Own starts machines without an agent: one serves at its address, the kernel of another panics.
+func Own(t *testing.T, p *microvm.Platform) {
+	if os.Geteuid() != 0 {
+		t.Skip("limits and a tap device need root")
+	}
+	Fake(t, p.Name())
+	p.Trial = nil
+	env := launchtest.New(t, "microvmtest")
+	env.Image, env.AgentPath = platformtest.Image(t), platformtest.Agent(t)
+	e, err := p.Open(t.Context(), env.Env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kernel, _, err := env.Image.Kernel(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := bench.OwnKernel{Kernel: bench.ProgramFile{Name: "kernel", Path: kernel}, Initrd: &bench.ProgramFile{Name: "initrd", Path: vmtest.Initrd(t, "")},
+		Append: vmtest.Append, Port: vmtest.Port}
+	start := func(name string, k bench.OwnKernel) bench.Instance {
+		l := env.Launch(t, p, name, map[string]string{bench.GuestOption: bench.OwnGuest})
+		l.Own = &k
+		i, err := e.Start(t.Context(), l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return i
+	}
+	i := start("serves", own)
+	if got, err := vmtest.Ask(t.Context(), env.Testnet, i.Addr()); err != nil || got != vmtest.Answer {
+		t.Errorf("it answers %q, %v; log:\n%s", got, err, i.Log())
+	}
+	if s, err := i.Scope(); err != nil || !s.OwnKernel || len(s.NetDevs) != 1 {
+		t.Errorf("scope %+v, %v", s, err)
+	}
+	if err := i.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(i.Log(), "served: listening") {
+		t.Errorf("log:\n%s", i.Log())
+	}
+
+	lost := own
+	lost.Append = strings.Replace(own.Append, "address={address}", "address=nonsense", 1)
+	i = start("panics", lost)
+	var fatal *launch.Fatal
+	if _, err := i.Stream().Read(make([]byte, 1)); !errors.As(err, &fatal) || !strings.Contains(err.Error(), "Attempted to kill init") {
+		t.Errorf("%v; log:\n%s", err, i.Log())
+	}
+	if err := i.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(i.Log(), `address "nonsense/`) {
+		t.Errorf("log:\n%s", i.Log())
 	}
 	if held := env.Held(t); len(held) != 0 {
 		t.Errorf("still registered: %q", held)

@@ -3,11 +3,18 @@ package vmtest
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"tare/internal/bench"
 	"tare/internal/platform/vm"
@@ -18,6 +25,27 @@ const Port = 8080
 
 // Append is the command line of such a machine: what stands behind -- are the server's arguments.
 const Append = "console=ttyS0 quiet panic=-1 -- address={address}/{prefix} gateway={gateway} port={port}"
+
+// Answer is what the server answers.
+const Answer = "seven\n"
+
+// Ask asks the server at the address from the test network until it answers, or for two minutes.
+func Ask(ctx context.Context, network bench.Testnet, addr netip.Addr) (answer string, err error) {
+	target := netip.AddrPortFrom(addr, Port).String()
+	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (c net.Conn, err error) {
+		err = network.Do(func() error { c, err = new(net.Dialer).DialContext(ctx, "tcp", target); return err })
+		return c, err
+	}}}
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+		var r *http.Response
+		if r, err = client.Get("http://" + target); err != nil {
+			continue
+		}
+		body, err := io.ReadAll(r.Body)
+		return string(body), errors.Join(err, r.Body.Close())
+	}
+	return "", err
+}
 
 // Served returns the kernel of the golden image as one of the user's own, with an initial RAM file
 // system of the server and the drivers it needs.

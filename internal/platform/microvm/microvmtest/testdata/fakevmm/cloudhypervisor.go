@@ -29,7 +29,10 @@ func parseCloudHypervisor(args []string) (m machine, err error) {
 		delete(values, name)
 		return v[0]
 	}
-	m.kernel, m.initrd, m.cmdline = one("kernel"), one("initramfs"), one("cmdline")
+	m.kernel, m.cmdline = one("kernel"), one("cmdline")
+	if values["initramfs"] != nil {
+		m.initrd = one("initramfs")
+	}
 	if c := one("console"); c != "off" && err == nil {
 		return m, fmt.Errorf("--console %s", c)
 	}

@@ -1,5 +1,5 @@
 // Served is the only process of a machine without an agent: an HTTP server. As the first process of a
-// guest it loads the drivers that lie beside it, gives the first network card its address and serves.
+// guest it loads the drivers that lie beside it, gives the network card its address and serves.
 // Its arguments are name=value: address with prefix length, gateway, port, and a fault.
 package main
 
@@ -74,7 +74,7 @@ func drivers(list string) error {
 	return nil
 }
 
-// connect gives the first network card that appears the address.
+// connect gives the network card the address once it is there.
 func connect(address, gateway string) error {
 	addr, err := netlink.ParseAddr(address)
 	if err != nil {
@@ -87,7 +87,7 @@ func connect(address, gateway string) error {
 			return err
 		}
 		for _, l := range links {
-			if card == nil && l.Attrs().Flags&net.FlagLoopback == 0 {
+			if l.Attrs().Name == "eth0" {
 				card = l
 			}
 		}
