@@ -1,6 +1,7 @@
 package image
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
 
@@ -15,10 +16,25 @@ type Family struct {
 	Programs []Program
 	// Masked are units that would start at a boot, in the way of what a workload starts.
 	Masked []string
+	// Hook is a shell script that the build runs on the tree once it is installed, "" for none.
+	Hook string
 }
+
+//go:embed compile.sh
+var compileHook string
 
 // Families are those that workloads may name, sorted.
 var Families = []Family{
+	{
+		Name:     "compile",
+		Packages: []string{"linux-source", "gcc", "libc6-dev", "make", "flex", "bison", "bc"},
+		Programs: []Program{
+			{"gcc", "/usr/bin/gcc", []string{"--version"}, "gcc"},
+			{"make", "/usr/bin/make", []string{"--version"}, "make"},
+			{"linux-source", "/usr/src/linux/Makefile", nil, "linux-source"},
+		},
+		Hook: compileHook,
+	},
 	{
 		Name:     "db",
 		Packages: []string{"mariadb-server"},
@@ -66,6 +82,9 @@ func With(needs bench.ImageNeeds) (Recipe, error) {
 		r.Programs = append(r.Programs, f.Programs...)
 		for _, unit := range f.Masked {
 			r.Links["etc/systemd/system/"+unit] = "/dev/null"
+		}
+		if f.Hook != "" {
+			r.Hooks = append(r.Hooks, f.Hook)
 		}
 	}
 	r.Packages = append(r.Packages, needs.Add...)

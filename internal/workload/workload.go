@@ -27,6 +27,7 @@ func All() []bench.Workload {
 		oltp{},
 		rewrite{},
 		packages{},
+		compile{},
 		command{},
 		service{},
 		stress{},
