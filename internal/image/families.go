@@ -1,6 +1,7 @@
 package image
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
 
@@ -17,13 +18,28 @@ type Family struct {
 	Masked []string
 	// Drop are globs removed from the tree, as in [Recipe].
 	Drop []string
+	// Hook is a shell script that the build runs on the tree once it is installed, "" for none.
+	Hook string
 }
 
 // postgresBin is where Debian keeps the programs of its version of PostgreSQL, out of PATH.
 const postgresBin = "/usr/lib/postgresql/17/bin"
 
+//go:embed compile.sh
+var compileHook string
+
 // Families are those that workloads may name, sorted.
 var Families = []Family{
+	{
+		Name:     "compile",
+		Packages: []string{"linux-source", "gcc", "libc6-dev", "make", "flex", "bison", "bc"},
+		Programs: []Program{
+			{"gcc", "/usr/bin/gcc", []string{"--version"}, "gcc"},
+			{"make", "/usr/bin/make", []string{"--version"}, "make"},
+			{"linux-source", "/usr/src/linux/Makefile", nil, "linux-source"},
+		},
+		Hook: compileHook,
+	},
 	{
 		Name:     "db",
 		Packages: []string{"mariadb-server"},
@@ -102,6 +118,9 @@ func With(needs bench.ImageNeeds) (Recipe, error) {
 		r.Drop = append(r.Drop, f.Drop...)
 		for _, unit := range f.Masked {
 			r.Links["etc/systemd/system/"+unit] = "/dev/null"
+		}
+		if f.Hook != "" {
+			r.Hooks = append(r.Hooks, f.Hook)
 		}
 	}
 	r.Packages = append(r.Packages, needs.Add...)

@@ -59,9 +59,21 @@ func (s *Store) mmdebstrap(ctx context.Context, work string) error {
 			return err
 		}
 	}
-	script := filepath.Join(work, "tmp", "kernel.sh")
-	if err := os.WriteFile(script, []byte(s.Recipe.Script), 0o755); err != nil {
-		return err
+	var scripts []string
+	write := func(name, text string) error {
+		path := filepath.Join(work, "tmp", name)
+		scripts = append(scripts, path)
+		return os.WriteFile(path, []byte(text), 0o755)
+	}
+	if s.Recipe.Kernel != "" {
+		if err := write("kernel.sh", s.Recipe.Script); err != nil {
+			return err
+		}
+	}
+	for i, text := range s.Recipe.Hooks {
+		if err := write(fmt.Sprintf("%s%d.sh", hookPrefix, i), text); err != nil {
+			return err
+		}
 	}
 	id := "image-" + strings.TrimPrefix(filepath.Base(work), buildPrefix)
 	if s.Ledger != nil {
@@ -69,7 +81,7 @@ func (s *Store) mmdebstrap(ctx context.Context, work string) error {
 			return err
 		}
 	}
-	cmd := exec.CommandContext(ctx, program, mmdebstrapArgs(s.Recipe, work, script, s.Mirror, aptProxy(ctx))...)
+	cmd := exec.CommandContext(ctx, program, mmdebstrapArgs(s.Recipe, work, scripts, s.Mirror, aptProxy(ctx))...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "TMPDIR="+filepath.Join(work, "tmp"),
 		"SOURCE_DATE_EPOCH="+strconv.FormatInt(s.Recipe.Epoch, 10),
 		"TARE_KERNEL="+s.Recipe.Kernel, "TARE_KERNEL_DIR="+filepath.Join(work, "kernel"),
@@ -84,7 +96,7 @@ func (s *Store) mmdebstrap(ctx context.Context, work string) error {
 	return explain(err, tail)
 }
 
-func mmdebstrapArgs(r Recipe, work, script, mirror, proxy string) []string {
+func mmdebstrapArgs(r Recipe, work string, scripts []string, mirror, proxy string) []string {
 	args := []string{"--mode=root", "--format=directory", "--variant=minbase",
 		"--architectures=" + r.Arch, "--keyring=" + keyring,
 		"--include=" + strings.Join(r.Packages, ","),
@@ -98,7 +110,7 @@ func mmdebstrapArgs(r Recipe, work, script, mirror, proxy string) []string {
 	for _, p := range r.Keep {
 		args = append(args, "--dpkgopt=path-include="+p)
 	}
-	if r.Kernel != "" {
+	for _, script := range scripts {
 		args = append(args, "--customize-hook="+script)
 	}
 	args = append(args, r.Suite, filepath.Join(work, "root"))
@@ -140,6 +152,9 @@ func (s *Store) runApart(cmd *exec.Cmd) (tail []string, err error) {
 	return <-done, err
 }
 
+// hookPrefix begins the name of a script of the recipe's own, as mmdebstrap prints it.
+const hookPrefix = "hook-"
+
 // steps are the lines of mmdebstrap that people want to see.
 var steps = map[string]string{
 	"running apt-get update":                          "reading the package lists",
@@ -167,7 +182,9 @@ func (s *Store) follow(r io.Reader) []string {
 		}
 		if text, ok := strings.CutPrefix(line, "I: "); ok {
 			text, _, _ = strings.Cut(strings.TrimSuffix(text, "..."), ":")
-			if step, ok := steps[text]; ok {
+			if strings.Contains(line, "/"+hookPrefix) {
+				s.say("preparing what the programs work on")
+			} else if step, ok := steps[text]; ok {
 				s.say("%s", step)
 			}
 		}

@@ -134,6 +134,7 @@ func TestRecipeHashSeesEveryChange(t *testing.T) {
 		"exclude":  func(r *Recipe) { r.Exclude = nil },
 		"file":     func(r *Recipe) { r.Files = map[string]string{"etc/hostname": "x"} },
 		"script":   func(r *Recipe) { r.Script += "#" },
+		"hook":     func(r *Recipe) { r.Hooks = []string{"#!/bin/sh"} },
 		"programs": func(r *Recipe) { r.Programs = r.Programs[1:] },
 	} {
 		r := Golden()

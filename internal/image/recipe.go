@@ -44,6 +44,8 @@ type Recipe struct {
 	Kernel string `json:"kernel"`
 	// Script fetches Kernel inside the build.
 	Script string `json:"script"`
+	// Hooks are scripts that the build runs on the installed tree, with its path.
+	Hooks []string `json:"hooks,omitempty"`
 	// Programs are what workloads run; each must be in the tree.
 	Programs []Program `json:"programs"`
 }

@@ -41,3 +41,12 @@ func (rewrite) Estimate(bench.Params, bench.Setting) time.Duration { return 2 * 
 
 // Estimate is for making the packages and for some hundred files twice, for each of which dpkg waits for the disk.
 func (packages) Estimate(bench.Params, bench.Setting) time.Duration { return 8 * time.Second }
+
+// Estimate is for an ordinary CPU, with the copy of the build and the reading of the source.
+func (w compile) Estimate(p bench.Params, s bench.Setting) time.Duration {
+	jobs, err := w.jobs(p, s)
+	if err != nil {
+		return 0
+	}
+	return compileTargets[p["target"]].work/time.Duration(max(1, min(jobs, int64(s.Shape.CPUs)))) + 3*time.Second
+}

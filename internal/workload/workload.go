@@ -31,6 +31,7 @@ func All() []bench.Workload {
 		pgbench{},
 		rewrite{},
 		packages{},
+		compile{},
 		command{},
 		service{},
 		stress{},
