@@ -32,11 +32,18 @@ func (r PlatformRef) Agentless() bool { return r.On == nil && r.Options[GuestOpt
 
 // OwnKernel is a kernel of the user's own with one server in it, which machines boot by themselves.
 type OwnKernel struct {
-	Kernel ProgramFile  `json:"kernel"`
-	Initrd *ProgramFile `json:"initrd,omitempty"`
+	Kernel BootFile  `json:"kernel"`
+	Initrd *BootFile `json:"initrd,omitempty"`
 	// Append is the kernel's command line, with the [Placeholders] in it.
 	Append string `json:"append,omitempty"`
 	Port   int    `json:"port"` // on which its server accepts once it is ready
+}
+
+// BootFile is a file that a machine boots.
+type BootFile struct {
+	Path   string `json:"path"`
+	Digest string `json:"digest"` // of its content, "sha256:..."
+	Size   Bytes  `json:"size"`
 }
 
 // String names the files by their digests.

@@ -12,8 +12,8 @@ import (
 // ownKernel is a host's inputs with a kernel of the user's own.
 func ownKernel() plan.Inputs {
 	in := inputs(2)
-	in.Kernel = &bench.OwnKernel{Kernel: bench.ProgramFile{Name: "kernel", Path: "/k", Digest: "sha256:00", Size: 20 * bench.MiB},
-		Initrd: &bench.ProgramFile{Name: "initrd", Path: "/i", Digest: "sha256:01", Size: 20 * bench.MiB}, Port: 8080}
+	in.Kernel = &bench.OwnKernel{Kernel: bench.BootFile{Path: "/k", Digest: "sha256:00", Size: 20 * bench.MiB},
+		Initrd: &bench.BootFile{Path: "/i", Digest: "sha256:01", Size: 20 * bench.MiB}, Port: 8080}
 	return in
 }
 

@@ -47,14 +47,20 @@ func (l *launcher) serves(ctx context.Context, a *actor) error {
 	}
 	began := time.Now()
 	alive, forget := context.WithCancel(context.Background())
-	a.forget = forget
+	over := make(chan struct{})
 	go func() {
-		err := <-ended
-		if alive.Err() == nil {
+		defer close(over)
+		select {
+		case err := <-ended:
 			how := fmt.Errorf("the machine of %s ended %.1f s after it was up%s", a.Name, time.Since(began).Seconds(), because(err))
 			l.beside.halt(&serviceEnded{&ownEnd{a.withLastWords(how)}})
+		case <-alive.Done():
 		}
 	}()
+	a.forget = func() { // it may be reading the log, which the close of the instance takes away
+		forget()
+		<-over
+	}
 	return nil
 }
 

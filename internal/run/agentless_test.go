@@ -119,7 +119,7 @@ func agentless(t *testing.T, m *mutes, sc bench.Scene) (*Runner, *sink) {
 	r.Engines[PeerEngine] = r.Engines["fake"]
 	r.Engines["fake"] = Engine{Engine: m, Availability: bench.Availability{Version: "1", Caveats: []bench.Caveat{bench.Agentless}}, Options: []bench.Option{bench.GuestChoice()}}
 	r.Testnet = here{}
-	r.Kernel = &bench.OwnKernel{Kernel: bench.ProgramFile{Name: "kernel", Path: "/k", Digest: "sha256:0123456789abcdef"}, Port: freePort(t)}
+	r.Kernel = &bench.OwnKernel{Kernel: bench.BootFile{Path: "/k", Digest: "sha256:0123456789abcdef"}, Port: freePort(t)}
 	return r, s
 }
 

@@ -21,7 +21,7 @@ func (d *decoder) kernel(n *node, f map[string]*node, e *Experiment) {
 	k := &bench.OwnKernel{}
 	d.bootFile(f["kernel"], "kernel", &k.Kernel, e)
 	if f["initrd"] != nil {
-		k.Initrd = &bench.ProgramFile{}
+		k.Initrd = &bench.BootFile{}
 		d.bootFile(f["initrd"], "initrd", k.Initrd, e)
 	}
 	if line := f["append"]; line != nil {
@@ -40,8 +40,7 @@ func (d *decoder) kernel(n *node, f map[string]*node, e *Experiment) {
 }
 
 // bootFile reads the path of a file that machines boot, relative to the directory tare is started in.
-func (d *decoder) bootFile(n *node, what string, into *bench.ProgramFile, e *Experiment) {
-	into.Name = what
+func (d *decoder) bootFile(n *node, what string, into *bench.BootFile, e *Experiment) {
 	if d.text(n, &into.Path); into.Path == "" {
 		if n.kind == scalar {
 			d.fail(n.place, "no file is named for the %s", what)

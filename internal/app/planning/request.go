@@ -70,7 +70,7 @@ func kernel(ctx context.Context, e *spec.Experiment) (*bench.OwnKernel, error) {
 	k, err := own.Kernel(ctx, *e.Kernel)
 	if errors.Is(err, bench.ErrInvalid) {
 		at := "image.kernel"
-		if e.Kernel.Initrd != nil && strings.HasPrefix(err.Error(), e.Kernel.Initrd.Name) {
+		if e.Kernel.Initrd != nil && strings.HasPrefix(err.Error(), own.InitrdName) {
 			at = "image.initrd"
 		}
 		return nil, spec.Errors{e.Places.At(at).Error(err)}

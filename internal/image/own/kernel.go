@@ -18,18 +18,24 @@ import (
 	"tare/internal/bench"
 )
 
+// What the files are called in messages, and among a run's own files.
+const (
+	kernelName = "kernel"
+	InitrdName = "initrd"
+)
+
 // maxBoot bounds a kernel and an initial RAM file system of the user's own.
 const maxBoot = 2 * bench.GiB
 
 // Kernel reads the files of a kernel of the user's own: what they are, and their digests.
 func Kernel(ctx context.Context, k bench.OwnKernel) (*bench.OwnKernel, error) {
-	if err := identify(ctx, &k.Kernel, checkKernel); err != nil {
+	if err := read(ctx, kernelName, &k.Kernel, checkKernel, io.Discard); err != nil {
 		return nil, err
 	}
 	if k.Initrd != nil {
 		initrd := *k.Initrd
 		k.Initrd = &initrd
-		if err := identify(ctx, k.Initrd, nil); err != nil {
+		if err := read(ctx, InitrdName, k.Initrd, nil, io.Discard); err != nil {
 			return nil, err
 		}
 	}
@@ -39,54 +45,50 @@ func Kernel(ctx context.Context, k bench.OwnKernel) (*bench.OwnKernel, error) {
 // Keep copies the files of a kernel into a directory, so that a run boots the same whatever becomes of
 // them, and returns the kernel with the copies' paths. A file that is not what it was is an error.
 func Keep(ctx context.Context, k bench.OwnKernel, dir string) (*bench.OwnKernel, error) {
-	if err := keep(ctx, &k.Kernel, dir); err != nil {
+	if err := keep(ctx, kernelName, &k.Kernel, dir); err != nil {
 		return nil, err
 	}
 	if k.Initrd != nil {
 		initrd := *k.Initrd
 		k.Initrd = &initrd
-		if err := keep(ctx, k.Initrd, dir); err != nil {
+		if err := keep(ctx, InitrdName, k.Initrd, dir); err != nil {
 			return nil, err
 		}
 	}
 	return &k, nil
 }
 
-func keep(ctx context.Context, f *bench.ProgramFile, dir string) error {
+func keep(ctx context.Context, name string, f *bench.BootFile, dir string) error {
 	now := *f
-	now.Path = filepath.Join(dir, f.Name)
+	now.Path = filepath.Join(dir, name)
 	to, err := os.OpenFile(now.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return fmt.Errorf("copy the %s: %w", f.Name, err)
+		return fmt.Errorf("copy the %s: %w", name, err)
 	}
 	was := *f
-	err = read(ctx, &was, nil, to)
+	err = read(ctx, name, &was, nil, to)
 	if err := errors.Join(err, to.Close()); err != nil {
 		return err
 	}
 	if was.Digest != f.Digest {
-		return fmt.Errorf("%s %s is %s by now, and not %s: %w%w", f.Name, f.Path, was.Digest, f.Digest, bench.ErrInvalid,
+		return fmt.Errorf("%s %s is %s by now, and not %s: %w%w", name, f.Path, was.Digest, f.Digest, bench.ErrInvalid,
 			bench.Hint("trials of different files must not be mixed; start a new run"))
 	}
 	*f = now
 	return nil
 }
 
-// identify fills in size and digest of a file that passes the check of its beginning.
-func identify(ctx context.Context, f *bench.ProgramFile, check func(head []byte) error) error {
-	return read(ctx, f, check, io.Discard)
-}
-
 // headRead is how much of a file its check is shown, in bytes.
 const headRead = 4096
 
-// read reads a file to its end into w, and fills in its size and digest. It waits for no writer of a
+// read reads a file that passes the check of its beginning to its end into w, and fills in its size and
+// digest. It waits for no writer of a
 // pipe, and takes nothing that has no end.
-func read(ctx context.Context, f *bench.ProgramFile, check func(head []byte) error, w io.Writer) error {
-	refuse := func(err error) error { return fmt.Errorf("%s %s: %w: %w", f.Name, f.Path, err, bench.ErrInvalid) }
+func read(ctx context.Context, name string, f *bench.BootFile, check func(head []byte) error, w io.Writer) error {
+	refuse := func(err error) error { return fmt.Errorf("%s %s: %w: %w", name, f.Path, err, bench.ErrInvalid) }
 	file, err := os.OpenFile(f.Path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%s: %w: %w%w", f.Name, err, bench.ErrInvalid, bench.Hint("its path is relative to the directory tare is started in"))
+		return fmt.Errorf("%s: %w: %w%w", name, err, bench.ErrInvalid, bench.Hint("its path is relative to the directory tare is started in"))
 	}
 	if err != nil {
 		return refuse(err)
@@ -117,7 +119,7 @@ func read(ctx context.Context, f *bench.ProgramFile, check func(head []byte) err
 	size, err := io.Copy(io.MultiWriter(sum, w), io.LimitReader(io.MultiReader(bytes.NewReader(head[:n]), untilDone{ctx, file}), int64(maxBoot)+1))
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s %s: %w", f.Name, f.Path, err)
+		return fmt.Errorf("%s %s: %w", name, f.Path, err)
 	case size > int64(maxBoot):
 		return refuse(fmt.Errorf("it grew beyond the %v that are booted", maxBoot))
 	}

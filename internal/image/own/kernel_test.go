@@ -21,7 +21,7 @@ func elfHead(kind, machine byte) string {
 var bzHead = "MZ" + strings.Repeat("\x00", 0x200) + "HdrS" + strings.Repeat("\x00", 100)
 
 func kernelOf(path string) bench.OwnKernel {
-	return bench.OwnKernel{Kernel: bench.ProgramFile{Name: "kernel", Path: path}}
+	return bench.OwnKernel{Kernel: bench.BootFile{Path: path}}
 }
 
 func written(t *testing.T, text string) string {
@@ -78,7 +78,7 @@ func TestKernelRefused(t *testing.T) {
 func TestKeep(t *testing.T) {
 	path, dir := written(t, bzHead), t.TempDir()
 	asked := kernelOf(path)
-	asked.Initrd = &bench.ProgramFile{Name: "initrd", Path: written(t, "anything")}
+	asked.Initrd = &bench.BootFile{Path: written(t, "anything")}
 	k, err := Kernel(t.Context(), asked)
 	if err != nil {
 		t.Fatal(err)

@@ -152,8 +152,7 @@ func Own(t *testing.T, p *microvm.Platform) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := bench.OwnKernel{Kernel: bench.ProgramFile{Name: "kernel", Path: kernel}, Initrd: &bench.ProgramFile{Name: "initrd", Path: vmtest.Initrd(t, "")},
-		Append: vmtest.Append, Port: vmtest.Port}
+	own := *vmtest.Booting(kernel, vmtest.Initrd(t, ""))
 	start := func(name string, k bench.OwnKernel) bench.Instance {
 		l := env.Launch(t, p, name, map[string]string{bench.GuestOption: bench.OwnGuest})
 		l.Own = &k

@@ -55,7 +55,12 @@ func Served(t testing.TB, e bench.Env) *bench.OwnKernel {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &bench.OwnKernel{Kernel: bench.ProgramFile{Name: "kernel", Path: kernel}, Initrd: &bench.ProgramFile{Name: "initrd", Path: Initrd(t, drivers)},
+	return Booting(kernel, Initrd(t, drivers))
+}
+
+// Booting is a machine of the kernel with the server in its initial RAM file system.
+func Booting(kernel, initrd string) *bench.OwnKernel {
+	return &bench.OwnKernel{Kernel: bench.BootFile{Path: kernel}, Initrd: &bench.BootFile{Path: initrd},
 		Append: Append, Port: Port}
 }
 
