@@ -50,8 +50,8 @@ func TestApplications(t *testing.T) {
 		"--set", "timing.measure=1s", "--set", "disturbed.repeats=0", "-o", dir)
 	p.end()
 	all := outcomes(t, dir)
-	if len(all) != 4 {
-		t.Errorf("%d outcomes of 4 trials:\n%s", len(all), p.stderr())
+	if len(all) != 6 {
+		t.Errorf("%d outcomes of 6 trials:\n%s", len(all), p.stderr())
 	}
 	for _, o := range all {
 		if o.Status != bench.Done || len(o.Values) < 4 {

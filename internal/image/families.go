@@ -66,6 +66,18 @@ var Families = []Family{
 		},
 	},
 	{
+		Name:     "pages",
+		Packages: []string{"apache2-bin", "libapache2-mod-php8.4", "php8.4-mysql", "mariadb-server", "wrk"},
+		Programs: []Program{
+			{"apache2", "/usr/sbin/apache2", []string{"-v"}, "apache2-bin"},
+			{"mariadbd", "/usr/sbin/mariadbd", []string{"--version"}, "mariadb-server-core"},
+			{"mariadb-install-db", "/usr/bin/mariadb-install-db", nil, "mariadb-server-core"},
+			{"mod_php", "/usr/lib/apache2/modules/libphp8.4.so", nil, "libapache2-mod-php8.4"},
+			{"wrk", "/usr/bin/wrk", nil, "wrk"},
+		},
+		Masked: []string{"mariadb.service"},
+	},
+	{
 		Name:     "postgres",
 		Packages: []string{"postgresql-17"},
 		Programs: []Program{

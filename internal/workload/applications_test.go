@@ -37,7 +37,12 @@ var applications = []struct {
 		"--num-conns 24000 --num-calls 1 --rate 4800 --timeout 2 --ssl --ssl-no-reuse", "httperf-over.txt",
 		map[string]float64{"requests": 8759 / 5.0, "answered": 8759 / 240.0, "mean_latency": 326.8, "lateness": 2084 / 4.8}},
 	{web{}, bench.Params{"client": "httperf", "rate": "100", "calls": "10", "timeout": "500ms"}, "nginx -c", "--num-conns 50 --num-calls 10 --rate 10 --timeout 0.5", "", nil},
-	{oltp{}, nil, "mariadbd --no-defaults --user=root --datadir=/scratch/db --bind-address=0.0.0.0",
+	{pages{}, nil, "perl /scratch/pages.pl /scratch/mariadb.socket mariadbd --no-defaults --user=root --datadir=/scratch/db",
+		"wrk --threads 2 --connections 8 --duration 5s --timeout 10s --script /scratch/ask.lua http://10.99.0.3:8080/ -- 10000 15",
+		"pages.txt", map[string]float64{"pages": 344 / 5.06811, "mean_latency": 122.97876819407, "p90_latency": 228.439, "p99_latency": 372.633}},
+	{pages{}, bench.Params{"mix": "browsing", "connections": "1", "items": "20"}, "perl /scratch/pages.pl", "wrk --threads 1 --connections 1 --duration 5s --timeout 10s --script /scratch/ask.lua http://10.99.0.3:8080/ -- 20 0",
+		"pages-browsing.txt", nil},
+	{oltp{}, nil, "mariadbd --no-defaults --user=root --datadir=/scratch/db --pid-file=/scratch/db/pid",
 		"sysbench oltp_read_write --db-driver=mysql --mysql-host=10.99.0.3", "oltp.txt",
 		map[string]float64{"transactions": 3172.0 / 3.0058, "mean_latency": 3.79}},
 	{pgbench{}, nil, "/usr/lib/postgresql/17/bin/postgres -D /scratch/postgres -c listen_addresses=*",
@@ -104,7 +109,7 @@ func TestApplicationParse(t *testing.T) {
 
 func TestApplicationParseRefuses(t *testing.T) {
 	redisOut, wrkOut, oltpOut := captured(t, "redis-get.txt"), captured(t, "wrk.txt"), captured(t, "oltp.txt")
-	pgbenchOut := captured(t, "pgbench.txt")
+	pgbenchOut, pagesOut := captured(t, "pgbench.txt"), captured(t, "pages.txt")
 	open, openOut := bench.Params{"client": "httperf", "rate": "1200"}, captured(t, "httperf.txt")
 	changed := func(from, to string) bench.Output {
 		if !bytes.Contains(openOut, []byte(from)) {
@@ -148,6 +153,11 @@ func TestApplicationParseRefuses(t *testing.T) {
 		{"longest not a time", web{}, open, changed("max 8.2", "max 1e99"), []string{`"max": "1e99" is not a time`}},
 		{"cut", oltp{}, nil, bench.Output{Stdout: oltpOut[:len(oltpOut)-400]}, []string{"sysbench: "}},
 		{"lost", oltp{}, nil, bench.Output{Exit: 1, Stderr: []byte("FATAL: mysql_stmt_execute() returned error 2013")}, []string{"exit status 1", "2013"}},
+		{"failed", pages{}, nil, bench.Output{Stdout: captured(t, "pages-failed.txt")}, []string{"pages failed, more than 1 %", "500 error: nothing found"}},
+		{"nobody answers", pages{}, nil, bench.Output{Stdout: captured(t, "pages-none.txt")}, []string{"no page was answered"}},
+		{"cut", pages{}, nil, bench.Output{Stdout: pagesOut[:len(pagesOut)-20]}, []string{`"p99 us": not found`}},
+		{"not a number", pages{}, nil, bench.Output{Stdout: bytes.Replace(pagesOut, []byte("p90 us: 228439"), []byte("p90 us: nan"), 1)}, []string{`"p90 us": "nan": not a number`}},
+		{"no time", pages{}, nil, bench.Output{Stdout: bytes.Replace(pagesOut, []byte("p90 us: 228439"), []byte("p90 us: 0"), 1)}, []string{"p90_latency is 0"}},
 		{"failed", pgbench{}, nil, bench.Output{Stdout: captured(t, "pgbench-failed.txt")}, []string{"4179 of 5980 transactions failed", "more than 1 %"}},
 		{"refused", pgbench{}, nil, bench.Output{Exit: 1, Stderr: captured(t, "pgbench-refused.err")}, []string{"exit status 1", "could not create connection"}},
 		{"lost", pgbench{}, nil, bench.Output{Exit: 2, Stderr: captured(t, "pgbench-lost.err")}, []string{"exit status 2", "Run was aborted"}},
@@ -251,7 +261,11 @@ func FuzzApplicationParse(f *testing.F) {
 	f.Add(6, captured(f, "httperf-refused.txt"))
 	f.Add(2, captured(f, "wrk-404.txt"))
 	f.Add(2, captured(f, "wrk-none.txt"))
-	f.Add(5, captured(f, "pgbench-failed.txt"))
+	for i := range applications {
+		for _, name := range []string{"pgbench-failed.txt", "pages-failed.txt", "pages-none.txt"} {
+			f.Add(i, captured(f, name))
+		}
+	}
 	f.Fuzz(func(t *testing.T, i int, stdout []byte) {
 		n := len(applications)
 		c := applications[(i%n+n)%n]

@@ -50,3 +50,21 @@ func (w compile) Estimate(p bench.Params, s bench.Setting) time.Duration {
 	}
 	return compileTargets[p["target"]].work/time.Duration(max(1, min(jobs, int64(s.Shape.CPUs)))) + 3*time.Second
 }
+
+// Estimate adds making the database and filling it.
+func (w pgbench) Estimate(p bench.Params, s bench.Setting) time.Duration {
+	scale, err := intOf(w, p, "scale")
+	if err != nil {
+		return 0
+	}
+	return 3*time.Second + time.Duration(scale)*300*time.Millisecond + s.Timing.Warmup + s.Timing.Measure
+}
+
+// Estimate adds making the database and filling it.
+func (w pages) Estimate(p bench.Params, s bench.Setting) time.Duration {
+	items, err := intOf(w, p, "items")
+	if err != nil {
+		return 0
+	}
+	return 3*time.Second + time.Duration(items)*100*time.Microsecond + s.Timing.Warmup + s.Timing.Measure
+}

@@ -37,10 +37,13 @@ func (oltp) Params() []bench.Param {
 		{Name: "threads", Kind: bench.KindInt, Default: "4", Min: 1, Load: true, Doc: "clients, each with one transaction at a time"},
 		{Name: "rows", Kind: bench.KindInt, Default: "10000", Min: 1, Doc: "rows of the table, of about 250 bytes each with their index"},
 		{Name: "buffer", Kind: bench.KindSize, Default: "64MiB", Min: 8 << 20, Doc: "memory in which the server keeps pages (innodb_buffer_pool_size)"},
-		{Name: "flush", Kind: bench.KindWord, Default: "commit", Words: []string{"commit", "second"},
-			Doc: "when the log is on the disk: at each commit, or once a second (innodb_flush_log_at_trx_commit 1 or 2)"},
+		oltpFlush,
 	}
 }
+
+// oltpFlush is MariaDB's parameter of how lasting a commit is.
+var oltpFlush = bench.Param{Name: "flush", Kind: bench.KindWord, Default: "commit", Words: []string{"commit", "second"},
+	Doc: "when the log is on the disk: at each commit, or once a second (innodb_flush_log_at_trx_commit 1 or 2)"}
 
 func (oltp) Metrics(bench.Params) ([]bench.Metric, error) {
 	return []bench.Metric{
@@ -67,14 +70,10 @@ func (w oltp) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, e
 	}
 	switch part {
 	case bench.SubjectPart:
-		flush := map[string]string{"commit": "1", "second": "2"}[p["flush"]]
+		argv := append(mariadb(p), "--bind-address=0.0.0.0", "--port="+strconv.Itoa(oltpPort), "--socket="+oltpData+"/socket")
 		return bench.Part{
-			Prepare: []bench.Command{{Argv: []string{"mariadb-install-db", "--no-defaults", "--force", "--skip-name-resolve", "--user=root",
-				"--auth-root-authentication-method=normal", "--datadir=" + oltpData, "--innodb-log-file-size=32M"}, Timeout: limit}},
-			Main: bench.Command{Argv: []string{"mariadbd", "--no-defaults", "--user=root", "--datadir=" + oltpData, "--bind-address=0.0.0.0",
-				"--port=" + strconv.Itoa(oltpPort), "--socket=" + oltpData + "/socket", "--pid-file=" + oltpData + "/pid",
-				"--skip-grant-tables", "--skip-name-resolve", "--skip-log-bin", "--max-connections=4096", "--innodb-log-file-size=32M",
-				"--innodb-buffer-pool-size=" + p["buffer"], "--innodb-flush-log-at-trx-commit=" + flush}, Timeout: serviceLimit},
+			Prepare: []bench.Command{mariadbInstall(limit)},
+			Main:    bench.Command{Argv: argv, Timeout: serviceLimit},
 			Service: true,
 			Listen:  oltpPort,
 			Ready:   serverReady,
@@ -109,6 +108,19 @@ func (w oltp) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, e
 		return steps, nil
 	}
 	return bench.Part{}, unknownPart(w, part)
+}
+
+// mariadbInstall makes the server's own tables.
+func mariadbInstall(limit time.Duration) bench.Command {
+	return bench.Command{Argv: []string{"mariadb-install-db", "--no-defaults", "--force", "--skip-name-resolve", "--user=root",
+		"--auth-root-authentication-method=normal", "--datadir=" + oltpData, "--innodb-log-file-size=32M"}, Timeout: limit}
+}
+
+// mariadb is the server's command line, but for where it listens: it checks no passwords and writes no binary log.
+func mariadb(p bench.Params) []string {
+	return []string{"mariadbd", "--no-defaults", "--user=root", "--datadir=" + oltpData, "--pid-file=" + oltpData + "/pid",
+		"--skip-grant-tables", "--skip-name-resolve", "--skip-log-bin", "--max-connections=4096", "--innodb-log-file-size=32M",
+		"--innodb-buffer-pool-size=" + p["buffer"], "--innodb-flush-log-at-trx-commit=" + map[string]string{"commit": "1", "second": "2"}[p["flush"]]}
 }
 
 // Histograms reads the times of single transactions, of all clients.

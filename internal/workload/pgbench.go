@@ -53,7 +53,7 @@ func (pgbench) Params() []bench.Param {
 		{Name: "buffer", Kind: bench.KindSize, Default: "64MiB", Min: 1 << 20, Doc: "memory in which the server keeps pages (shared_buffers)"},
 		{Name: "flush", Kind: bench.KindWord, Default: "commit", Words: []string{"commit", "later"},
 			Doc: "when the log is on the disk: at each commit, or up to 0.6 s later (synchronous_commit on or off)"},
-		{Name: "errors", Kind: bench.KindFloat, Default: "1", Max: 100, Doc: "percent of the transactions that may fail; with more the launch does"},
+		webErrors("transactions"),
 	}
 }
 

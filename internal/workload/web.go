@@ -49,8 +49,13 @@ func (web) Params() []bench.Param {
 		{Name: "connections", Kind: bench.KindInt, Default: "16", Min: 1, Load: true, Doc: "connections of wrk's that are open at a time"},
 		{Name: "keep-alive", Kind: bench.KindWord, Default: "yes", Words: []string{"yes", "no"}, Doc: "whether wrk uses a connection again, or opens one for each request"},
 		{Name: "limit", Kind: bench.KindInt, Default: "0", Max: 1e6, Doc: "requests per second that nginx answers at most, and 503 to the others; 0 for no limit"},
-		{Name: "errors", Kind: bench.KindFloat, Default: "1", Max: 100, Doc: "percent of the requests that may fail; with more the launch does"},
+		webErrors("requests"),
 	}
+}
+
+// webErrors is the parameter of how many may fail.
+func webErrors(what string) bench.Param {
+	return bench.Param{Name: "errors", Kind: bench.KindFloat, Default: "1", Max: 100, Doc: "percent of the " + what + " that may fail; with more the launch does"}
 }
 
 func (w web) Metrics(p bench.Params) ([]bench.Metric, error) {

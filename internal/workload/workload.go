@@ -27,6 +27,7 @@ func All() []bench.Workload {
 		netserver{},
 		redis{},
 		web{},
+		pages{},
 		oltp{},
 		pgbench{},
 		rewrite{},
