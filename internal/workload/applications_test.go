@@ -29,7 +29,7 @@ var applications = []struct {
 	{web{}, bench.Params{"server": "apache2", "keep-alive": "no", "connections": "1"}, "apache2 -f /scratch/web.conf -DFOREGROUND",
 		"wrk --threads 1 --connections 1 --duration 5s --timeout 10s --latency --header Connection: close http://", "wrk.txt", nil},
 	{oltp{}, nil, "mariadbd --no-defaults --user=root --datadir=/scratch/db --bind-address=0.0.0.0",
-		"sysbench oltp_read_write --db-driver=mysql --mysql-host=10.99.0.3", "oltp.txt",
+		"sysbench /scratch/oltp.lua --db-driver=mysql --mysql-host=10.99.0.3 --mysql-port=3306 --mysql-user=root --mysql-db=test --tables=1 --table-size=10000 --threads=4 --warm=3 --thread-init-timeout=122 --time=5", "oltp.txt",
 		map[string]float64{"transactions": 3172.0 / 3.0058, "mean_latency": 3.79}},
 }
 
