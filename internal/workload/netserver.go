@@ -51,14 +51,14 @@ func (w netserver) Steps(part string, p bench.Params, s bench.Setting) (bench.Pa
 	return bench.Part{}, unknownPart(w, part)
 }
 
-func (netserver) Parse(p bench.Params, _ bench.Setting, out bench.Output) ([]bench.Value, error) {
+func (netserver) Parse(p bench.Params, s bench.Setting, out bench.Output) ([]bench.Value, error) {
 	switch test := p["test"]; test {
 	case "TCP_STREAM":
-		return parseNetperf(test, out, "LOCAL_SEND_SIZE", p["message-size"])
+		return parseNetperf(test, s.Timing, out, "LOCAL_SEND_SIZE", p["message-size"])
 	case "TCP_MAERTS":
-		return parseNetperf(test, out, "REMOTE_SEND_SIZE", p["message-size"])
+		return parseNetperf(test, s.Timing, out, "REMOTE_SEND_SIZE", p["message-size"])
 	default:
-		return parseNetperf(test, out, "REQUEST_SIZE", p["request-size"], "RESPONSE_SIZE", p["response-size"])
+		return parseNetperf(test, s.Timing, out, "REQUEST_SIZE", p["request-size"], "RESPONSE_SIZE", p["response-size"])
 	}
 }
 
