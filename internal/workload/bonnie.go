@@ -15,8 +15,12 @@ import (
 // have it as an adversary only, which [bomb] is.
 type bonnie struct{}
 
-// bonnieThousand is what bonnie++ counts files in.
-const bonnieThousand = 1024
+const (
+	// bonnieThousand is what bonnie++ counts files in.
+	bonnieThousand = 1024
+	// bonnieLarge is the least file that is not over before bonnie++ can time it on most disks.
+	bonnieLarge = bench.GiB
+)
 
 func (bonnie) Name() string { return "bonnie" }
 
@@ -33,8 +37,8 @@ func (bonnie) Programs() []string { return []string{"bonnie++"} }
 func (bonnie) Params() []bench.Param {
 	return []bench.Param{
 		{Name: "size", Kind: bench.KindSize, Min: 16 * float64(bench.MiB),
-			Doc: "size of the large file; twice the instance's memory if not given, so that little of it is read from memory"},
-		{Name: "files", Kind: bench.KindInt, Default: "16", Min: 0, Max: 4096, Doc: "small files in thousands of 1024; 0 for none"},
+			Doc: "size of the large file; twice the instance's memory if not given, so that little of it is read from memory, but at least 1 GiB"},
+		{Name: "files", Kind: bench.KindInt, Default: "32", Min: 0, Max: 4096, Doc: "small files in thousands of 1024; 0 for none"},
 		{Name: "stat", Kind: bench.KindWord, Default: "no", Words: []string{"yes", "no"},
 			Doc: "whether to report how fast the small files are looked up: bonnie++ gives no rate of what takes less than half a second, so it wants some hundred thousand files"},
 	}
@@ -79,7 +83,7 @@ func bonnieColumns(p bench.Params) []bonnieColumn {
 
 // size is that of the large file in MiB.
 func (w bonnie) size(p bench.Params, shape bench.Shape) (int64, error) {
-	size := int64(2 * shape.Memory)
+	size := int64(max(2*shape.Memory, bonnieLarge))
 	if _, given := p["size"]; given {
 		var err error
 		if size, err = intOf(w, p, "size"); err != nil {
@@ -92,9 +96,6 @@ func (w bonnie) size(p bench.Params, shape bench.Shape) (int64, error) {
 	if room := int64(shape.Disk-shape.Disk/20) / mib; size > room {
 		return 0, &ParamError{w.Name(), "size", fmt.Errorf("a file of %d MiB does not fit a disk of %v%w", size, shape.Disk,
 			bench.Hint("give the instance a disk of two and a half times its memory, or less memory; a smaller size reads from memory"))}
-	}
-	if size < 16 {
-		return 0, &ParamError{w.Name(), "size", fmt.Errorf("a file of %d MiB: bonnie++ wants at least 16", size)}
 	}
 	return size, nil
 }

@@ -94,7 +94,7 @@ func TestOnDiskRefuses(t *testing.T) {
 		{files{}, bench.Params{"program": "dbench", "clients": "40"}, bench.Shape{Disk: 512 * bench.MiB}, "", "25 MiB for each of 40 clients"},
 		{bonnie{}, nil, bench.Shape{Memory: bench.GiB, Disk: bench.GiB}, "size", "a file of 2048 MiB does not fit a disk of 1 GiB"},
 		{bonnie{}, bench.Params{"stat": "yes", "files": "0"}, bench.Shape{}, "stat", "no files to look up"},
-		{bonnie{}, nil, bench.Shape{Memory: bench.MiB, Disk: bench.GiB}, "size", "at least 16"},
+		{bonnie{}, nil, bench.Shape{Memory: 256 * bench.MiB, Disk: bench.GiB}, "size", "a file of 1024 MiB does not fit"},
 		{memtester{}, bench.Params{"size": "1GiB"}, bench.Shape{Memory: bench.GiB}, "size", "three quarters"},
 		{memtester{}, bench.Params{"size": "1100KiB"}, bench.Shape{Memory: bench.GiB}, "size", "not whole MiB"},
 	} {
@@ -145,7 +145,7 @@ func TestOnDiskParseRefuses(t *testing.T) {
 		{"postmark is cut", files{}, byPostmark, bench.Output{Stdout: mail[:len(mail)-20]}, []string{"its report: not found"}},
 		{"two clocks", files{}, byPostmark, bench.Output{Stdout: replace(mail, "transactions 2778 3.28", "transactions 2778 1.28")}, []string{"its report says 4 s for what took 1.28"}},
 		{"too fast", bonnie{}, bench.Params{"files": "32", "size": "1GiB", "stat": "yes"}, bench.Output{Stdout: bon}, []string{`stats: "+++++": it gives no rate`}},
-		{"other files", bonnie{}, nil, bench.Output{Stdout: bon}, []string{`"32" thousand files, not 16`}},
+		{"other files", bonnie{}, bench.Params{"files": "16"}, bench.Output{Stdout: bon}, []string{`"32" thousand files, not 16`}},
 		{"bonnie is cut", bonnie{}, nil, bench.Output{Stdout: bon[:len(bon)-20]}, []string{"not one row of 50 columns"}},
 		{"another format", bonnie{}, nil, bench.Output{Stdout: replace(bon, "1.98,", "1.99,")}, []string{"in format 1.98"}},
 		{"no memory", memtester{}, small, bench.Output{Exit: 1}, []string{"memory was not to be had"}},
