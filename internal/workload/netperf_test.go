@@ -3,9 +3,11 @@ package workload
 import (
 	"bytes"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tare/internal/bench"
 )
@@ -33,14 +35,19 @@ func TestNetperfSteps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if argv := strings.Join(steps.Main.Argv, " "); !strings.Contains(argv, want) || !strings.Contains(argv, "-t "+test+" -l 5 ") {
+		stream := test == "TCP_STREAM"
+		length := map[bool]string{true: " -l 7 ", false: " -l 5 "}[stream] // of one process, or of the second
+		if argv := strings.Join(steps.Main.Argv, " "); !strings.Contains(argv, want) || !strings.Contains(argv, "-t "+test+length) {
 			t.Errorf("%s: %s", test, argv)
 		}
 		if argv := steps.Main.Argv; argv[0] != "sh" || !slices.Equal(argv[3:8], []string{"sh", "netperf", "-D", "0.1", "-4"}) {
 			t.Errorf("%s: it prints into the wire: %q", test, argv)
 		}
-		if len(steps.Warm) != 1 || steps.Warm[0].Argv[0] != "netperf" || !slices.Contains(steps.Warm[0].Argv, "2") {
-			t.Errorf("%s: warm-up %+v", test, steps.Warm)
+		if stream && (len(steps.Warm) != 0 || steps.Ramp != 2*time.Second) {
+			t.Errorf("%s: warm-up %+v, and %v of its run", test, steps.Warm, steps.Ramp)
+		}
+		if !stream && (len(steps.Warm) != 1 || steps.Warm[0].Argv[0] != "netperf" || !slices.Contains(steps.Warm[0].Argv, "2") || steps.Ramp != 0) {
+			t.Errorf("%s: warm-up %+v, and %v of its run", test, steps.Warm, steps.Ramp)
 		}
 	}
 	s := setting()
@@ -54,23 +61,25 @@ func TestNetperfParse(t *testing.T) {
 	w := netperf{}
 	for _, c := range []struct {
 		file  string
+		warm  time.Duration
 		given bench.Params
 		want  map[string]float64
 	}{
-		{"netperf-stream.txt", bench.Params{"message-size": "16KiB"}, map[string]float64{"throughput": 5717.97}},
-		{"netserver-maerts.txt", bench.Params{"test": "TCP_MAERTS", "message-size": "16KiB"}, map[string]float64{"throughput": 4824.80}},
-		{"netperf-rr.txt", bench.Params{"test": "TCP_RR"},
+		{"netperf-stream.txt", 0, bench.Params{"message-size": "16KiB"}, map[string]float64{"throughput": 5717.97}},
+		{"netperf-series-stream.txt", 500 * time.Millisecond, bench.Params{"message-size": "16KiB"}, map[string]float64{"throughput": 18545.813636}},
+		{"netserver-maerts.txt", 500 * time.Millisecond, bench.Params{"test": "TCP_MAERTS", "message-size": "16KiB"}, map[string]float64{"throughput": 4824.80}},
+		{"netperf-rr.txt", 500 * time.Millisecond, bench.Params{"test": "TCP_RR"},
 			map[string]float64{"transactions": 29445.70, "mean_latency": 33.93, "p99_latency": 64}},
 	} {
 		t.Run(c.file, func(t *testing.T) {
 			p := fill(t, w, c.given)
-			values, err := w.Parse(p, setting(), bench.Output{Stdout: captured(t, c.file)})
+			values, err := w.Parse(p, netperfSetting(c.warm), bench.Output{Stdout: captured(t, c.file)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			checkValues(t, w, p, values)
 			for metric, want := range c.want {
-				if got := value(t, values, metric); got != want {
+				if got := value(t, values, metric); math.Abs(got-want) > 1e-6*want {
 					t.Errorf("%s is %v, want %v", metric, got, want)
 				}
 			}
@@ -78,9 +87,16 @@ func TestNetperfParse(t *testing.T) {
 	}
 }
 
+// netperfSetting is for a run of two seconds, of which the first warm up.
+func netperfSetting(warm time.Duration) bench.Setting {
+	s := setting()
+	s.Timing.Warmup, s.Timing.Measure = warm, 2*time.Second-warm
+	return s
+}
+
 func TestNetperfParseRefuses(t *testing.T) {
 	w := netperf{}
-	rr := captured(t, "netperf-rr.txt")
+	rr, series := captured(t, "netperf-rr.txt"), captured(t, "netperf-series-stream.txt")
 	for _, c := range []struct {
 		name  string
 		given bench.Params
@@ -98,6 +114,10 @@ func TestNetperfParseRefuses(t *testing.T) {
 			[]string{"MEAN_LATENCY", `"-"`}},
 		{"twice", bench.Params{"test": "TCP_RR"}, bench.Output{Stdout: append(slices.Clone(rr), rr...)}, []string{"found twice"}},
 		{"nothing", nil, bench.Output{}, []string{"nothing"}},
+		{"no interim results", bench.Params{"message-size": "16KiB"}, bench.Output{Stdout: captured(t, "netperf-stream.txt")}, []string{"the mean of 0 interim results"}},
+		{"too short", bench.Params{"message-size": "16KiB"}, bench.Output{Stdout: series}, []string{"end before the 5s after the warm-up of 2s"}},
+		{"another mean", bench.Params{"message-size": "16KiB"}, bench.Output{Stdout: bytes.Replace(series, []byte("THROUGHPUT=18"), []byte("THROUGHPUT=28"), 1)},
+			[]string{"the mean of 20 interim results is 18403.2, that of the run 28392.2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := w.Parse(fill(t, w, c.given), setting(), c.out)

@@ -2,8 +2,10 @@ package workload
 
 import (
 	"bytes"
+	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"tare/internal/bench"
 )
@@ -25,12 +27,13 @@ func TestNetserverSteps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		length := map[bool]string{true: " -l 5 ", false: " -l 7 "}[roundTrips(test)]
 		if argv := strings.Join(load.Main.Argv, " "); load.Service || !strings.Contains(argv, "-H 10.99.0.3 ") ||
-			!strings.Contains(argv, "-t "+test+" -l 5 ") || !strings.Contains(argv, want) {
+			!strings.Contains(argv, "-t "+test+length) || !strings.Contains(argv, want) {
 			t.Errorf("%s: %s", test, argv)
 		}
-		if len(load.Warm) != 1 || load.Warm[0].Argv[0] != "netperf" {
-			t.Errorf("%s: warm-up %+v", test, load.Warm)
+		if own := len(load.Warm) == 1 && load.Warm[0].Argv[0] == "netperf"; own != roundTrips(test) || own == (load.Ramp > 0) {
+			t.Errorf("%s: warm-up %+v, and %v of its run", test, load.Warm, load.Ramp)
 		}
 	}
 }
@@ -40,8 +43,8 @@ var netserverCaptures = []struct {
 	test, file string
 	want       map[string]float64
 }{
-	{"TCP_STREAM", "netserver-stream.txt", map[string]float64{"throughput": 5178.96}},
-	{"TCP_MAERTS", "netserver-maerts.txt", map[string]float64{"throughput": 4824.80}},
+	{"TCP_STREAM", "netserver-stream.txt", map[string]float64{"throughput": 5231.502921}},
+	{"TCP_MAERTS", "netserver-maerts.txt", map[string]float64{"throughput": 4922.779887}},
 	{"UDP_RR", "netserver-udp-rr.txt", map[string]float64{"transactions": 18875.72, "mean_latency": 52.93, "p99_latency": 73}},
 }
 
@@ -50,17 +53,17 @@ func TestNetserverParse(t *testing.T) {
 	for _, c := range netserverCaptures {
 		p := fill(t, w, bench.Params{"test": c.test})
 		out := bench.Output{Stdout: captured(t, c.file)}
-		values, err := w.Parse(p, setting(), out)
+		values, err := w.Parse(p, netperfSetting(500*time.Millisecond), out)
 		if err != nil {
 			t.Fatal(err)
 		}
 		checkValues(t, w, p, values)
 		for metric, want := range c.want {
-			if got := value(t, values, metric); got != want {
+			if got := value(t, values, metric); math.Abs(got-want) > 1e-6*want {
 				t.Errorf("%s: %s is %v, want %v", c.test, metric, got, want)
 			}
 		}
-		if series, err := w.Series(p, setting(), out); err != nil || len(series) != 1 {
+		if series, err := w.Series(p, netperfSetting(500*time.Millisecond), out); err != nil || len(series) != 1 {
 			t.Errorf("%s: %d series, %v", c.test, len(series), err)
 		}
 	}
