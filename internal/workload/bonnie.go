@@ -19,7 +19,7 @@ const (
 	// bonnieThousand is what bonnie++ counts files in.
 	bonnieThousand = 1024
 	// bonnieLarge is the least file that is not over before bonnie++ can time it on most disks.
-	bonnieLarge = bench.GiB
+	bonnieLarge = 2 * bench.GiB
 )
 
 func (bonnie) Name() string { return "bonnie" }
@@ -37,8 +37,8 @@ func (bonnie) Programs() []string { return []string{"bonnie++"} }
 func (bonnie) Params() []bench.Param {
 	return []bench.Param{
 		{Name: "size", Kind: bench.KindSize, Min: 16 * float64(bench.MiB),
-			Doc: "size of the large file; twice the instance's memory if not given, so that little of it is read from memory, but at least 1 GiB"},
-		{Name: "files", Kind: bench.KindInt, Default: "32", Min: 0, Max: 4096, Doc: "small files in thousands of 1024; 0 for none"},
+			Doc: "size of the large file; twice the instance's memory if not given, so that little of it is read from memory, but at least 2 GiB"},
+		{Name: "files", Kind: bench.KindInt, Default: "64", Min: 0, Max: 4096, Doc: "small files in thousands of 1024; 0 for none"},
 		{Name: "stat", Kind: bench.KindWord, Default: "no", Words: []string{"yes", "no"},
 			Doc: "whether to report how fast the small files are looked up: bonnie++ gives no rate of what takes less than half a second, so it wants some hundred thousand files"},
 	}

@@ -94,7 +94,7 @@ func TestOnDiskRefuses(t *testing.T) {
 		{files{}, bench.Params{"program": "dbench", "clients": "40"}, bench.Shape{Disk: 512 * bench.MiB}, "", "25 MiB for each of 40 clients"},
 		{bonnie{}, nil, bench.Shape{Memory: bench.GiB, Disk: bench.GiB}, "size", "a file of 2048 MiB does not fit a disk of 1 GiB"},
 		{bonnie{}, bench.Params{"stat": "yes", "files": "0"}, bench.Shape{}, "stat", "no files to look up"},
-		{bonnie{}, nil, bench.Shape{Memory: 256 * bench.MiB, Disk: bench.GiB}, "size", "a file of 1024 MiB does not fit"},
+		{bonnie{}, nil, bench.Shape{Memory: 256 * bench.MiB, Disk: bench.GiB}, "size", "a file of 2048 MiB does not fit"},
 		{memtester{}, bench.Params{"size": "1GiB"}, bench.Shape{Memory: bench.GiB}, "size", "three quarters"},
 		{memtester{}, bench.Params{"size": "1100KiB"}, bench.Shape{Memory: bench.GiB}, "size", "not whole MiB"},
 	} {
