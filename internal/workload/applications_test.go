@@ -43,7 +43,7 @@ var applications = []struct {
 	{pages{}, bench.Params{"mix": "browsing", "connections": "1", "items": "20"}, "perl /scratch/pages.pl", "wrk --threads 1 --connections 1 --duration 5s --timeout 10s --script /scratch/ask.lua http://10.99.0.3:8080/ -- 20 0",
 		"pages-browsing.txt", nil},
 	{oltp{}, nil, "mariadbd --no-defaults --user=root --datadir=/scratch/db --pid-file=/scratch/db/pid",
-		"sysbench /scratch/oltp.lua --db-driver=mysql --mysql-host=10.99.0.3 --mysql-port=3306 --mysql-user=root --mysql-db=test --tables=1 --table-size=10000 --threads=4 --warm=3 --thread-init-timeout=122 --time=5", "oltp.txt",
+		"sysbench oltp_read_write --db-driver=mysql --mysql-host=10.99.0.3", "oltp.txt",
 		map[string]float64{"transactions": 3172.0 / 3.0058, "mean_latency": 3.79}},
 	{pgbench{}, nil, "/usr/lib/postgresql/17/bin/postgres -D /scratch/postgres -c listen_addresses=*",
 		"perl /scratch/pgbench.pl /scratch/log /usr/lib/postgresql/17/bin/pgbench --host=10.99.0.3 --port=5432 --username=postgres --no-vacuum --builtin=tpcb-like --client=4 --jobs=2 --time=5 postgres",

@@ -78,7 +78,7 @@ func (w netperf) Steps(part string, p bench.Params, s bench.Setting) (bench.Part
 	case netperfServer:
 		return netserverPart(family(addr), "-L", addr.String()), nil
 	case bench.SubjectPart:
-		return netperfClient(p["test"], w.message(p), addr, s.Timing)
+		return netperfClient(p["test"], w.message(p), addr, s.Timing, w.within(p, s.Timing).Warmup)
 	}
 	return bench.Part{}, unknownPart(w, part)
 }
@@ -116,13 +116,10 @@ func netserverPart(where ...string) bench.Part {
 	}
 }
 
-// warmsWithin says whether a test warms up on the connection that is then measured, and tells what it
-// did since. Of round trips netperf gives percentiles of all of its run alone, and TCP_MAERTS may take
-// turns, for which its own count must begin with the window: they warm up in a run of their own.
-func warmsWithin(test string) bool { return test == "TCP_STREAM" }
-
-// netperfClient runs a test against a server.
-func netperfClient(test string, message []string, server netip.Addr, t bench.Timing) (bench.Part, error) {
+// netperfClient runs a test against a server. A bulk transfer warms up for ramp on the connection that is
+// then measured, and tells what it did since. Of round trips netperf gives percentiles of all of its run
+// alone: they warm up in a run of their own, and ramp is 0.
+func netperfClient(test string, message []string, server netip.Addr, t bench.Timing, ramp time.Duration) (bench.Part, error) {
 	measure, err := measured(t)
 	if err != nil {
 		return bench.Part{}, err
@@ -136,19 +133,12 @@ func netperfClient(test string, message []string, server netip.Addr, t bench.Tim
 			"-t", test, "-l", wholeSeconds(length), "-P", "0", "--"}, message, []string{"-k", netperfKeys})
 		return bench.Command{Argv: argv, Timeout: limit}, nil
 	}
-	if warmsWithin(test) {
-		main, err := call(t.Warmup + measure)
-		if err != nil {
-			return bench.Part{}, err
-		}
-		return bench.Part{Main: netperfInterim(main, measure), Ramp: t.Warmup}, nil
-	}
-	main, err := call(measure)
+	main, err := call(ramp + measure)
 	if err != nil {
 		return bench.Part{}, err
 	}
-	steps := bench.Part{Main: netperfInterim(main, measure)}
-	if t.Warmup > 0 {
+	steps := bench.Part{Main: netperfInterim(main, measure), Ramp: ramp}
+	if t.Warmup > ramp {
 		warm, err := call(t.Warmup)
 		if err != nil {
 			return bench.Part{}, err
@@ -170,18 +160,27 @@ func family(addr netip.Addr) string {
 	return "-6"
 }
 
-func (netperf) Parse(p bench.Params, s bench.Setting, out bench.Output) ([]bench.Value, error) {
-	size := p["message-size"]
-	if roundTrips(p["test"]) {
-		return parseNetperf(p["test"], s.Timing, out, "REQUEST_SIZE", size, "RESPONSE_SIZE", size)
+func (w netperf) Parse(p bench.Params, s bench.Setting, out bench.Output) ([]bench.Value, error) {
+	size, test, t := p["message-size"], p["test"], w.within(p, s.Timing)
+	if roundTrips(test) {
+		return parseNetperf(test, t, out, "REQUEST_SIZE", size, "RESPONSE_SIZE", size)
 	}
-	if p["test"] == "TCP_MAERTS" {
-		return parseNetperf(p["test"], s.Timing, out, "REMOTE_SEND_SIZE", size)
+	if test == "TCP_MAERTS" {
+		return parseNetperf(test, t, out, "REMOTE_SEND_SIZE", size)
 	}
-	return parseNetperf(p["test"], s.Timing, out, "LOCAL_SEND_SIZE", size)
+	return parseNetperf(test, t, out, "LOCAL_SEND_SIZE", size)
 }
 
-// parseNetperf reads a test's output; sizes are the keys of those that must have been used, and what
+// within is the timing of the measured run, with the part of the warm-up that is in it. A transfer that
+// may take turns has none: turns count all of a run.
+func (netperf) within(p bench.Params, t bench.Timing) bench.Timing {
+	if p["test"] != "TCP_STREAM" {
+		t.Warmup = 0
+	}
+	return t
+}
+
+// parseNetperf reads a test's output, of a run that warmed up for t.Warmup; sizes are the keys of those that must have been used, and what
 // they must be.
 func parseNetperf(test string, t bench.Timing, out bench.Output, sizes ...string) ([]bench.Value, error) {
 	if err := finished("netperf", out); err != nil {
@@ -216,7 +215,7 @@ func parseNetperf(test string, t bench.Timing, out bench.Output, sizes ...string
 		}
 		values = append(values, bench.Value{Metric: q.metric, Value: v})
 	}
-	if warmsWithin(test) && t.Warmup > 0 {
+	if t.Warmup > 0 {
 		v, err := netperfSince(out.Stdout, test, t, values[0].Value)
 		if err != nil {
 			return nil, fmt.Errorf("netperf: %w", err)

@@ -28,12 +28,12 @@ func netperfInterim(c bench.Command, measure time.Duration) bench.Command {
 }
 
 // Series is what was sent, or how many round trips were done, per second.
-func (netperf) Series(p bench.Params, s bench.Setting, out bench.Output) ([]bench.Series, error) {
-	return netperfSeries(p["test"], s, out)
+func (w netperf) Series(p bench.Params, s bench.Setting, out bench.Output) ([]bench.Series, error) {
+	return netperfSeries(p["test"], w.within(p, s.Timing), out)
 }
 
 // netperfSeries is that of a test's output.
-func netperfSeries(test string, s bench.Setting, out bench.Output) ([]bench.Series, error) {
+func netperfSeries(test string, t bench.Timing, out bench.Output) ([]bench.Series, error) {
 	metric := "throughput"
 	if roundTrips(test) {
 		metric = "transactions"
@@ -42,20 +42,17 @@ func netperfSeries(test string, s bench.Setting, out bench.Output) ([]bench.Seri
 	if err != nil {
 		return nil, fmt.Errorf("netperf: %w", err)
 	}
-	spells = netperfWindow(spells, test, s.Timing)
+	spells = netperfWindow(spells, t)
 	if len(spells) == 0 {
 		return nil, nil
 	}
-	end := min(spells[len(spells)-1].to, s.Timing.Measure.Seconds())
-	return seriesOf(metric, spells, seriesStep(s.Timing.Measure), time.Duration(end*float64(time.Second)))
+	end := min(spells[len(spells)-1].to, t.Measure.Seconds())
+	return seriesOf(metric, spells, seriesStep(t.Measure), time.Duration(end*float64(time.Second)))
 }
 
 // netperfWindow are the spells since the window opened, and the times from then.
-func netperfWindow(spells []spell, test string, t bench.Timing) []spell {
+func netperfWindow(spells []spell, t bench.Timing) []spell {
 	warm := t.Warmup.Seconds()
-	if !warmsWithin(test) || warm == 0 {
-		return spells
-	}
 	var since []spell
 	for _, x := range spells {
 		if x.to > warm {
@@ -82,7 +79,7 @@ func netperfSince(stdout []byte, test string, t bench.Timing, whole float64) (fl
 	if mean := meanRate(all); !(math.Abs(mean-whole) <= netperfApart*whole) {
 		return 0, fmt.Errorf("the mean of %d interim results is %.6g, that of the run %.6g", len(all), mean, whole)
 	}
-	since := netperfWindow(all, test, t)
+	since := netperfWindow(all, t)
 	if len(since) == 0 || since[len(since)-1].to < netperfShort*t.Measure.Seconds() {
 		return 0, fmt.Errorf("its interim results end before the %v after the warm-up of %v", t.Measure, t.Warmup)
 	}

@@ -46,23 +46,32 @@ func (w netserver) Steps(part string, p bench.Params, s bench.Setting) (bench.Pa
 		if roundTrips(p["test"]) {
 			message = []string{"-r", p["request-size"] + "," + p["response-size"]}
 		}
-		return netperfClient(p["test"], message, addr, s.Timing)
+		return netperfClient(p["test"], message, addr, s.Timing, w.within(p, s.Timing).Warmup)
 	}
 	return bench.Part{}, unknownPart(w, part)
 }
 
-func (netserver) Parse(p bench.Params, s bench.Setting, out bench.Output) ([]bench.Value, error) {
+// within is the timing of the measured run, with the part of the warm-up that is in it.
+func (netserver) within(p bench.Params, t bench.Timing) bench.Timing {
+	if roundTrips(p["test"]) {
+		t.Warmup = 0
+	}
+	return t
+}
+
+func (w netserver) Parse(p bench.Params, s bench.Setting, out bench.Output) ([]bench.Value, error) {
+	t := w.within(p, s.Timing)
 	switch test := p["test"]; test {
 	case "TCP_STREAM":
-		return parseNetperf(test, s.Timing, out, "LOCAL_SEND_SIZE", p["message-size"])
+		return parseNetperf(test, t, out, "LOCAL_SEND_SIZE", p["message-size"])
 	case "TCP_MAERTS":
-		return parseNetperf(test, s.Timing, out, "REMOTE_SEND_SIZE", p["message-size"])
+		return parseNetperf(test, t, out, "REMOTE_SEND_SIZE", p["message-size"])
 	default:
-		return parseNetperf(test, s.Timing, out, "REQUEST_SIZE", p["request-size"], "RESPONSE_SIZE", p["response-size"])
+		return parseNetperf(test, t, out, "REQUEST_SIZE", p["request-size"], "RESPONSE_SIZE", p["response-size"])
 	}
 }
 
 // Series is what was sent, or how many round trips were done, per second.
-func (netserver) Series(p bench.Params, s bench.Setting, out bench.Output) ([]bench.Series, error) {
-	return netperfSeries(p["test"], s, out)
+func (w netserver) Series(p bench.Params, s bench.Setting, out bench.Output) ([]bench.Series, error) {
+	return netperfSeries(p["test"], w.within(p, s.Timing), out)
 }

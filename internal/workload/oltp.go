@@ -1,8 +1,6 @@
 package workload
 
 import (
-	_ "embed"
-	"slices"
 	"strconv"
 	"time"
 
@@ -13,14 +11,9 @@ import (
 // section 3.8, with MariaDB for MySQL.
 type oltp struct{}
 
-//go:embed oltp.lua
-var oltpScript []byte
+const oltpPort = 3306
 
-const (
-	oltpPort = 3306
-	oltpData = bench.ScratchDir + "/db"
-	oltpFile = bench.ScratchDir + "/oltp.lua"
-)
+const oltpData = bench.ScratchDir + "/db"
 
 func (oltp) Name() string { return "oltp" }
 
@@ -90,24 +83,29 @@ func (w oltp) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, e
 		if err != nil {
 			return bench.Part{}, err
 		}
-		limit, err := timeout(s.Timing, max(s.Timing.Warmup+time.Second+measure, oltpInstall))
+		sysbench := func(length time.Duration, verb string) (bench.Command, error) {
+			limit, err := timeout(s.Timing, max(length, oltpInstall))
+			return bench.Command{Argv: []string{"sysbench", p["mix"], "--db-driver=mysql", "--mysql-host=" + addr.String(),
+				"--mysql-port=" + strconv.Itoa(oltpPort), "--mysql-user=root", "--mysql-db=test", "--tables=1", "--table-size=" + p["rows"],
+				"--threads=" + p["threads"], "--time=" + wholeSeconds(length), "--events=0", "--percentile=95", "--histogram=on", verb}, Timeout: limit}, err
+		}
+		fill, err := sysbench(time.Second, "prepare")
 		if err != nil {
 			return bench.Part{}, err
 		}
-		sysbench := func(verb string, more ...string) bench.Command {
-			argv := slices.Concat([]string{"sysbench", oltpFile, "--db-driver=mysql", "--mysql-host=" + addr.String(),
-				"--mysql-port=" + strconv.Itoa(oltpPort), "--mysql-user=root", "--mysql-db=test", "--tables=1", "--table-size=" + p["rows"],
-				"--threads=" + p["threads"]}, more, []string{verb})
-			return bench.Command{Argv: argv, Timeout: limit}
+		main, err := sysbench(measure, "run")
+		if err != nil {
+			return bench.Part{}, err
 		}
-		// A thread that warms up is one that is not yet ready, for which sysbench does not wait longer than it is told.
-		return bench.Part{
-			Files:   []bench.File{{Path: oltpFile, Mode: 0o644, Data: slices.Concat([]byte("require("+strconv.Quote(p["mix"])+")\n\n"), oltpScript)}},
-			Prepare: []bench.Command{sysbench("prepare")},
-			Main: sysbench("run", "--warm="+warmSeconds(s.Timing.Warmup), "--thread-init-timeout="+wholeSeconds(s.Timing.Warmup+oltpInstall),
-				"--time="+wholeSeconds(measure), "--events=0", "--percentile=95", "--histogram=on"),
-			Begin: "Threads started!",
-		}, nil
+		steps := bench.Part{Prepare: []bench.Command{fill}, Main: main, Begin: "Threads started!"}
+		if s.Timing.Warmup > 0 {
+			warm, err := sysbench(s.Timing.Warmup, "run")
+			if err != nil {
+				return bench.Part{}, err
+			}
+			steps.Warm = []bench.Command{warm}
+		}
+		return steps, nil
 	}
 	return bench.Part{}, unknownPart(w, part)
 }
