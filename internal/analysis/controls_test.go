@@ -94,7 +94,7 @@ func TestControlsThatFail(t *testing.T) {
 	run.values["twin"] = []float64{100, math.NaN(), math.NaN(), math.NaN(), math.NaN()}
 	c = analyze(t, run.write(t)).Controls
 	if c.Of != 0 || c.Rows[0].Effect.Verdict != result.Refused || len(c.Words) != 2 ||
-		c.Words[1] != "native against itself, no statement: cpu: only 1 pair of finished launches; an interval needs at least 2." {
+		c.Words[1] != "native against itself, not compared: cpu: only 1 pair of finished launches; an interval needs at least 2." {
 		t.Errorf("%+v", c)
 	}
 	run.control = ""

@@ -58,7 +58,7 @@ func TestTooFewBlocksAreRefused(t *testing.T) {
 		if e.Verdict != result.Refused || !strings.HasPrefix(e.Why, want+" of finished launches") || e.N != n || e.Low != 0 || e.High != 0 {
 			t.Errorf("%d blocks: %+v", n, e)
 		}
-		if !strings.HasPrefix(e.Words, "no statement: ") || row.Missing != 3-n || r.Complete {
+		if !strings.HasPrefix(e.Words, "not compared: ") || row.Missing != 3-n || r.Complete {
 			t.Errorf("%d blocks: %+v", n, row)
 		}
 	}

@@ -232,9 +232,9 @@ func TestRelativeOfZero(t *testing.T) {
 	}{
 		{native.Cells[1], 3, "no ratio", ""},
 		{lxc.Cells[0], 2, "missing 1 of 3, no ratio",
-			"no statement: lxc: launch b01-beside-lxc gave 0, which has no ratio (so in 2 of 2 blocks)"},
+			"not compared: lxc: launch b01-beside-lxc gave 0, which has no ratio (so in 2 of 2 blocks)"},
 		{lxc.Cells[1], 3, "no ratio",
-			"no statement: lxc: launch b01-bomb-lxc gave 0, which has no ratio (so in 3 of 3 blocks); " +
+			"not compared: lxc: launch b01-bomb-lxc gave 0, which has no ratio (so in 3 of 3 blocks); " +
 				"native: launch b01-bomb-native gave 0, which has no ratio (so in 1 of 3 blocks)"},
 	} {
 		if c.cell.Words != c.words || c.cell.N != c.n || c.cell.Effect.N != c.n || c.cell.Kept != 0 {
@@ -246,7 +246,7 @@ func TestRelativeOfZero(t *testing.T) {
 	}
 	// The table of the case says the same.
 	for _, row := range r.Cases[2].Rows {
-		if row.Platform == "lxc" && row.Effect.Words != "no statement: launch b01-bomb-lxc gave 0, which has no ratio (so in 3 of 3 blocks)" {
+		if row.Platform == "lxc" && row.Effect.Words != "not compared: launch b01-bomb-lxc gave 0, which has no ratio (so in 3 of 3 blocks)" {
 			t.Error(row.Effect.Words)
 		}
 	}

@@ -31,7 +31,7 @@ func TestControlsInReports(t *testing.T) {
 	for _, want := range []string{
 		"native against itself: 1 of 2 intervals hold 1. Without it, by chance or by what the audit cannot see: net (throughput): 10.0 % slower (8.0 to 12.0).",
 		"What every row of a case would have found nine times in ten, by the row that scatters most: 2.1 % in cpu (lxc), 9.0 % in net (throughput, kvm).",
-		"native against itself, no statement: net (mean_latency): kernel: other.",
+		"native against itself, not compared: net (mean_latency): kernel: other.",
 	} {
 		if got := strings.Join(strings.Fields(text.String()), " "); !strings.Contains(got, want) {
 			t.Errorf("the text lacks %q:\n%s", want, got)

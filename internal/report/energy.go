@@ -91,9 +91,9 @@ func powerWords(e result.Energy) string {
 	case x == nil:
 		return "nothing to compare with"
 	case e.Modelled:
-		return "modelled: no statement"
+		return "modelled: not compared"
 	case x.Verdict == result.Refused:
-		return "no statement"
+		return "not compared"
 	case x.Verdict == result.Unfair:
 		return "no comparison"
 	default:

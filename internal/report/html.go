@@ -27,7 +27,8 @@ type page struct {
 	Overview overview
 	Style    template.CSS
 	Cases    []caseView
-	Sweeps   []sweepView
+	Curves   []sweepView // of the metrics that answer the question
+	Sweeps   []sweepView // of all others
 	Panels   []panelView
 	Facts    []result.Fact
 	Caveats  []string
@@ -96,6 +97,7 @@ var phaseNames = []string{"setup", "launch", "prepare", "warmup", "measure", "co
 func HTML(w io.Writer, r *result.Result) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"count": figure.Count, "percent": figure.Percent, "labelled": result.Labelled, "number": figure.Number, "unit": figure.Unit, "long": long, "breakable": breakable, "claim": claimWords, "together": bench.Together, "conditions": conditionsOf, "accompanied": accompanied, "othersNote": func() string { return othersNote },
+		"kind":     kindOf,
 		"times100": func(f float64) float64 { return 100 * f },
 		"paceNote": func() string { return paceNote }, "pacesShown": func() any { return pacesShown },
 		"controlsTitle": func() string { return controlsTitle },
@@ -108,8 +110,9 @@ func HTML(w io.Writer, r *result.Result) error {
 	if err != nil {
 		return fmt.Errorf("report template: %w", err)
 	}
-	p := page{Result: r, Style: template.CSS(styleText), Panels: panelsOf(r.Series), Sweeps: sweepViews(r.Sweeps), Facts: r.HostFacts,
+	p := page{Result: r, Style: template.CSS(styleText), Panels: panelsOf(r.Series), Facts: r.HostFacts,
 		Took: figure.Span(r.Seconds), Extent: blocksOf(r), SoFar: soFar(r), Where: placesOf(r.Layout), Caveats: caveatsOf(r.HostFacts), Balance: balancesOf(r), Balanced: balanceAnswer(r), Matrix: relativeOf(r), Hosts: watchesOf(r), Power: powersOf(r.Power)}
+	p.Curves, p.Sweeps = sweepViews(r)
 	ids := map[string]string{}
 	for i, c := range r.Cases {
 		ids[c.Name] = caseID(i, c.Name)
@@ -156,6 +159,17 @@ func HTML(w io.Writer, r *result.Result) error {
 		return fmt.Errorf("report: %w", err)
 	}
 	return nil
+}
+
+// kindOf says of what kind a case is, no word twice: "disk · fio", "cpu · sysbench-cpu · beside a neighbour".
+func kindOf(c result.Case) string {
+	words := []string{c.Resource}
+	for _, w := range []string{c.Workload, map[bench.SceneKind]string{bench.Alike: "several alike", bench.Beside: "beside a neighbour", bench.Idling: "at rest", bench.Checkpointing: "through files"}[c.Kind]} {
+		if w != "" && !slices.Contains(words, w) {
+			words = append(words, w)
+		}
+	}
+	return strings.Join(words, " · ")
 }
 
 // caseID is a case's anchor: its place keeps it unique, its name tells it apart.

@@ -100,7 +100,7 @@ func effectWords(row result.Row) string {
 	case e == nil:
 		return "nothing to compare with"
 	case e.Verdict == result.Refused:
-		return "no statement"
+		return "not compared"
 	case e.Verdict == result.Unfair:
 		return "no comparison"
 	}

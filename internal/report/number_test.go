@@ -18,7 +18,8 @@ func TestPictureOfAnyNumber(t *testing.T) {
 			}
 		}
 		points := []result.SweepPoint{{Level: "1", X: 1, Low: v, Median: v, High: v}, {Level: "2", X: 2, Low: 1, Median: 2, High: 3}}
-		for _, p := range sweepViews([]result.Sweep{{Axis: "x", Lines: []result.SweepLine{{Platform: "native", Points: points}}}}) {
+		_, views := sweepViews(&result.Result{Sweeps: []result.Sweep{{Axis: "x", Lines: []result.SweepLine{{Platform: "native", Points: points}}}}})
+		for _, p := range views {
 			if len(p.Plot) > 100_000 {
 				t.Errorf("sweep with %v: %.300s", v, p.Plot)
 			}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"tare/internal/bench"
 	"tare/internal/bench/figure"
 	"tare/internal/report/chart"
 	"tare/internal/result"
@@ -22,6 +23,7 @@ type overview struct {
 	Rows      []overviewRow
 	Note      string
 	Cautions  []caution
+	axis      chart.Speeds
 }
 
 // sentence is one with the platform or work it is about.
@@ -31,6 +33,7 @@ type overviewWork struct {
 	Name, ID string // the case's anchor; "" for a platform
 	Baseline string // its value: "native 3.97 ms"; "" where there is only a ratio
 	Axis     template.HTML
+	of       chart.Measure
 }
 
 // overviewRow is of a platform, or, in a turned table, of a kind of work.
@@ -67,8 +70,12 @@ func (v *overview) turn() {
 		for i, c := range r.Cells {
 			c.Of = r.Name
 			rows[i].Cells = append(rows[i].Cells, c)
-			if v.Works[i].Axis != "" {
-				p.Axis = v.Works[i].Axis
+			switch w := v.Works[i]; {
+			case w.Axis == "":
+			case p.Axis == "" || p.of == w.of:
+				p.Axis, p.of = w.Axis, w.of
+			default: // of both measures
+				p.Axis, p.of = v.axis.Axis(chart.Times), chart.Times
 			}
 		}
 		platforms = append(platforms, p)
@@ -170,10 +177,16 @@ func (v *overview) picture(costs []result.Cost, margin float64, ids map[string]s
 		return cmp.Compare(weight[b], weight[a])
 	})
 	axis := chart.NewSpeeds(speeds, margin)
-	for i, w := range v.Works {
-		if slices.ContainsFunc(costs, func(c result.Cost) bool { return c.Work == w.Name && c.Added == nil && c.Speed != 0 }) {
-			v.Works[i].Axis = axis.Axis()
+	v.axis = axis
+	for _, c := range costs {
+		if c.Added != nil || c.Speed == 0 {
+			continue
 		}
+		w := &v.Works[slices.IndexFunc(v.Works, func(w overviewWork) bool { return w.Name == c.Work })]
+		if w.of = chart.Lost; c.Metric.Better == bench.LowerIsBetter {
+			w.of = chart.Longer
+		}
+		w.Axis = axis.Axis(w.of)
 	}
 	for _, name := range names {
 		row := overviewRow{Name: name}

@@ -29,10 +29,10 @@ func withPower(r *result.Result) *result.Result {
 			NetWatts: of(watts - 100.2), NetJoules: of(10 * (watts - 100.2)), NetBound: 0.3, Unit: "event", PerUnit: of(watts / 1000), NetPerUnit: of((watts - 100.2) / 1000), Effect: e}
 	}
 	refused := func() *result.Effect {
-		return &result.Effect{Verdict: result.Refused, Why: "modelled from CPU time, not measured", Words: "no statement: modelled from CPU time, not measured"}
+		return &result.Effect{Verdict: result.Refused, Why: "modelled from CPU time, not measured", Words: "not compared: modelled from CPU time, not measured"}
 	}
 	silent := result.Energy{Meter: pdu, Platform: "lxc", Points: []result.Point{}, Notes: []string{"the power of 5 of 5 launches is not known: the meter was silent for a part of the window"},
-		Effect: &result.Effect{Verdict: result.Refused, Why: "no pair of launches of known power; an interval needs at least 3", Words: "no statement"}}
+		Effect: &result.Effect{Verdict: result.Refused, Why: "no pair of launches of known power; an interval needs at least 3", Words: "not compared"}}
 	c.Energy = []result.Energy{
 		row(pdu, "native", 160, nil),
 		row(pdu, "docker", 161.5, &result.Effect{Verdict: result.Equivalent, Ratio: 1.0094, Low: 1.006, High: 1.013, Words: "no difference within 3 %"}),

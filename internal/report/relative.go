@@ -29,7 +29,7 @@ func relativeNote(r *result.Result) string {
 }
 
 // openNote says what the map's cells without a colour are.
-const openNote = " The more is lost, the darker the cell. A dashed cell is not decided, one that is grey without dashes has no figure (not yet: its launches are still to come), and where there is no cell nothing was asked."
+const openNote = " The more is lost, the darker the cell. A dashed cell is not decided, one that is grey without dashes has no figure (not measured yet: its launches are still to come), and where there is no cell nothing was asked."
 
 // targets name what the rows are set against: "Alone" or, of several rows, "CPU work, alone" (CPU).
 func targets(r *result.Result) string {
@@ -135,7 +135,7 @@ func cellText(c *result.MatrixCell) string {
 	switch {
 	case !undecidedCell(c):
 	case c.High == 0:
-		text += ", no statement"
+		text += ", not compared"
 	default:
 		text += ", undecided"
 	}
@@ -153,7 +153,11 @@ func cellBounds(c *result.MatrixCell) string {
 	if c == nil || c.High == 0 {
 		return ""
 	}
-	return fmt.Sprintf("(%.0f–%.0f)", 100*c.Low, 100*c.High)
+	low, high := c.Span()
+	if low == "" {
+		return "(scatters)"
+	}
+	return "(" + low + "–" + high + ")"
 }
 
 // cellNotes say how a cell compares with the baseline's where that is said, and
@@ -244,17 +248,21 @@ func heatMap(m *result.Matrix) template.HTML {
 	return chart.HeatMap(relativeTitle+", by row, platform and column", m.Columns, rows)
 }
 
+// referenceColumn is how a specification calls the column of what others are set against: a row without a
+// cell there is set against itself.
+const referenceColumn = "alone"
+
 func heatCell(r result.MatrixRow, column string, c *result.MatrixCell) chart.HeatCell {
-	if c == nil {
+	switch {
+	case c == nil && column == referenceColumn:
+		return chart.HeatCell{Class: "base", Words: "100 %", Below: "the reference", Title: fmt.Sprintf("%s, %s: %s in %s, which the other cells are set against", r.Row, r.Name(), aloneOf(r), r.Case)}
+	case c == nil:
 		return chart.HeatCell{Class: "blank"}
 	}
 	cell := chart.HeatCell{Class: heat(c), Words: c.Words, Below: strings.Trim(cellBounds(c), "()"),
 		Title: fmt.Sprintf("%s, %s, %s: %s of %s in %s; %d of %d launches", r.Row, r.Name(), column, cellText(c), aloneOf(r), r.Case, c.N, c.Launches)}
 	if first, rest, found := strings.Cut(cell.Words, ", "); found && cell.Below != "" {
 		cell.Words, cell.Below = first, rest+", "+cell.Below
-	}
-	if c.Missing > 0 && c.Missing == c.Launches {
-		cell.Words = "not yet" // the pointer shows it in full
 	}
 	if c.Alone > 0 && c.Alone == c.Launches {
 		cell.Words, cell.Below = "no neighbour", fmt.Sprintf("%d of %d", c.Alone, c.Launches)

@@ -80,9 +80,11 @@ func TestUndecidedCells(t *testing.T) {
 		text string
 		heat string
 	}{
-		{&result.MatrixCell{Kept: 29.99, Words: "2999 %", Effect: &result.Effect{Verdict: result.Refused}}, "2999 %, no statement", "none"},
+		{&result.MatrixCell{Kept: 29.99, Words: "2999 %", Effect: &result.Effect{Verdict: result.Refused}}, "2999 %, not compared", "none"},
 		{&result.MatrixCell{Kept: 0.9, Low: 0.7, High: 1.1, Words: "90 %", Effect: &result.Effect{Verdict: result.Inconclusive}}, "90 % (70–110), undecided", "none"},
 		{&result.MatrixCell{Kept: 0.9, Low: 0.8, High: 0.95, Words: "90 %", Effect: &result.Effect{Verdict: result.Differs}}, "90 % (80–95)", "k5"},
+		{&result.MatrixCell{Kept: 39.4, Low: 31, High: 48.2, Words: "39.4 times", Effect: &result.Effect{Verdict: result.Differs}}, "39.4 times (31.0–48.2)", "gain"},
+		{&result.MatrixCell{Kept: 0.9, Low: 1e-6, High: 1e6, Words: "90 %", Effect: &result.Effect{Verdict: result.Inconclusive, Low: 1e-6, High: 1e6}}, "90 % (scatters), undecided", "none"},
 		{&result.MatrixCell{Words: "unfair: huge pages", Effect: &result.Effect{Verdict: result.Unfair}}, "unfair: huge pages", "none"},
 	} {
 		if got := cellText(c.cell); got != c.text {
@@ -91,6 +93,18 @@ func TestUndecidedCells(t *testing.T) {
 		if got := heat(c.cell); got != c.heat {
 			t.Errorf("%s is %s, want %s", c.text, got, c.heat)
 		}
+	}
+}
+
+// A row without a cell in the column "alone" is what its others are set against, and no hole; elsewhere
+// nothing was asked.
+func TestReferenceIsNoHole(t *testing.T) {
+	row := result.MatrixRow{Row: "pinned", Case: "alone-pinned", Platform: "native", N: 3, Alone: 12, Metric: bench.Metric{Unit: "events/s"}}
+	if c := heatCell(row, "alone", nil); c.Words != "100 %" || c.Below != "the reference" || !strings.Contains(c.Title, "12 events/s in alone-pinned") {
+		t.Errorf("%+v", c)
+	}
+	if c := heatCell(row, "competing", nil); c.Class != "blank" || c.Words != "" {
+		t.Errorf("%+v", c)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tare/internal/bench"
 	"tare/internal/bench/figure"
 	"tare/internal/report/chart"
 	"tare/internal/result"
@@ -20,20 +21,41 @@ type sweepView struct {
 	Knees                 []string
 }
 
-func sweepViews(sweeps []result.Sweep) []sweepView {
-	var views []sweepView
-	for i := range sweeps {
-		views = append(views, sweepOf(&sweeps[i]))
+// mostCurves have room on the first screen.
+const mostCurves = 4
+
+// sweepViews are the curves of the metrics that answer the question, if they are few, and all others.
+func sweepViews(r *result.Result) (first, others []sweepView) {
+	for i := range r.Sweeps {
+		s := &r.Sweeps[i]
+		if v := sweepOf(s, chart.Roomy); v.Plot != "" && r.Speaks(s.Metric) && len(first) < mostCurves {
+			first = append(first, v)
+		} else {
+			others = append(others, sweepOf(s, chart.Wide))
+		}
 	}
-	return views
+	if slices.Contains(r.Answers, bench.PowerMetric.Name) {
+		for _, p := range r.Power {
+			for _, c := range p.Curves {
+				v := sweepView{Title: "Power over load, " + c.Name + " on " + c.Platform, Metric: p.Meter, Better: "watts", Plot: powerCurve(c)}
+				if p.Modelled {
+					v.Better = modelledMark
+				}
+				if v.Plot != "" && len(first) < mostCurves {
+					first = append(first, v)
+				}
+			}
+		}
+	}
+	return first, others
 }
 
 // widest is the factor between the ends of an axis above which it is logarithmic.
 const widest = 24
 
-func sweepOf(s *result.Sweep) sweepView {
+func sweepOf(s *result.Sweep, frame chart.Frame) sweepView {
 	v := sweepView{Title: s.Title, Metric: s.Metric.Name + " in " + s.Metric.Unit, Better: string(s.Metric.Better) + " is better", Knees: knees(s)}
-	if p, ok := sweepPlot(s); ok {
+	if p, ok := sweepPlot(s, frame); ok {
 		v.Plot, v.Legend = p.Draw()
 	}
 	return v
@@ -42,8 +64,8 @@ func sweepOf(s *result.Sweep) sweepView {
 // sweepPlot is a line per platform through the medians, with the least and the
 // most of each level's launches as a bar, and the knee as a band at the foot. It
 // is false where there is nothing to draw lines between.
-func sweepPlot(s *result.Sweep) (p chart.Plot, ok bool) {
-	p = chart.Plot{Frame: chart.Wide, What: s.Metric.Name + " over " + s.Axis + ", by platform", Apart: true}
+func sweepPlot(s *result.Sweep, frame chart.Frame) (p chart.Plot, ok bool) {
+	p = chart.Plot{Frame: frame, What: s.Metric.Name + " over " + s.Axis + ", by platform", Apart: true}
 	p.X.Low, p.X.High = math.Inf(1), math.Inf(-1)
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, l := range s.Lines {

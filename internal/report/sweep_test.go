@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tare/internal/bench"
+	"tare/internal/report/chart"
 	"tare/internal/result"
 )
 
@@ -52,7 +53,7 @@ func lineWith(text, prefix string) string {
 
 func TestSweepPicture(t *testing.T) {
 	s := sweep()
-	v := sweepOf(&s)
+	v := sweepOf(&s, chart.Wide)
 	if n := strings.Count(string(v.Plot), "<polyline"); n != 2 {
 		t.Errorf("%d lines", n)
 	}
@@ -64,19 +65,57 @@ func TestSweepPicture(t *testing.T) {
 	}
 	one := sweep()
 	one.Lines = []result.SweepLine{{Platform: "native", Points: one.Lines[0].Points[:1]}}
-	if v := sweepOf(&one); v.Plot != "" {
+	if v := sweepOf(&one, chart.Wide); v.Plot != "" {
 		t.Error("a picture of one point")
 	}
 }
 
 func TestSweepAxes(t *testing.T) {
 	s := sweep()
-	p, ok := sweepPlot(&s)
+	p, ok := sweepPlot(&s, chart.Wide)
 	if !ok || p.X.Log || p.X.Low != 0.5 || p.X.High != 3 || !p.Y.Log {
 		t.Errorf("%+v %t", p, ok)
 	}
 	s.Lines = s.Lines[:1]
-	if p, _ = sweepPlot(&s); p.Y.Log || p.Y.Low != 0 {
+	if p, _ = sweepPlot(&s, chart.Wide); p.Y.Log || p.Y.Low != 0 {
 		t.Errorf("%+v", p.Y)
+	}
+}
+
+// The curves of the metric that answers the question are on the first screen, what else varies is folded.
+func TestCurvesComeFirst(t *testing.T) {
+	latency := sweep()
+	latency.Metric = bench.Metric{Name: "p95_latency", Unit: "us", Better: bench.LowerIsBetter}
+	r := crowd(1, 1, 3)
+	r.Sweeps = []result.Sweep{sweep(), latency}
+	r.Sweeps[0].Metric.Headline = true
+	watts := result.Power{Meter: "model:idle=60", Modelled: true, Curves: []result.PowerCurve{{Name: "load", Platform: "native",
+		Points: []result.PowerPoint{{Cores: 0, Watts: 60}, {Cores: 1, Watts: 72}}}}}
+	for _, c := range []struct {
+		answers       []string
+		first, folded int
+	}{{nil, 1, 1}, {[]string{"p95_latency"}, 1, 1}, {[]string{"throughput", "p95_latency"}, 2, 0}, {[]string{"power"}, 1, 2}, {[]string{"other"}, 0, 2}} {
+		r.Answers, r.Power = c.answers, []result.Power{watts}
+		first, folded := sweepViews(r)
+		if len(first) != c.first || len(folded) != c.folded {
+			t.Errorf("%v: %d on the first screen, %d folded", c.answers, len(first), len(folded))
+		}
+		screen, _, _ := strings.Cut(renderHTML(t, r), `<table class="overview"`)
+		if n := strings.Count(screen, "<figure>"); n != c.first {
+			t.Errorf("%v: %d before the overview", c.answers, n)
+		}
+	}
+}
+
+// A case is called by what it is, and nothing twice.
+func TestKindOfACase(t *testing.T) {
+	for want, c := range map[string]result.Case{
+		"disk · fio": {Resource: "disk", Workload: "fio", Kind: bench.One},
+		"startup":    {Resource: "startup", Kind: bench.Startup},
+		"cpu · sysbench-cpu · beside a neighbour": {Resource: "cpu", Workload: "sysbench-cpu", Kind: bench.Beside},
+	} {
+		if got := kindOf(c); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

@@ -75,7 +75,7 @@ func (c *Controls) Say() []string {
 		all = append(all, "What every row of a case would have found nine times in ten, by the row that scatters most: "+strings.Join(found, ", ")+".")
 	}
 	if len(none) > 0 {
-		all = append(all, c.Baseline+" against itself, no statement: "+strings.Join(none, "; ")+".")
+		all = append(all, c.Baseline+" against itself, not compared: "+strings.Join(none, "; ")+".")
 	}
 	return all
 }

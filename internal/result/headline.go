@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tare/internal/analysis/stats"
+	"tare/internal/bench"
 )
 
 // answers are the rows of the case's metrics that answer the question; nil if it has none of them.
@@ -22,6 +23,15 @@ func (r *Result) answers(c *Case) []Row {
 		}
 	}
 	return rows
+}
+
+// Speaks says whether a metric answers the question, or is a headline metric where the experiment names
+// none.
+func (r *Result) Speaks(m bench.Metric) bool {
+	if len(r.Answers) > 0 {
+		return slices.Contains(r.Answers, m.Name)
+	}
+	return m.Headline
 }
 
 // Headlines are the headline effects, with how many launches of each did not finish. Of

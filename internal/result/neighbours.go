@@ -6,21 +6,28 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"tare/internal/bench"
 )
 
 const (
 	// shielded is what a platform keeps at least that protects from a neighbour.
 	shielded = 0.9
+	// gained is what a platform surely has in a scene that does more than the one it is set against.
+	gained = 1.1
 )
 
 // A scene's fate on the platforms it was measured on, of those that are set against another.
 type beside struct {
 	title              string
+	against            string // the scene that it is set against
 	hurt, kept, killed []Cost // what loses, surely; what surely does not; what never finished
+	gains              []Cost // what surely does more
 	open               []Cost
 	partly             []Cost // of hurt and open, what did not finish in some launches
 	alone              []Cost // what had no neighbour
 	stopped            []Cost // of all, where a limit of the neighbour's own stopped it in each launch
+	lonely             bool   // there is no neighbour in the scene
 	shared             bool   // subject and neighbour share CPUs, and it is they that are measured
 }
 
@@ -28,10 +35,13 @@ type beside struct {
 func (r *Result) besides(costs []Cost) []beside {
 	var all []beside
 	for _, g := range groups(costs, func(c Cost) string { return c.Case + "\x00" + c.Metric.Name }) {
-		b := beside{title: g[0].Work}
+		b := beside{title: g[0].Work, against: g[0].against}
 		for i := range r.Cases {
+			if c := &r.Cases[i]; c.Name == g[0].against {
+				b.against = cmp.Or(c.Title, c.Name)
+			}
 			if c := &r.Cases[i]; c.Name == g[0].Case {
-				b.title, b.shared = cmp.Or(c.Title, b.title), c.Resource == "cpu"
+				b.title, b.shared, b.lonely = cmp.Or(c.Title, b.title), c.Resource == "cpu", c.Kind == bench.One
 			}
 		}
 		for _, c := range g {
@@ -49,6 +59,8 @@ func (r *Result) besides(costs []Cost) []beside {
 				b.alone = append(b.alone, c)
 			case c.Verdict == Differs && c.High > 0 && c.High < shielded:
 				b.hurt = append(b.hurt, c)
+			case c.Verdict == Differs && c.Low >= gained && c.cell.DNF == 0:
+				b.gains = append(b.gains, c)
 			case c.Verdict != Refused && c.Verdict != Unfair && c.Low >= shielded && c.cell.DNF == 0:
 				b.kept = append(b.kept, c)
 			default:
@@ -78,7 +90,7 @@ const apart = "give each CPUs of its own"
 
 // unprotected: all of several platforms lose.
 func (b *beside) unprotected() bool {
-	return len(b.hurt)+len(b.killed) > 1 && len(b.kept)+len(b.open)+len(b.alone) == 0
+	return len(b.hurt)+len(b.killed) > 1 && len(b.kept)+len(b.gains)+len(b.open)+len(b.alone) == 0
 }
 
 // lostAlike: they do, and that is all there is to say.
@@ -88,8 +100,15 @@ func (b *beside) lostAlike() bool {
 
 // loses: every platform surely loses something, though perhaps little.
 func (b *beside) loses() bool {
-	return len(b.open) > 0 && len(b.kept)+len(b.alone)+len(b.partly) == 0 &&
+	return len(b.open) > 0 && len(b.kept)+len(b.gains)+len(b.alone)+len(b.partly) == 0 &&
 		!slices.ContainsFunc(b.open, func(c Cost) bool { return c.Verdict != Differs || c.High == 0 || c.Speed >= 1 })
+}
+
+// scatters: no platform has a bound that says anything.
+func (b *beside) scatters() bool {
+	return len(b.open) > 0 && len(b.kept)+len(b.alone) == 0 &&
+		!slices.ContainsFunc(b.open, func(c Cost) bool { return c.High > 0 && !c.effect.boundless() }) &&
+		slices.ContainsFunc(b.open, func(c Cost) bool { return c.effect.boundless() })
 }
 
 // within is the interval that holds what is left on all of them, in brackets, with their names if those are
@@ -98,6 +117,9 @@ func within(costs []Cost, name bool) string {
 	low, high := math.Inf(1), 0.0
 	for _, c := range costs {
 		if c.High == 0 {
+			return ""
+		}
+		if c.effect.boundless() {
 			return ""
 		}
 		low, high = min(low, c.Low), max(high, c.High)
@@ -133,6 +155,13 @@ func (b *beside) say() string {
 			parts = append(parts, left(b.kept, where))
 		}
 	}
+	if len(b.gains) > 0 {
+		of := "of "
+		if slices.ContainsFunc(b.gains, func(c Cost) bool { return c.Speed >= factor }) {
+			of = "what is done in "
+		}
+		parts = append(parts, left(b.gains, of+quoted(b.against)+" on "+listing(namesOf(b.gains))))
+	}
 	if len(b.killed) > 0 {
 		parts = append(parts, "it did not finish on "+listing(namesOf(b.killed)))
 	}
@@ -161,11 +190,31 @@ func left(costs []Cost, where string) string {
 	for _, c := range costs {
 		least, most, low, high = min(least, c.Speed), max(most, c.Speed), min(low, c.Low), max(high, c.High)
 	}
-	share := fmt.Sprintf("%.0f", 100*least)
-	if other := fmt.Sprintf("%.0f", 100*most); other != share {
-		share += " to " + other
+	share, unit := inUnitOf(most)
+	text := share(least)
+	if other := share(most); other != text {
+		text += " to " + other
 	}
-	return fmt.Sprintf("%s %% %s (%.0f to %.0f)", share, where, 100*low, 100*high)
+	return fmt.Sprintf("%s %s %s (%s to %s)", text, unit, where, share(low), share(high))
+}
+
+// inUnitOf writes shares of a performance as one of them is said: in percent or, from twice as much on, as
+// a factor.
+func inUnitOf(share float64) (write func(float64) string, unit string) {
+	if share >= factor {
+		return digits, "times"
+	}
+	return func(v float64) string { return fmt.Sprintf("%.0f", 100*v) }, "%"
+}
+
+// Span are the bounds of what is kept in the unit in which Words have it; both are "" where there are none,
+// or none that say anything.
+func (c *MatrixCell) Span() (low, high string) {
+	if c.High == 0 || c.Effect.boundless() {
+		return "", ""
+	}
+	write, _ := inUnitOf(c.Kept)
+	return write(c.Low), write(c.High)
 }
 
 func namesOf(costs []Cost) []string {
@@ -180,15 +229,23 @@ func namesOf(costs []Cost) []string {
 func (r *Result) neighbourSentences(costs []Cost) []string {
 	var hurt []beside
 	var rest, harmless, losing, open, alone []string
+	var gains, wild, unlike []string
 	for _, b := range r.besides(costs) {
 		switch {
-		case !slices.ContainsFunc(b.open, func(c Cost) bool { return c.cell.N > 0 || c.cell.Missing == 0 }) && len(b.hurt)+len(b.killed)+len(b.kept)+len(b.alone) == 0:
+		case !slices.ContainsFunc(b.open, func(c Cost) bool { return c.cell.N > 0 || c.cell.Missing == 0 }) && len(b.hurt)+len(b.killed)+len(b.kept)+len(b.gains)+len(b.alone) == 0:
 			continue // all of it is still to come
 		case len(b.hurt)+len(b.killed) > 0:
 			hurt = append(hurt, b)
 			continue
+		case len(b.gains) > 0:
+			gains = append(gains, b.say())
+			continue
 		case b.loses():
 			losing = append(losing, quoted(b.title)+", where "+left(b.open, "is left"))
+		case b.scatters():
+			wild = append(wild, quoted(b.title))
+		case len(b.open) > 0 && b.lonely:
+			unlike = append(unlike, quoted(b.title)+strings.Replace(within(b.open, len(b.kept) > 0), " is left", "", 1))
 		case len(b.open) > 0 || len(b.kept)+len(b.alone) == 0:
 			open = append(open, quoted(b.title)+within(b.open, len(b.kept)+len(b.alone) > 0))
 		case len(b.kept) > 0:
@@ -204,10 +261,13 @@ func (r *Result) neighbourSentences(costs []Cost) []string {
 			rest = append(rest, lead+listing(what)+".")
 		}
 	}
+	rest = append(rest, gains...)
 	say("Each platform loses something in: ", losing)
 	say("Little is lost, at most "+most+", in: ", harmless)
 	say("There was no neighbour, for it had ended, in: ", alone)
 	say("Not decided whether more than "+most+" is lost in: ", open)
+	say("Not decided whether more or less is done in: ", unlike)
+	say("Launches scatter too much to say what is left in: ", wild)
 	return append(hurtSentences(hurt, mostSentences-len(rest)), rest...)
 }
 

@@ -24,6 +24,9 @@ func TestNeighbourSentences(t *testing.T) {
 	}
 	whole := func() *MatrixCell { return cell("competing", 0.99, 0.97, 1.01, Equivalent) }
 	with := func(c *MatrixCell, change func(*MatrixCell)) *MatrixCell { change(c); return c }
+	wild := func() *MatrixCell {
+		return with(cell("competing", 0.8, 1e-6, 1e6, Inconclusive), func(c *MatrixCell) { c.Effect.Low, c.Effect.High = 1e-6, 1e6 })
+	}
 	stopped := func(c *MatrixCell) { c.Gone, c.Stopped, c.StoppedBy = 3, 3, bench.OwnMemory }
 	for _, c := range []struct {
 		name        string
@@ -47,6 +50,10 @@ func TestNeighbourSentences(t *testing.T) {
 		{"one launch did not finish", with(whole(), func(c *MatrixCell) { c.DNF, c.N = 1, 2 }), half(0.5), "Primes, beside a hog: 50 % is left on lxc (48 to 52); in 1 of 3 launches it did not finish on native; not known on native; give each CPUs of its own."},
 		{"stopped by a limit", with(whole(), stopped), with(whole(), stopped), `Little is lost, at most 10 %, in: "Primes, beside a hog" (its own limit stopped the neighbour).`},
 		{"stopped by a limit on one", with(whole(), stopped), half(0.5), "Primes, beside a hog: 50 % is left on lxc (48 to 52); 99 % on native (97 to 101); the neighbour's own limit stopped it on native; give each CPUs of its own."},
+		{"both gain", cell("competing", 39.4, 31, 48.2, Differs), cell("competing", 12, 11, 13, Differs), `Primes, beside a hog: 12.0 to 39.4 times what is done in "Primes, alone" on native and lxc (11.0 to 48.2).`},
+		{"one gains", cell("competing", 1.25, 1.2, 1.3, Differs), whole(), `Primes, beside a hog: 99 % is left on lxc (97 to 101); 125 % of "Primes, alone" on native (120 to 130).`},
+		{"all scatter", wild(), wild(), `Launches scatter too much to say what is left in: "Primes, beside a hog".`},
+		{"one scatters", wild(), cell("competing", 0.85, 0.7, 1.1, Inconclusive), `Not decided whether more than 10 % is lost in: "Primes, beside a hog".`},
 	} {
 		r := &Result{Baseline: "native", Margin: 0.03, Complete: true,
 			Cases: []Case{{Name: "competing", Title: "Primes, beside a hog", Resource: "cpu"}, {Name: "alone", Title: "Primes, alone", Resource: "cpu"}},
@@ -102,5 +109,16 @@ func TestManyNeighbours(t *testing.T) {
 	want := "g: 10 % is left on lxc (9 to 11).\nb: 30 % is left on lxc (29 to 31).\nd: 50 % is left on lxc (49 to 51).\nf: 60 % is left on lxc (59 to 61).\n2 more in which something is lost are in the table.\nLittle is lost, at most 10 %, in: \"c\"."
 	if got := strings.Join(r.Summary.Sentences, "\n"); got != want {
 		t.Errorf("%s", got)
+	}
+}
+
+// Of a scene without a neighbour nobody asks what is lost.
+func TestSceneWithoutNeighbour(t *testing.T) {
+	r := &Result{Baseline: "native", Margin: 0.03, Complete: true, Cases: []Case{{Name: "soft", Title: "Reads, soft limit", Kind: bench.One}},
+		Relative: &Matrix{Columns: []string{"soft limit"}, Rows: []MatrixRow{{Row: "reads", Case: "hard", Platform: "lxc", Metric: bench.Metric{Name: "iops", Better: bench.HigherIsBetter, Headline: true},
+			Cells: []*MatrixCell{{Case: "soft", Kept: 1.2, Low: 0.8, High: 1.7, N: 3, Launches: 3, Effect: &Effect{Verdict: Inconclusive}}}}}}}
+	r.Summarize()
+	if got := strings.Join(r.Summary.Sentences, "\n"); got != `Not decided whether more or less is done in: "Reads, soft limit" (80 to 170 %).` {
+		t.Error(got)
 	}
 }

@@ -37,6 +37,40 @@ func sentences(costs []Cost, r *Result) []string {
 	return slices.Concat(r.neighbourSentences(kept), ownSentences(own, r), besidesSentences(besides))
 }
 
+// kneeSentences say of each curve that answers the question where it bends, if that was asked.
+func (r *Result) kneeSentences() []string {
+	all := []string{}
+	for i := range r.Sweeps {
+		s := &r.Sweeps[i]
+		if !r.Speaks(s.Metric) {
+			continue
+		}
+		var parts, reasons []string
+		without := map[string][]string{} // by reason
+		for _, l := range s.Lines {
+			name := Labelled(l.Platform, l.Label)
+			if k := l.Knee; k != nil {
+				parts = append(parts, fmt.Sprintf("the knee is at %.2f %s on %s (%.2f to %.2f)", k.At, s.Axis, name, k.Low, k.High))
+			} else if l.NoKnee != "" {
+				if without[l.NoKnee] == nil {
+					reasons = append(reasons, l.NoKnee)
+				}
+				without[l.NoKnee] = append(without[l.NoKnee], name)
+			}
+			if h := l.Threshold; h != nil {
+				parts = append(parts, fmt.Sprintf("%.0f %% worse from %.2f on with %s (%.2f to %.2f)", 100*h.Worse, h.At, name, h.Low, h.High))
+			}
+		}
+		for _, why := range reasons {
+			parts = append(parts, "no knee is known on "+listing(without[why])+" ("+why+")")
+		}
+		if len(parts) > 0 {
+			all = append(all, s.Title+": "+strings.Join(parts, "; ")+".")
+		}
+	}
+	return all
+}
+
 // besidesSentences say of each case what it is of another on the same platform.
 func besidesSentences(costs []Cost) []string {
 	var all []string
@@ -49,7 +83,7 @@ func besidesSentences(costs []Cost) []string {
 			case c.Verdict == Differs, c.Verdict == Equivalent:
 				known = append(known, left([]Cost{c}, "on "+c.Name()))
 			default:
-				open = append(open, fmt.Sprintf("%s (%.0f to %.0f %%)", c.Name(), 100*c.Low, 100*c.High))
+				open = append(open, c.Name()+" ("+c.Bounds+")")
 			}
 		}
 		var parts []string
@@ -145,10 +179,11 @@ func of(subject string, costs []Cost, name func(Cost) string, added string, r *R
 	metric := commonName(costs)
 	bare := func(words string) string { return strings.ReplaceAll(words, metric, "") }
 	var same, costing, gaining, open, ahead, reasons []string
+	var uncompared []string
 	without := map[string][]string{} // by reason
-	lacks := func(why, name string) {
+	lacks := func(to *[]string, why, name string) {
 		if without[why] == nil {
-			reasons = append(reasons, why)
+			*to = append(*to, why)
 		}
 		without[why] = append(without[why], name)
 	}
@@ -160,11 +195,11 @@ func of(subject string, costs []Cost, name func(Cost) string, added string, r *R
 		case c.ahead:
 			ahead = append(ahead, n)
 		case c.lost:
-			lacks(c.Words, n)
+			lacks(&reasons, c.Words, n)
 		case c.Verdict == Unfair:
-			lacks("unfair: "+cmp.Or(c.effect.Audit.Mark(), c.effect.Unfair), n)
+			lacks(&uncompared, "unfair: "+cmp.Or(c.effect.Audit.Mark(), c.effect.Unfair), n)
 		case c.Verdict == Refused:
-			lacks(cmp.Or(c.effect.Unfair, c.effect.Why), n)
+			lacks(&uncompared, cmp.Or(c.effect.Unfair, c.effect.Why), n)
 		case c.Verdict == Equivalent:
 			same = append(same, n)
 		case c.Verdict == Differs && c.Added != nil && c.Added.Mean > 0:
@@ -176,7 +211,9 @@ func of(subject string, costs []Cost, name func(Cost) string, added string, r *R
 		case c.Verdict == Differs:
 			gaining = append(gaining, bare(c.effect.size(c.Metric))+" on "+n)
 		case c.effect.Waiting > 0:
-			lacks(c.effect.open(c.Metric, r.Margin), n)
+			lacks(&reasons, c.effect.open(c.Metric, r.Margin), n)
+		case c.effect.boundless():
+			lacks(&uncompared, scattered, n)
 		case c.Low > 1/telling && c.High < telling && c.Added == nil:
 			bounded = append(bounded, c)
 		default:
@@ -206,9 +243,12 @@ func of(subject string, costs []Cost, name func(Cost) string, added string, r *R
 		open = unknown
 	}
 	add("not known: ", open)
-	for i, why := range reasons {
-		reasons[i] = listing(without[why]) + " (" + why + ")"
+	for _, all := range [][]string{uncompared, reasons} {
+		for i, why := range all {
+			all[i] = listing(without[why]) + " (" + why + ")"
+		}
 	}
+	add("not compared: ", uncompared)
 	add("no figure for ", reasons)
 	if len(parts) == 0 {
 		return ""

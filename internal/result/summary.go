@@ -48,6 +48,7 @@ type Cost struct {
 
 	effect  *Effect
 	cell    *MatrixCell // of what is kept
+	against string      // the case that it is set against
 	lost    bool        // launches of it finished, or could have, and there is no figure
 	ahead   bool        // its launches are still to come
 	several bool        // other metrics of its case are among the costs
@@ -102,7 +103,7 @@ func (r *Result) Summarize() {
 		s.Costs = append(s.Costs, r.Relative.costs(r)...)
 	}
 	tellApart(s.Costs)
-	s.Sentences = append(s.Sentences, sentences(s.Costs, r)...)
+	s.Sentences = append(r.kneeSentences(), sentences(s.Costs, r)...)
 	if len(s.Costs) > 0 {
 		s.Sentences = append(s.Sentences, r.notHere()...)
 	}
@@ -113,7 +114,7 @@ func (r *Result) Summarize() {
 // notHere says what the experiment asks for and this host lacks: power, and platforms.
 func (r *Result) notHere() (all []string) {
 	if slices.Contains(r.Answers, bench.PowerMetric.Name) && r.meter() == "" {
-		all = append(all, "Power is not known: no meter read that of the machine at rest (--power).")
+		all = append(all, r.noPower())
 	}
 	var names []string
 	for _, s := range r.Skipped {
@@ -122,9 +123,21 @@ func (r *Result) notHere() (all []string) {
 		}
 	}
 	if len(names) > 0 {
-		all = append(all, "Not measured, for this host cannot: "+listing(names)+".")
+		it := "it"
+		if len(names) > 1 {
+			it = "them"
+		}
+		all = append(all, listing(names)+": not measured, for this host cannot run "+it+".")
 	}
 	return all
+}
+
+// noPower says why there is no power to compare.
+func (r *Result) noPower() string {
+	if slices.ContainsFunc(r.Power, func(p Power) bool { return p.Modelled }) {
+		return "Power is modelled by the CPU's use, not measured: it is below and not compared."
+	}
+	return "Power is not known: no meter read that of the machine at rest (--power)."
 }
 
 // tellApart gives works of one name the names of their cases, and those of several metrics theirs.
@@ -192,7 +205,10 @@ func (r *Result) costOf(c *Case, row *Row) Cost {
 	case e.Verdict == Unfair:
 		out.Short = "unfair"
 	case e.Verdict == Refused:
-		out.Short = "no figure"
+		out.Short = "not compared"
+		if row.Median != 0 {
+			out.Bounds = figure.Quantity(row.Median, row.Metric.Unit)
+		}
 	case e.Waiting > 0:
 		out.Short, out.Speed, out.Low, out.High = fmt.Sprintf("%.0f %% idle", 100*e.Waiting), 0, 0, 0
 	default:
@@ -215,6 +231,8 @@ func (c *Cost) shorten(margin float64) {
 		c.Short, c.Bounds = signed(c.Added.Mean, c.Metric.Unit), amount(c.Added.Low)+" to "+amount(c.Added.High)
 	case c.Added != nil:
 		c.Short, c.Bounds = "?", strings.TrimSpace(signed(c.Added.Low, ""))+" to "+signed(c.Added.High, c.Metric.Unit)
+	case c.Verdict == Inconclusive && c.effect.boundless():
+		c.Short, c.Bounds = "?", "scatters"
 	case c.Verdict == Inconclusive:
 		c.Short, c.Bounds = "?", strings.TrimSuffix(low, " %")+" to "+high
 	default:
@@ -265,13 +283,20 @@ func (m *Matrix) costs(r *Result) []Cost {
 				work = row.Row + " beside " + column
 			}
 			out := Cost{Case: c.Case, Work: work, Platform: row.Platform, Label: row.Label, Metric: row.Metric, Kept: true,
-				Verdict: c.Effect.Verdict, Speed: c.Kept, Low: c.Low, High: c.High, Words: c.Words, effect: c.Effect, cell: c, lost: c.N == 0 && c.Launches > 0}
+				Verdict: c.Effect.Verdict, Speed: c.Kept, Low: c.Low, High: c.High, Words: c.Words, effect: c.Effect, cell: c, against: row.Case, lost: c.N == 0 && c.Launches > 0}
 			out.Short = c.Words
-			if c.High > 0 {
-				out.Bounds = fmt.Sprintf("%.0f to %.0f", 100*c.Low, 100*c.High)
+			low, high := c.Span()
+			if low != "" {
+				out.Bounds = low + " to " + high
 			}
-			if c.Effect.Verdict == Inconclusive {
-				out.Short, out.Bounds = "?", out.Bounds+" %"
+			switch _, unit := inUnitOf(c.Kept); {
+			case c.Effect.Verdict == Refused && c.Kept > 0:
+				out.Short, out.Bounds = "?", c.Words
+			case c.Effect.Verdict != Inconclusive:
+			case low == "":
+				out.Short, out.Bounds = "?", "scatters"
+			default:
+				out.Short, out.Bounds = "?", out.Bounds+" "+unit
 			}
 			if c.Besides {
 				out.Work = c.Case + " against " + row.Case

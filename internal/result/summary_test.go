@@ -53,7 +53,7 @@ func TestSentences(t *testing.T) {
 		}, "docker", "gvisor"),
 	)
 	want := []string{
-		"docker: no difference within 3 % on CPU work; 11.0 % slower (9.0 to 13.0) on net rr; adds 278 ms to start-up (270 to 290); at most 6.0 % slower on disk reads; no figure for writing (only 1 block).",
+		"docker: no difference within 3 % on CPU work; 11.0 % slower (9.0 to 13.0) on net rr; adds 278 ms to start-up (270 to 290); at most 6.0 % slower on disk reads; not compared: writing (only 1 block).",
 		"gvisor: 204 times slower (189 to 222) on net rr and 10.0 % slower (8.0 to 12.0) on CPU work; 10.0 % faster (5.0 to 15.0) on writing; not known: start-up (between -0.300 ms and +1.20 ms) and disk reads (between 40.0 % faster and 30.0 % slower).",
 	}
 	if got := r.Summary.Sentences; strings.Join(got, "\n") != strings.Join(want, "\n") {
@@ -65,7 +65,7 @@ func TestSentences(t *testing.T) {
 	}
 	for of, want := range map[string]string{
 		"CPU work docker": "±3 %", "CPU work gvisor": "+10 % (8.0 to 12)", "net rr docker": "+11 % (9.0 to 13)", "net rr gvisor": "204x (189 to 222)",
-		"disk reads docker": "? -2.0 to +6.0 %", "writing docker": "no figure", "writing gvisor": "-10 % (-15 to -5.0)",
+		"disk reads docker": "? -2.0 to +6.0 %", "writing docker": "not compared", "writing gvisor": "-10 % (-15 to -5.0)",
 		"start-up docker": "+278 ms (270 to 290)", "start-up gvisor": "? -0.300 to +1.20 ms",
 	} {
 		if cells[of] != want {
@@ -211,12 +211,46 @@ func TestSentenceOfSeveralPlatforms(t *testing.T) {
 	r := &Result{Baseline: "native", Margin: 0.03, Complete: true, Cases: []Case{c}, Answers: []string{"power"},
 		Skipped: []bench.Skip{{Platform: "kvm", Reason: "no trial boot", Named: true}, {Platform: "uml", Reason: "not installed"}}}
 	r.Summarize()
-	want := `lxc and docker: no figure for "primes, 10 % of a CPU" (only 1 pair).
+	want := `lxc and docker: not compared: "primes, 10 % of a CPU" (only 1 pair).
 gvisor: 10.0 % slower (8.0 to 12.0) on "primes, 10 % of a CPU".
 Power is not known: no meter read that of the machine at rest (--power).
-Not measured, for this host cannot: kvm.`
+kvm: not measured, for this host cannot run it.`
 	if got := strings.Join(r.Summary.Sentences, "\n"); got != want {
 		t.Errorf("%s", got)
+	}
+}
+
+// Where a curve bends is said first, of the metric that answers the question.
+func TestSentenceOfKnees(t *testing.T) {
+	line := func(platform string, l SweepLine) SweepLine { l.Platform = platform; return l }
+	few := SweepLine{NoKnee: "too few levels or blocks"}
+	r := &Result{Baseline: "native", Sweeps: []Sweep{
+		{Title: "Finding primes", Axis: "virtual CPUs per real CPU", Metric: ofCPU, Lines: []SweepLine{
+			line("native", SweepLine{Knee: &Knee{At: 1.02, Low: 0.9, High: 1.25}}), line("lxc", few), line("docker", few),
+			line("kvm", SweepLine{NoKnee: "a smooth curve fits", Threshold: &Threshold{Worse: 0.1, At: 1.5, Low: 1.4, High: 1.6}})}},
+		{Title: "Finding primes", Axis: "virtual CPUs per real CPU", Metric: bench.Metric{Name: "p95_latency"}, Lines: []SweepLine{line("native", few)}},
+		{Title: "Sending", Axis: "message size", Metric: ofCPU, Lines: []SweepLine{line("native", SweepLine{})}},
+	}}
+	r.Summarize()
+	want := "Finding primes: the knee is at 1.02 virtual CPUs per real CPU on native (0.90 to 1.25); 10 % worse from 1.50 on with kvm (1.40 to 1.60); " +
+		"no knee is known on lxc and docker (too few levels or blocks); no knee is known on kvm (a smooth curve fits)."
+	if got := strings.Join(r.Summary.Sentences, "\n"); got != want {
+		t.Errorf("%s", got)
+	}
+}
+
+// An interval from less than a tenth to more than ten times as much bounds nothing, and its figures are not shown.
+func TestNoBoundIsShownThatSaysNothing(t *testing.T) {
+	scatters := func() *Effect { return &Effect{Ratio: 0.9, Low: 1e-6, High: 1e8, Verdict: Inconclusive} }
+	r := &Result{Baseline: "native", Margin: 0.03, Complete: true, Cases: []Case{
+		caseWith("web", "nginx", ofCPU, map[string]*Effect{"lxc": scatters()}, "lxc"),
+		caseWith("redis", "Redis", ofCPU, map[string]*Effect{"lxc": {Ratio: 0.9, Low: 0.2, High: 15, Verdict: Inconclusive}}, "lxc")}}
+	r.Summarize()
+	if got := r.Summary.Sentences[0]; got != "lxc: not known: Redis (between 15.0 times as fast and 80.0 % slower); not compared: nginx (launches scatter too much for a bound)." {
+		t.Errorf("%s", got)
+	}
+	if cell := r.Summary.Costs[0].Cell(); cell != "? scatters" || scatters().Say(ofCPU, 0.03) != "undecided: launches scatter too much for a bound" {
+		t.Errorf("%s, %s", cell, scatters().Say(ofCPU, 0.03))
 	}
 }
 
@@ -266,7 +300,7 @@ func TestSentenceOfWhatHasNoFigure(t *testing.T) {
 	}
 	r := summarized(caseWith("cpu", "", ofCPU, few(), "lxc"), caseWith("disk", "", ofCPU, map[string]*Effect{"lxc": {Verdict: Refused, Why: "no part"}}, "lxc"),
 		caseWith("net", "", ofCPU, few(), "lxc"))
-	if got := r.Summary.Sentences[0]; got != "lxc: no figure for cpu and net (only 1 block) and disk (no part)." {
+	if got := r.Summary.Sentences[0]; got != "lxc: not compared: cpu and net (only 1 block) and disk (no part)." {
 		t.Error(got)
 	}
 }

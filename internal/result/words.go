@@ -18,7 +18,7 @@ func (e *Effect) Say(m bench.Metric, margin float64) string {
 	var text string
 	switch e.Verdict {
 	case Refused:
-		text = "no statement: " + e.Why
+		text = "not compared: " + e.Why
 	case Unfair:
 		text = "no comparison: " + e.Unfair
 	case Equivalent:
@@ -69,6 +69,9 @@ func (e *Effect) bound(m bench.Metric, margin float64) string {
 	if a := e.Added; a != nil {
 		return fmt.Sprintf("between %s and %s", signed(a.Low, m.Unit), signed(a.High, m.Unit))
 	}
+	if e.boundless() {
+		return scattered
+	}
 	name := named(m)
 	low, high := strings.TrimPrefix(Change(e.Low, m), name), strings.TrimPrefix(Change(e.High, m), name)
 	switch {
@@ -81,6 +84,14 @@ func (e *Effect) bound(m bench.Metric, margin float64) string {
 	}
 	return name + "between " + low + " and " + high
 }
+
+// widest is the factor between the bounds of an interval beyond which they say nothing: two pairs of
+// launches that differ in sign reach from a millionth to a million.
+const widest = 100
+
+const scattered = "launches scatter too much for a bound"
+
+func (e *Effect) boundless() bool { return e.Added == nil && e.High > widest*e.Low }
 
 // signed writes an amount that is added, with its sign and unit: "+14.2 ms".
 func signed(v float64, unit string) string {
@@ -232,7 +243,7 @@ func (c *Case) Say(baseline string) string {
 	}
 	if len(reasons) == 1 && !reasons[""] {
 		why := slices.Collect(maps.Keys(reasons))[0]
-		return fmt.Sprintf("No statement, only medians: %s %s, %s. The reason: %s.",
+		return fmt.Sprintf("Not compared, only medians: %s %s, %s. The reason: %s.",
 			baseline, figure.Quantity(base.Median, metric.Unit), strings.Join(medians, ", "), why)
 	}
 	return fmt.Sprintf("Against %s (%s): %s", baseline, figure.Quantity(base.Median, metric.Unit), text)
@@ -281,7 +292,8 @@ func (c *MatrixCell) Say() string {
 		words = append(words, "unfair: "+c.Effect.Audit.Mark())
 	}
 	if c.Kept > 0 {
-		kept := fmt.Sprintf("%.0f %%", 100*c.Kept)
+		write, unit := inUnitOf(c.Kept)
+		kept := write(c.Kept) + " " + unit
 		if c.Effect.Unfair != "" {
 			kept += " [unfair: " + c.Effect.Audit.Mark() + "]"
 		}
@@ -325,7 +337,7 @@ func (c *MatrixCell) SayAgainst(base *MatrixCell, name string) string {
 	case e.Verdict == Inconclusive:
 		text = fmt.Sprintf("undecided: %s to %s times what %s keeps", figure.Fixed(e.Low, 2), figure.Fixed(e.High, 2), name)
 	default:
-		text = "no statement: " + e.Why
+		text = "not compared: " + e.Why
 	}
 	return text + e.Worn()
 }

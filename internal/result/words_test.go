@@ -10,13 +10,13 @@ func TestAnswerSaysACommonRefusalOnce(t *testing.T) {
 	metric := bench.Metric{Name: "throughput", Unit: "events/s", Better: bench.HigherIsBetter, Headline: true}
 	refused := func(platform string, median float64, why, caution string) Row {
 		return Row{Metric: metric, Platform: platform, Median: median, N: 1,
-			Effect: &Effect{Verdict: Refused, Why: why, Words: "no statement: " + why, Caution: caution}}
+			Effect: &Effect{Verdict: Refused, Why: why, Words: "not compared: " + why, Caution: caution}}
 	}
 	base := Row{Metric: metric, Platform: "native", Baseline: true, Median: 400, N: 1}
 	for want, rows := range map[string][]Row{
-		"No statement, only medians: native 400 events/s, lxc 390 events/s, qemu-tcg 41 events/s [emulated]. The reason: too few.": {
+		"Not compared, only medians: native 400 events/s, lxc 390 events/s, qemu-tcg 41 events/s [emulated]. The reason: too few.": {
 			base, refused("lxc", 390, "too few", ""), refused("qemu-tcg", 41, "too few", "emulated")},
-		"Against native (400 events/s): lxc: no statement: too few; docker: no statement: a zero.": {
+		"Against native (400 events/s): lxc: not compared: too few; docker: not compared: a zero.": {
 			base, refused("lxc", 390, "too few", ""), refused("docker", 380, "a zero", "")},
 	} {
 		if got := (&Case{Rows: rows}).Say("native"); got != want {

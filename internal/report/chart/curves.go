@@ -16,6 +16,7 @@ type Frame struct {
 var (
 	Wide   = Frame{"curve", 620, 320, 62, 28, 10, 38}
 	Middle = Frame{"curve", 520, 240, 48, 20, 10, 36}
+	Roomy  = Frame{"curve", 520, 240, 74, 26, 10, 40} // for letters that are larger on a phone
 	Narrow = Frame{"series", 360, 170, 58, 8, 8, 24}
 )
 

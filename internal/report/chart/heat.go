@@ -20,7 +20,6 @@ type HeatCell struct{ Class, Words, Below, Title string }
 // The heat map's measures.
 const (
 	heatLabel  = 190.0 // at least
-	heatWidth  = 830.0 // at least, or few columns would be drawn as wide as the page
 	heatLetter = 7.0   // of a name, about
 	heatColumn = 128.0
 	heatRow    = 36.0
@@ -30,6 +29,7 @@ const (
 	heatGap    = 10.0 // between the rows' groups
 	heatPad    = 2.0
 	legible    = 0.85 // of its size, the least at which it is drawn
+	largest    = 1.2  // of its size, the most
 )
 
 // HeatMap draws a table of coloured cells.
@@ -48,8 +48,9 @@ func HeatMap(what string, columns []string, rows []HeatRow) template.HTML {
 		label = max(label, heatLetter*float64(letters))
 		height += heatRow
 	}
-	d := newDrawing(max(heatWidth, label+heatColumn*float64(len(columns))), height, "heat", what)
-	d.atLeast(legible * (label + heatColumn*float64(len(columns))))
+	width := label + heatColumn*float64(len(columns))
+	d := newDrawing(width, height, "heat", what)
+	d.between(legible*width, largest*width)
 	for i, c := range columns {
 		lines := columnLines(c)
 		for k, line := range lines {

@@ -10,8 +10,9 @@ import (
 // another, worse to the right. What lies beyond its ends is an arrow there, so that one value far
 // out does not make all others one spot.
 type Speeds struct {
-	axis   Axis // of 1 / speed
-	margin float64
+	axis    Axis // of 1 / speed
+	fastest float64
+	margin  float64
 }
 
 const (
@@ -32,7 +33,7 @@ func NewSpeeds(speeds []float64, margin float64) Speeds {
 			low, high = max(low, endFor(s)), max(high, endFor(1/s))
 		}
 	}
-	return Speeds{Axis{Low: 1 / low, High: high, Log: true}, margin}
+	return Speeds{Axis{Low: 1 / low, High: high, Log: true}, low, margin}
 }
 
 // endFor is the nearest end that shows a factor, the last if none does.
@@ -46,7 +47,7 @@ func endFor(factor float64) float64 {
 }
 
 // Fastest and Slowest are the ends: 1.25 times as fast, and 2 for half as fast.
-func (s Speeds) Fastest() float64 { return 1 / s.axis.Low }
+func (s Speeds) Fastest() float64 { return s.fastest }
 func (s Speeds) Slowest() float64 { return s.axis.High }
 
 func (s Speeds) at(speed float64) float64 { return s.axis.at(1/speed, cellPad, cellWidth-cellPad) }
@@ -93,23 +94,68 @@ func Amount(class string, v, most float64, title string) template.HTML {
 	return d.html()
 }
 
+// Measure is what an axis says of a speed, as the cells above it do.
+type Measure int
+
+const (
+	Lost   Measure = iota // the share of a rate that is lost
+	Longer                // by how much a time or latency is longer
+	Times                 // how many times as slow, for cells of both
+)
+
 // Axis draws the scale below the cells.
-func (s Speeds) Axis() template.HTML {
+func (s Speeds) Axis(of Measure) template.HTML {
 	d := newDrawing(cellWidth, 14, "speed", "axis: faster to the left, slower to the right")
-	for _, t := range s.ticks() {
+	for _, t := range s.ticks(of) {
 		d.line("tick", s.at(t.At), 0, s.at(t.At), 3)
 		d.text("tick", s.at(t.At), 13, t.Name)
 	}
 	return d.html()
 }
 
-// ticks are what is lost there, to two of them beside 0: the last that the axis holds and, where
-// there is room, half of that.
-func (s Speeds) ticks() []Tick {
-	lost := map[float64][]int{1.1: {5}, 1.25: {10, 20}, 1.5: {15, 30}, 2: {25, 50}, 4: {50, 75}}[s.axis.High]
+// slower are the ticks to the right by the end, of each measure, in percent or, of times, hundredths.
+var slower = map[float64][3][]int{
+	1.1: {{5}, {5}, {105}}, 1.25: {{10, 20}, {10, 20}, {110, 120}}, 1.5: {{15, 30}, {20, 40}, {120, 140}},
+	2: {{25, 50}, {50, 100}, {150, 200}}, 4: {{50, 75}, {100, 200}, {200, 400}},
+}
+
+// faster is the tick to the left by the end.
+var faster = map[float64][3]Tick{
+	1.5: {{1.25, "-25 %"}, {1.25, "-20 %"}, {1.25, "1/1.25x"}}, 2: {{1.5, "-50 %"}, {1.5, "-33 %"}, {1.5, "1/1.5x"}},
+	4: {{2, "1/2x"}, {2, "1/2x"}, {2, "1/2x"}},
+}
+
+// tickRoom is how far ticks are apart at the least.
+const tickRoom = 25.0
+
+// ticks are one for no difference, and of the others those that have room, the outer ones first.
+func (s Speeds) ticks(of Measure) []Tick {
 	all := []Tick{{1, "0"}}
-	for _, percent := range lost {
-		all = append(all, Tick{1 - float64(percent)/100, fmt.Sprintf("%d %%", percent)})
+	if of == Times {
+		all[0].Name = "1x"
+	}
+	add := func(t Tick) {
+		for _, other := range all {
+			if math.Abs(s.at(t.At)-s.at(other.At)) < tickRoom {
+				return
+			}
+		}
+		all = append(all, t)
+	}
+	if t := faster[s.Fastest()][of]; t.Name != "" {
+		add(t)
+	}
+	right := slower[s.axis.High][of]
+	for i := len(right) - 1; i >= 0; i-- {
+		v := float64(right[i]) / 100
+		switch of {
+		case Lost:
+			add(Tick{1 - v, fmt.Sprintf("%d %%", right[i])})
+		case Longer:
+			add(Tick{1 / (1 + v), fmt.Sprintf("%d %%", right[i])})
+		default:
+			add(Tick{1 / v, fmt.Sprintf("%gx", v)})
+		}
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"fmt"
 	"math"
 	"regexp"
 	"strconv"
@@ -39,8 +40,33 @@ func TestSpeeds(t *testing.T) {
 		t.Errorf("beyond at both ends: %s", part)
 	}
 	for _, speeds := range [][]float64{nil, {1.05}, {0.85}, {0.7}, {0.5}, {0.01}} {
-		if axis := string(NewSpeeds(speeds, 0.03).Axis()); strings.Count(axis, "<text") < 2 {
-			t.Errorf("%v: %s", speeds, axis)
+		for _, of := range []Measure{Lost, Longer, Times} {
+			if axis := string(NewSpeeds(speeds, 0.03).Axis(of)); strings.Count(axis, "<text") < 2 {
+				t.Errorf("%v: %s", speeds, axis)
+			}
+		}
+	}
+}
+
+// An axis has the words of the cells above it, at the same places, and none over another.
+func TestAxisOfSpeeds(t *testing.T) {
+	for _, c := range []struct {
+		speeds []float64
+		of     Measure
+		want   string
+	}{
+		{[]float64{0.55}, Lost, "0 at 1; 50 % at 0.5; 25 % at 0.75"},
+		{[]float64{0.55}, Longer, "0 at 1; 100 % at 0.5; 50 % at 0.667"},
+		{[]float64{0.55}, Times, "1x at 1; 2x at 0.5; 1.5x at 0.667"},
+		{[]float64{0.97, 3}, Lost, "0 at 1; 1/2x at 2"}, // 5 % lost has no room
+		{[]float64{0.3, 1.4}, Longer, "0 at 1; 200 % at 0.333"},
+	} {
+		var got []string
+		for _, tick := range NewSpeeds(c.speeds, 0.03).ticks(c.of) {
+			got = append(got, fmt.Sprintf("%s at %.3g", tick.Name, tick.At))
+		}
+		if s := strings.Join(got, "; "); s != c.want {
+			t.Errorf("%v, %d: %s, want %s", c.speeds, c.of, s, c.want)
 		}
 	}
 }

@@ -21,12 +21,12 @@ func newDrawing(width, height float64, class, what string) *drawing {
 	return d
 }
 
-// atLeast keeps the picture from being drawn narrower than so many pixels: its letters stay legible, and
-// what holds it scrolls.
-func (d *drawing) atLeast(pixels float64) {
+// between keeps the picture from being drawn narrower than so many pixels, so that its letters stay legible
+// and what holds it scrolls, and from being drawn wider than so many.
+func (d *drawing) between(least, most float64) {
 	s := strings.TrimPrefix(d.b.String(), "<svg")
 	d.b.Reset()
-	d.b.WriteString("<svg" + attributes("style", "min-width: "+coord(pixels)+"px") + s)
+	d.b.WriteString("<svg" + attributes("style", "min-width: "+coord(least)+"px; max-width: "+coord(most)+"px") + s)
 }
 
 // attributes writes names and values in turns. Every attribute of a picture is
