@@ -38,5 +38,5 @@ func ExampleFind() {
 	fmt.Println("hint:", bench.HintOf(err))
 	// Output:
 	// unknown workload "sysbench"; did you mean "sysbench-cpu"?: invalid
-	// hint: one of: sysbench-cpu, stream, working-set, fio, copyup, netperf, netserver, redis, web, oltp, rewrite, packages, compile, command, service, stress, bomb, flood, idle
+	// hint: one of: sysbench-cpu, stream, hpcc, working-set, fio, copyup, netperf, netserver, redis, web, oltp, rewrite, packages, compile, command, service, stress, bomb, flood, idle
 }
