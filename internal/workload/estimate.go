@@ -11,11 +11,20 @@ import (
 
 // Estimate is the time from the first preparing command to the end of the measured one.
 func (w stream) Estimate(p bench.Params, s bench.Setting) time.Duration {
-	array, err := w.leastArray(p, s)
+	array, err := arraySize(w, p, s)
 	if err != nil {
 		return 0
 	}
 	return expectedRun(order(array)) + time.Second
+}
+
+// Estimate is the same of hpcc's other tests.
+func (w hpcc) Estimate(p bench.Params, s bench.Setting) time.Duration {
+	r, err := w.run(p, s)
+	if err != nil {
+		return 0
+	}
+	return r.expected + time.Second
 }
 
 // Estimate adds the layout of the files, at a rate of an ordinary disk.

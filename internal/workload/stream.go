@@ -64,10 +64,10 @@ func (stream) Metrics(bench.Params) ([]bench.Metric, error) {
 	}, nil
 }
 
-// leastArray is the size each array must have.
-func (w stream) leastArray(p bench.Params, s bench.Setting) (bench.Bytes, error) {
+// arraySize is the size that each array of a workload of hpcc's must have.
+func arraySize(w bench.Workload, p bench.Params, s bench.Setting) (bench.Bytes, error) {
 	if s.LLC <= 0 {
-		return 0, fmt.Errorf("stream: the size of the last-level cache is not known: %w", bench.ErrInvalid)
+		return 0, fmt.Errorf("%s: the size of the last-level cache is not known: %w", w.Name(), bench.ErrInvalid)
 	}
 	factor, err := floatOf(w, p, "factor")
 	if err != nil {
@@ -101,19 +101,20 @@ func need(n int64) bench.Bytes {
 	return matrix + matrix/16 + 96*bench.MiB
 }
 
-// streamOnly is the filter under which hpcc gets memory for STREAM's arrays of
-// n*n/3 words and for no other test that comes before: RandomAccess needs a table of
-// the largest power of two of words that fits the matrix, at least n*n/2; DGEMM matrices of the
+// streamOnly is the filter under which a process of hpcc gets memory for STREAM's arrays of
+// n*n/3 words by the processes and for no other test that comes before: RandomAccess needs a table of
+// the largest power of two of words that fits the matrix, at least n*n/2 by the processes; DGEMM matrices of the
 // largest square within an array, d(d+1) words of it being the most there are (tstdgemm.c).
 // The C library tries a refused block again with its padding, which could make DGEMM's as long as STREAM's: it
 // is told to pad nothing (mallopt(3), M_TOP_PAD).
-func streamOnly(n int64) ([]byte, error) {
-	words := n * n / 3
+func streamOnly(n int64, processes int) ([]byte, error) {
+	share := n * n / int64(processes) // of the matrix, in words
+	words := share / 3
 	d := int64(math.Sqrt(float64(words)))
 	for d*(d+1) > words {
 		d--
 	}
-	return mappingLimit(bench.Bytes(n*n*10/3), bench.Bytes(8*d*d), bench.Bytes(8*words), libraryMaps...)
+	return mappingLimit(bench.Bytes(share*10/3), bench.Bytes(8*d*d), bench.Bytes(8*words), libraryMaps...)
 }
 
 // libraryMaps are what OpenBLAS maps before hpcc begins, and asks for again for ever if it cannot: a
@@ -124,7 +125,7 @@ var libraryMaps = []bench.Bytes{32*bench.MiB + 8*bench.KiB, 64*bench.MiB + 8*ben
 
 // Memory implements [bench.Sized].
 func (w stream) Memory(p bench.Params, s bench.Setting) (bench.Bytes, error) {
-	array, err := w.leastArray(p, s)
+	array, err := arraySize(w, p, s)
 	if err != nil {
 		return 0, err
 	}
@@ -135,7 +136,7 @@ func (w stream) Steps(part string, p bench.Params, s bench.Setting) (bench.Part,
 	if part != bench.SubjectPart {
 		return bench.Part{}, unknownPart(w, part)
 	}
-	array, err := w.leastArray(p, s)
+	array, err := arraySize(w, p, s)
 	if err != nil {
 		return bench.Part{}, err
 	}
@@ -145,44 +146,12 @@ func (w stream) Steps(part string, p bench.Params, s bench.Setting) (bench.Part,
 			array, s.LLC, need(n), s.Shape.Memory, bench.ErrInvalid,
 			bench.Hint(fmt.Sprintf("give the instance at least %v", need(n))))
 	}
-	filter, err := streamOnly(n)
+	filter, err := streamOnly(n, 1)
 	if err != nil {
 		return bench.Part{}, fmt.Errorf("stream: %w", err)
 	}
-	expected := expectedRun(n)
-	limit, err := timeout(s.Timing, expected)
-	if err != nil {
-		return bench.Part{}, err
-	}
-	if s.Timing.Deadline == 0 { // emulation is up to 23 times slower
-		limit = 23*expected + slack
-	}
-	return bench.Part{
-		Files: []bench.File{
-			{Path: bench.ScratchDir + "/hpccinf.txt", Mode: 0o644, Data: hpccInput(n)},
-			{Path: bench.ScratchDir + "/" + filterFile, Mode: 0o644, Data: filter},
-		},
-		// hpcc appends its report to a file, closing it after each line; this makes the file its standard output.
-		Prepare: []bench.Command{{Argv: []string{"ln", "-sf", "/dev/stdout", "hpccoutf.txt"}, Dir: bench.ScratchDir, Timeout: slack}},
-		Main: bench.Command{
-			Argv: []string{"setpriv", "--no-new-privs", "--seccomp-filter", filterFile, "hpcc"},
-			Dir:  bench.ScratchDir,
-			Env: map[string]string{
-				"OMPI_ALLOW_RUN_AS_ROOT":         "1",
-				"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-				"OMPI_MCA_plm":                   "isolated", // no launcher: a process on its own
-				"OMPI_MCA_pml":                   "ob1",
-				"OMPI_MCA_btl":                   "self", // no search for networks
-				"OMP_NUM_THREADS":                "1",
-				"OPENBLAS_NUM_THREADS":           "1",
-				"MALLOC_TOP_PAD_":                "0", // see streamOnly
-				"MALLOC_ARENA_MAX":               "1", // a second one would have room for DGEMM in its heap
-			},
-			Timeout: limit,
-		},
-		Begin: streamBegin,
-		End:   streamEnd,
-	}, nil
+	return hpccRun{order: n, rows: 1, cols: 1, filter: filter, begin: streamBegin, end: streamEnd,
+		expected: expectedRun(n), emulated: hpccEmulated}.part(s)
 }
 
 // expectedRun is how long hpcc with a matrix of order n takes until STREAM is
@@ -192,18 +161,18 @@ func expectedRun(n int64) time.Duration {
 	return time.Duration(float64(8*n*n) / 300e6 * float64(time.Second))
 }
 
-// hpccInput is hpccinf.txt for one process and one matrix of order n. hpcc reads
+// hpccInput is hpccinf.txt for one grid of processes and one matrix of order n. hpcc reads
 // it by line number: first HPL's 31 lines, a separator, then PTRANS's sizes.
-func hpccInput(n int64) []byte {
+func hpccInput(n int64, rows, cols int) []byte {
 	var b bytes.Buffer
 	for _, line := range []string{
-		"Written by Tare: sizes hpcc so that STREAM's arrays exceed the cache",
-		"by the factor asked for",
+		"Written by Tare: one matrix, on one grid of processes, which sizes the",
+		"test that is read",
 		"HPL.out", "8",
 		"1", strconv.FormatInt(n, 10), // problem sizes
-		"1", "80", // block sizes
-		"0",           // process mapping
-		"1", "1", "1", // process grids
+		"1", strconv.Itoa(hplBlock), // block sizes
+		"0",                                         // process mapping
+		"1", strconv.Itoa(rows), strconv.Itoa(cols), // process grids
 		"16.0",   // threshold of the residual
 		"1", "2", // panel factorisation
 		"1", "4", // recursive stopping criterion
@@ -225,62 +194,84 @@ func hpccInput(n int64) []byte {
 }
 
 func (w stream) Parse(p bench.Params, s bench.Setting, out bench.Output) ([]bench.Value, error) {
-	least, err := w.leastArray(p, s)
+	least, err := arraySize(w, p, s)
 	if err != nil {
 		return nil, err
 	}
-	section, err := streamSection(out)
+	section, err := hpccSection(out, streamBegin, streamEnd)
 	if err != nil {
 		return nil, err
 	}
+	return streamValues(section, least, 1)
+}
+
+// streamValues reads STREAM's section, of processes whose arrays are to be of a size together. The
+// table is the first process's.
+func streamValues(section []byte, least bench.Bytes, processes int) ([]bench.Value, error) {
 	var elements int64
 	if _, err := fmt.Sscanf(lineWith(section, "Array size ="), "Array size = %d,", &elements); err != nil {
 		return nil, fmt.Errorf("hpcc: array size: %w in %s", errMissing, excerpt(section))
 	}
-	if elements < 0 || elements > mostElements || bench.Bytes(8*elements) < least {
-		return nil, fmt.Errorf("hpcc: %d elements of 8 bytes are less than %v of the last-level cache of %v: the figures would be the cache's",
-			elements, p["factor"], s.LLC)
+	if elements < 0 || elements > mostElements || bench.Bytes(8*elements) < (least-8*bench.Bytes(processes))/bench.Bytes(processes) {
+		return nil, fmt.Errorf("hpcc: %d elements of 8 bytes, in each of %d, are less than %v: the figures would be the cache's",
+			elements, processes, least)
 	}
 	if !bytes.Contains(section, []byte("Solution Validates:")) {
 		return nil, fmt.Errorf("hpcc: STREAM found its result to be wrong: %s", excerpt(section))
 	}
-	metrics, err := w.Metrics(p)
+	if err := nodesInError(section); err != nil {
+		return nil, err
+	}
+	metrics, err := stream{}.Metrics(nil)
 	if err != nil {
 		return nil, err
 	}
 	var values []bench.Value
 	for _, m := range metrics {
 		label := strings.ToUpper(m.Name[:1]) + m.Name[1:]
-		text, err := afterLabel(section, label)
-		if err != nil {
-			return nil, fmt.Errorf("hpcc: %w", err)
+		rate, err := streamRate(section, label)
+		if err == nil && processes > 1 {
+			rate, err = average(section, label+" GB/s")
+			rate *= float64(processes)
 		}
-		columns := strings.Fields(text) // best rate in GB/s, then average, best and worst time in seconds
-		if len(columns) != 4 {
-			return nil, fmt.Errorf("hpcc: %s: %q has not four columns", label, text)
-		}
-		rate, err := positive(columns[0])
 		if err != nil {
-			return nil, fmt.Errorf("hpcc: %s: %w", label, err)
+			return nil, err
 		}
 		values = append(values, bench.Value{Metric: m.Name, Value: rate})
 	}
 	return values, nil
 }
 
-// streamSection cuts the report down to the section. That the run was killed
+// streamRate reads a row of STREAM's table.
+func streamRate(section []byte, label string) (float64, error) {
+	text, err := afterLabel(section, label)
+	if err != nil {
+		return 0, fmt.Errorf("hpcc: %w", err)
+	}
+	columns := strings.Fields(text) // best rate in GB/s, then average, best and worst time in seconds
+	if len(columns) != 4 {
+		return 0, fmt.Errorf("hpcc: %s: %q has not four columns", label, text)
+	}
+	rate, err := positive(columns[0])
+	if err != nil {
+		return 0, fmt.Errorf("hpcc: %s: %w", label, err)
+	}
+	return rate, nil
+}
+
+// hpccSection cuts the report down to a section. That the run was killed
 // after it is intended, so the exit status says nothing.
-func streamSection(out bench.Output) ([]byte, error) {
+func hpccSection(out bench.Output, begin, end string) ([]byte, error) {
 	if out.TimedOut {
 		return nil, finished("hpcc", out)
 	}
-	_, rest, ok := bytes.Cut(out.Stdout, []byte(streamBegin))
+	_, rest, ok := bytes.Cut(out.Stdout, []byte(begin))
 	if !ok {
-		return nil, fmt.Errorf("hpcc: %q: %w, %s", streamBegin, errMissing, lastWords(out))
+		return nil, fmt.Errorf("hpcc: %q: %w, %s", begin, errMissing, lastWords(out))
 	}
-	section, _, ok := bytes.Cut(rest, []byte(streamEnd))
+	section, _, ok := bytes.Cut(rest, []byte(end))
 	if !ok {
-		return nil, fmt.Errorf("hpcc: %q: %w, %s", streamEnd, errMissing, lastWords(out))
+		return nil, fmt.Errorf("hpcc: %q: %w, %s", end, errMissing, lastWords(out))
 	}
 	return section, nil
 }

@@ -73,7 +73,7 @@ func TestMappingLimitParts(t *testing.T) {
 		for table*2 <= bench.Bytes(8*n*n) {
 			table *= 2
 		}
-		filter, err := streamOnly(n)
+		filter, err := streamOnly(n, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,6 +17,7 @@ func All() []bench.Workload {
 	return []bench.Workload{
 		sysbenchCPU{},
 		stream{},
+		hpcc{},
 		workingSet{},
 		memtester{},
 		fio{},

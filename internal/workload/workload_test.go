@@ -184,7 +184,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("%v does not name the nearest", err)
 	}
 	_, err = Find("zzzzzzzzzz")
-	if hint := bench.HintOf(err); !strings.Contains(hint, "sysbench-cpu, stream, working-set") {
+	if hint := bench.HintOf(err); !strings.Contains(hint, "sysbench-cpu, stream, hpcc, working-set") {
 		t.Errorf("hint %q does not list the workloads", hint)
 	}
 }
