@@ -56,6 +56,7 @@ func sweeps(cases []result.Case, plan *bench.Plan) []result.Sweep {
 	})
 	for i := range all {
 		finish(&all[i], cases, plan)
+		peaks(&all[i], cases, plan)
 	}
 	return all
 }

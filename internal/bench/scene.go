@@ -64,6 +64,17 @@ type Relative struct {
 	Column string `json:"column"`
 }
 
+// Peak says when a rate that a scene asks for is held, in a curve over rates.
+type Peak struct {
+	Loop Loop `json:"loop"`
+	// Bound is the most that the latency may be.
+	Bound time.Duration `json:"bound"`
+	// Errors is the share that may fail, and Short that by which what is got may be less than what is
+	// asked for. Both are of 1.
+	Errors float64 `json:"errors"`
+	Short  float64 `json:"short"`
+}
+
 // Family names the scenes that are compared with each other and so run one after
 // the other: those of a case on every platform, with the cases that are set against it.
 func (s *Scene) Family() string {
@@ -133,6 +144,8 @@ type Scene struct {
 	Actors  []Actor           `json:"actors"`
 	// Relative, if set, compares the scene with another on the same platform.
 	Relative *Relative `json:"relative,omitempty"`
+	// Peak, if set, says when the rate of the scene is held.
+	Peak *Peak `json:"peak,omitempty"`
 	// Ramp, for a scene of that kind, is how its actors start: in order, until a limit.
 	Ramp *Ramp `json:"ramp,omitempty"`
 	// Pool is how many of the host's CPUs the actors were placed on, if the specification asks for

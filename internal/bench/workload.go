@@ -161,6 +161,24 @@ func MembersPart(w Workload) string {
 	return ""
 }
 
+// Loop names the parts of an open loop.
+type Loop struct {
+	// Rate is the parameter that says what is asked for in a second, of all instances together.
+	Rate string `json:"rate"`
+	// Got is the metric of what was done of it in a second, Answered that of the percentage that did
+	// not fail, and Latency that of the latency to be bounded.
+	Got      string `json:"got"`
+	Answered string `json:"answered"`
+	Latency  string `json:"latency"`
+}
+
+// An OpenLoop is a workload that may be asked for something at a rate that does not depend on the
+// answers.
+type OpenLoop interface {
+	// Loop returns an empty one where the parameters make no open loop.
+	Loop(p Params) Loop
+}
+
 // A Sized workload knows how much memory an instance must have for its main part.
 type Sized interface {
 	// Memory returns that amount. It does not depend on the shape.

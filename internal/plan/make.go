@@ -219,7 +219,7 @@ func (m *maker) sceneOn(platforms []bench.PlatformRef, s spec.Scene, e *spec.Exp
 				m.findings.add(caseOf(s), []string{fmt.Sprintf("measure %v: the program may have ended before its checkpoint is restored; give it %v or more", s.Timing.Measure, leastCheckpointed)})
 			}
 		}
-		built.Relative = relative(&s, e)
+		built.Relative, built.Peak = relative(&s, e), s.Peak
 		if err := inject(&built, e); err != nil {
 			return err
 		}

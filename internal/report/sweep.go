@@ -80,6 +80,9 @@ func sweepPlot(s *result.Sweep, frame chart.Frame) (p chart.Plot, ok bool) {
 		if k := l.Knee; k != nil {
 			line.Bend = &chart.Bend{At: k.At, Low: k.Low, High: k.High, Title: "knee of " + l.Name()}
 		}
+		if k := l.Peak; k != nil {
+			line.Bend = &chart.Bend{At: k.At, Low: k.Low, High: k.High, Title: "peak of " + l.Name()}
+		}
 		p.Lines = append(p.Lines, line)
 	}
 	if !(p.X.Low < p.X.High) || !(high > 0) {
@@ -109,7 +112,7 @@ func levels(s *result.Sweep) []result.SweepPoint {
 	return most
 }
 
-// knees says where the lines bend.
+// knees says where the lines bend, or have their peak.
 func knees(s *result.Sweep) []string {
 	var all []string
 	for _, l := range s.Lines {
@@ -119,6 +122,16 @@ func knees(s *result.Sweep) []string {
 			all = append(all, fmt.Sprintf("%s: knee at %.2f %s (%.2f to %.2f)", name, l.Knee.At, s.Axis, l.Knee.Low, l.Knee.High))
 		case l.NoKnee != "":
 			all = append(all, fmt.Sprintf("%s: no knee given: %s", name, l.NoKnee))
+		}
+		switch p := l.Peak; {
+		case p != nil:
+			said := fmt.Sprintf("%s: peak at %s %s (%s to %s, %s)", name, s.Axis, figure.Number(p.At), figure.Number(p.Low), figure.Number(p.High), figure.Count(p.N, "block"))
+			if r := p.Ratio; r != nil {
+				said += fmt.Sprintf(", %s of the baseline's (%s to %s)", figure.Ratio(r.At), figure.Ratio(r.Low), figure.Ratio(r.High))
+			}
+			all = append(all, said)
+		case l.NoPeak != "":
+			all = append(all, fmt.Sprintf("%s: no peak given: %s", name, l.NoPeak))
 		}
 		if h := l.Threshold; h != nil {
 			all = append(all, fmt.Sprintf("%s: %.0f %% worse than at %s from %.2f %s on (%.2f to %.2f)", name, 100*h.Worse, l.Points[0].Level, h.At, s.Axis, h.Low, h.High))

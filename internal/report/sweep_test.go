@@ -42,6 +42,26 @@ func TestSweepInWords(t *testing.T) {
 	}
 }
 
+func TestPeakInWords(t *testing.T) {
+	s := sweep()
+	s.Axis = "rate"
+	s.Lines[0].Peak = &result.Peak{At: 7800, Low: 7500, High: 8100, N: 5}
+	s.Lines[1].Peak = &result.Peak{At: 1560, Low: 1500, High: 1600, N: 3, Ratio: &result.Knee{At: 0.2, Low: 0.19, High: 0.21}}
+	s.Lines = append(s.Lines, result.SweepLine{Platform: "lxc", Points: s.Lines[0].Points, NoPeak: "in 1 of 5 blocks the highest rate was held, so it lies above"})
+	got := strings.Join(knees(&s), "\n")
+	for _, want := range []string{
+		"native: peak at rate 7 800 (7 500 to 8 100, 5 blocks)", "qemu-tcg, emulated (tcg): peak at rate 1 560 (1 500 to 1 600, 3 blocks), 0.200 of the baseline's (0.190 to 0.210)",
+		"lxc: no peak given: in 1 of 5 blocks the highest rate was held",
+	} {
+		if !strings.Contains(strings.ReplaceAll(got, "\u202f", " "), want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if !strings.Contains(string(sweepOf(&s).Plot), "peak of native") {
+		t.Error("no mark of a peak in the picture")
+	}
+}
+
 func lineWith(text, prefix string) string {
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, prefix) {

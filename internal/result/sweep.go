@@ -25,6 +25,20 @@ type SweepLine struct {
 	NoKnee string `json:"no_knee,omitempty"`
 	// Threshold is where a curve without a knee becomes worse, if it does.
 	Threshold *Threshold `json:"threshold,omitempty"`
+	// Peak is the highest rate that is held, of a curve over rates that asks for it.
+	Peak *Peak `json:"peak,omitempty"`
+	// NoPeak says why there is none.
+	NoPeak string `json:"no_peak,omitempty"`
+}
+
+// Peak is the highest rate that is held, with its interval over blocks, in units of X.
+type Peak struct {
+	At   float64 `json:"at"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+	N    int     `json:"n"` // blocks
+	// Ratio is to the baseline's peak, by block; nil where that has none.
+	Ratio *Knee `json:"ratio,omitempty"`
 }
 
 // SweepPoint is a scene's launches: median, least and most.

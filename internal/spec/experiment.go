@@ -213,6 +213,8 @@ type Scene struct {
 	Actors     []Actor // the subjects first
 	// Relative, if set, compares the scene with another on the same platform.
 	Relative *Relative
+	// Peak, if set, says when a rate is held.
+	Peak *bench.Peak
 	// Turns, if not 0, is how long the subject and the partner, the last but its peers, work in turn.
 	Turns time.Duration
 	// Pool is how many of the host's CPUs the scene is placed on; 0 is all.

@@ -11,7 +11,7 @@ import (
 // subjectKeys are the keys of the short form. They describe the subject and its neighbours, and are
 // expanded to actors here. sceneKeys are valid in both forms.
 var (
-	sceneKeys   = []string{"name", "title", "short", "host", "platforms", "shape", "timing", "vary", "startup", "cache", "migrate", "optional", "grow", "pool", "memory_pool", "conditions", "actors", "ramp", "relative", "turns"}
+	sceneKeys   = []string{"name", "title", "short", "host", "platforms", "shape", "timing", "vary", "startup", "cache", "migrate", "optional", "grow", "pool", "memory_pool", "conditions", "actors", "ramp", "relative", "peak", "turns"}
 	subjectKeys = []string{"workload", "params", "alike", "load", "placement", "beside", "idle", "peer", "members"}
 	peerKeys    = []string{"platform", "shape", "host"}
 	memberKeys  = []string{"count", "shape", "placement", "host"}
@@ -83,6 +83,9 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 		if f["grow"] != nil {
 			d.fail(f["grow"].place, "grow has no meaning in a ramp%w", bench.Hint("its instances run nothing that needs memory"))
 		}
+		if f["peak"] != nil {
+			d.fail(f["peak"].place, "peak has no meaning in a ramp%w", bench.Hint("its instances are asked for nothing"))
+		}
 		s.Actors = d.ramp(f, &s, like)
 		d.relative(f["relative"], &s)
 		return s
@@ -107,6 +110,7 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 	}
 	d.growing(f["grow"], &s)
 	d.relative(f["relative"], &s)
+	d.peak(f["peak"], &s)
 	return s
 }
 

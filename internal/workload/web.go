@@ -148,7 +148,7 @@ http {
 `
 	// httperf reads 8 KiB at a time, and waits for ever for the rest of a longer record of TLS.
 	nginxTLS = " ssl; ssl_certificate " + webPEM + "; ssl_certificate_key " + webPEM + "; ssl_buffer_size 8k"
-	// It counts in steps of 1 ms, for which a tenth of a second is room enough.
+	// It counts in steps of 1 ms, and httperf asks in bursts: a twentieth of a second is room for both.
 	nginxLimit = "limit_req_zone $server_port zone=all:1m rate=%dr/s; limit_req zone=all burst=%d nodelay; limit_req_log_level info;"
 	apacheConf = `ServerRoot /usr/lib/apache2
 ServerName tare
@@ -200,7 +200,7 @@ func (w web) server(p bench.Params, s bench.Setting) (bench.Part, error) {
 		files = append(files, bench.File{Path: webPEM, Mode: 0o600, Data: pem})
 	}
 	if limit > 0 {
-		limited = fmt.Sprintf(nginxLimit, limit, max(1, limit/10))
+		limited = fmt.Sprintf(nginxLimit, limit, max(1, limit/20))
 	}
 	conf, argv := fmt.Sprintf(nginxConf, s.Shape.CPUs, limited, tls), []string{"nginx", "-c", webConf}
 	if p["server"] == "apache2" {

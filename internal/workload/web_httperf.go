@@ -28,6 +28,14 @@ var httperfMetrics = []bench.Metric{
 	{Name: "lateness", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Max, Doc: "how long after it was due httperf began a connection, at most; latencies lack it"},
 }
 
+// Loop implements [bench.OpenLoop].
+func (web) Loop(p bench.Params) bench.Loop {
+	if p["client"] != "httperf" {
+		return bench.Loop{}
+	}
+	return bench.Loop{Rate: "rate", Got: "requests", Answered: "answered", Latency: "p99_latency"}
+}
+
 // httperfPatience is the longest time-out: httperf knows times of up to 100 s.
 const httperfPatience = 30 * time.Second
 

@@ -72,7 +72,7 @@ func (c *comparison) cell() bool { return c.alone != "" }
 
 // comparisons are what the rule asks of a platform: its headline ratios against the baseline, and
 // of each scene that is set against another what it keeps of that. Of over-commitment, whose
-// figure is a knee, and of what has no metric there are none.
+// figure is a knee, of rates whose figure is a peak, and of what has no metric there are none.
 func comparisons(p *bench.Plan, f *ruling, platform string) []*comparison {
 	var all []*comparison
 	for _, sc := range f.scenes {
@@ -100,8 +100,11 @@ func comparisons(p *bench.Plan, f *ruling, platform string) []*comparison {
 	return all
 }
 
-// bends says whether a scene is a point of a curve with a knee: its ratios do not tell where that is.
-func bends(sc *bench.Scene) bool { return (sc.Pool > 0 || sc.MemoryPool > 0) && len(sc.Factors) > 0 }
+// bends says whether a scene is a point of a curve with a knee or a peak: its ratios do not tell where
+// that is.
+func bends(sc *bench.Scene) bool {
+	return sc.Peak != nil || (sc.Pool > 0 || sc.MemoryPool > 0) && len(sc.Factors) > 0
+}
 
 // against is the scene that a scene is set against; nil if there is none.
 func against(f *ruling, sc *bench.Scene) *bench.Scene {

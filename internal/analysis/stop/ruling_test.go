@@ -214,13 +214,14 @@ func TestRulings(t *testing.T) {
 	}
 }
 
-// A knee and a case without a metric are asked for no ratio: they go on while there is time.
+// A knee, a peak and a case without a metric are asked for no ratio: they go on while there is time.
 func TestWhatAsksForNoRatioGoesOn(t *testing.T) {
 	for what, change := range map[string]func(p *bench.Plan, sc *bench.Scene){
 		"a pool of CPUs": func(p *bench.Plan, sc *bench.Scene) { sc.Pool, sc.Factors = 2, map[string]string{"alike": "3"} },
 		"a pool of memory": func(p *bench.Plan, sc *bench.Scene) {
 			sc.MemoryPool, sc.Factors = 1, map[string]string{"memory_pool": "1"}
 		},
+		"a peak":    func(p *bench.Plan, sc *bench.Scene) { sc.Peak = &bench.Peak{} },
 		"no metric": func(p *bench.Plan, sc *bench.Scene) { p.Metrics[sc.Case] = nil },
 	} {
 		for budget, want := range map[time.Duration]int{0: 8, 15 * time.Second: 4, time.Second: 3} {

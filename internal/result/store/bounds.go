@@ -271,6 +271,12 @@ func boundScene(s *bench.Scene) error {
 	if s.Relative != nil {
 		err = errors.Join(err, checkNames("relative", s.Relative.To, s.Relative.Row, s.Relative.Column))
 	}
+	if p := s.Peak; p != nil {
+		err = errors.Join(err, checkNames("peak", p.Loop.Rate, p.Loop.Got, p.Loop.Answered, p.Loop.Latency))
+		if !(p.Bound > 0 && p.Errors >= 0 && p.Errors <= 1 && p.Short >= 0 && p.Short <= 1) {
+			err = errors.Join(err, fmt.Errorf("peak within %d ns, with shares of %g and %g", p.Bound, p.Errors, p.Short))
+		}
+	}
 	for _, d := range [...]int64{int64(s.Timing.Warmup), int64(s.Timing.Measure), int64(s.Timing.Cooldown), int64(s.Timing.Deadline), int64(s.Turns)} {
 		if d < 0 || d > bench.MaxInstant {
 			err = errors.Join(err, fmt.Errorf("a timing of %d ns", d))
