@@ -77,8 +77,8 @@ func (l *launcher) accepted(ctx context.Context, target netip.AddrPort, ended <-
 		if refused == nil {
 			return clock.Now(), conn.Close()
 		}
-		if ctx.Err() == nil {
-			err = refused // of the last whole attempt
+		if !errors.Is(err, syscall.ECONNREFUSED) { // the deadline may cut off a later attempt, and once it answered
+			err = refused
 		}
 		select {
 		case how := <-ended:

@@ -23,6 +23,14 @@ func TestExclusive(t *testing.T) {
 		{map[string]string{optNet: netUser, optVhost: "on"}, false},
 		{map[string]string{optPages: pagesHuge, optKSM: "on"}, false},
 		{map[string]string{optPages: pagesHuge, optKSM: "off"}, true},
+		{map[string]string{bench.GuestOption: bench.OwnGuest}, true},
+		{map[string]string{bench.GuestOption: bench.OwnGuest, optMachine: machineMicro, optVhost: "on", optPin: "on"}, true},
+		{map[string]string{bench.GuestOption: bench.OwnGuest, optInit: initSystemd}, false},
+		{map[string]string{bench.GuestOption: bench.OwnGuest, optBalloon: "yes"}, false},
+		{map[string]string{bench.GuestOption: bench.OwnGuest, optNet: netUser}, false},
+		{map[string]string{bench.GuestOption: bench.OwnGuest, optBus: "nvme"}, false},
+		{map[string]string{bench.GuestOption: bench.OwnGuest, optCache: "directsync"}, false},
+		{map[string]string{bench.GuestOption: bench.OwnGuest, optRoot: "raw"}, false},
 	} {
 		err := checkTogether(bench.Variant(known, c.options))
 		if (err == nil) != c.ok || err != nil && (!errors.Is(err, bench.ErrInvalid) || bench.HintOf(err) == "") {

@@ -7,9 +7,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/bench"
 	"tare/internal/platform/launch"
@@ -112,5 +115,23 @@ func TestAMachineWithoutAnAgentThatEnds(t *testing.T) {
 	l.Options[bench.GuestOption] = bench.ImageGuest
 	if _, err := g.Start(t.Context(), l); !errors.Is(err, bench.ErrInvalid) {
 		t.Errorf("an own kernel beside guest=image: %v", err)
+	}
+}
+
+// Nothing is told such a machine but what the user says.
+func TestCommandLineOfAMachineWithoutAnAgent(t *testing.T) {
+	m := aMachine()
+	m.own, m.initrd, m.line = true, "", "ip=10.99.0.5"
+	want := strings.Fields(`qemu-system-x86_64 -name r1-b01-t02,debug-threads=on -accel kvm -cpu host -machine q35
+		-smp cpus=2,sockets=1,cores=2,threads=1 -m size=524288K -nodefaults -no-user-config -display none -no-reboot
+		-chardev file,id=console,path=console -serial chardev:console -chardev socket,id=monitor,path=qmp.sock -mon chardev=monitor,mode=control
+		-netdev tap,id=net,ifname=tap0123456789,script=no,downscript=no,vhost=off -device virtio-net-pci,netdev=net,romfile=,mac=02:00:00:00:00:05
+		-kernel /img/vmlinuz -append ip=10.99.0.5`)
+	if d := cmp.Diff(want, m.argv()); d != "" {
+		t.Error(d)
+	}
+	m.initrd, m.line = "/i", ""
+	if argv := m.argv(); !slices.Equal(argv[len(argv)-2:], []string{"-initrd", "/i"}) {
+		t.Errorf("command %q", argv)
 	}
 }
