@@ -280,7 +280,7 @@ func (m *Matrix) costs(r *Result) []Cost {
 			}
 			work := column
 			if len(rows) > 1 {
-				work = row.Row + " beside " + column
+				work = row.Row + " beside " + strings.TrimPrefix(column, "beside ")
 			}
 			out := Cost{Case: c.Case, Work: work, Platform: row.Platform, Label: row.Label, Metric: row.Metric, Kept: true,
 				Verdict: c.Effect.Verdict, Speed: c.Kept, Low: c.Low, High: c.High, Words: c.Words, effect: c.Effect, cell: c, against: row.Case, lost: c.N == 0 && c.Launches > 0}
@@ -322,6 +322,30 @@ func (r *Result) implausible(c Cost) string {
 		than = "as"
 	}
 	return fmt.Sprintf("%s on %s: %s %s the bare host is not plausible; check that both did the same work, and what is cached", c.Name(), c.Work, gain, than)
+}
+
+// called is a warning whose scenes are called what sentences call them; as it is if it begins with none.
+func (r *Result) called(warning string) string {
+	scenes, rest, found := strings.Cut(warning, ": ")
+	if !found {
+		return warning
+	}
+	var names []string
+	for _, scene := range strings.Split(strings.ReplaceAll(scenes, " and ", ", "), ", ") {
+		i := slices.IndexFunc(r.Cases, func(c Case) bool { return c.Name == scene || strings.HasPrefix(c.Name, scene+"[") })
+		if i < 0 {
+			return warning
+		}
+		name := cmp.Or(r.Cases[i].Short, r.Cases[i].Title, scene)
+		if r.Cases[i].Name != scene { // all of its levels
+			name, _, _ = strings.Cut(name, ", ")
+		}
+		if strings.Contains(name, ", ") {
+			name = quoted(name)
+		}
+		names = append(names, name)
+	}
+	return listing(names) + ": " + rest
 }
 
 // cautions are what limits what the sentences say, the gravest first.
@@ -368,7 +392,7 @@ func (r *Result) cautions(costs []Cost) []string {
 		add(fmt.Sprintf("%s differs from itself in %d of %s: chance, or a bias that the audit cannot see", c.Baseline, c.Of-c.Hold, figure.Count(c.Of, "comparison")))
 	}
 	for _, w := range r.Warnings {
-		add(w)
+		add(r.called(w))
 	}
 	for _, f := range r.HostFacts {
 		add(f.Caveat)

@@ -254,6 +254,22 @@ func TestNoBoundIsShownThatSaysNothing(t *testing.T) {
 	}
 }
 
+// Cautions call scenes what sentences call them.
+func TestCautionsNameScenes(t *testing.T) {
+	r := &Result{Cases: []Case{{Name: "net-rr", Short: "network round trips"}, {Name: "stream[message-size=1KiB]", Short: "bulk transfer, message size 1 KiB"}, {Name: "cpu-idle", Title: "Primes, beside three idle"}}}
+	for warning, want := range map[string]string{
+		"net-rr: CPU 0 is shared":                               "network round trips: CPU 0 is shared",
+		"stream and net-rr: CPU 0 is shared":                    "bulk transfer and network round trips: CPU 0 is shared",
+		"cpu-idle, net-rr and stream[message-size=1KiB]: CPU 0": `"Primes, beside three idle", network round trips and "bulk transfer, message size 1 KiB": CPU 0`,
+		"net-rr and other: left out":                            "net-rr and other: left out",
+		"only 2 CPUs":                                           "only 2 CPUs",
+	} {
+		if got := r.called(warning); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // What answers the question is in the place of the headline metrics, of cases that have it.
 func TestAnswersComeFirst(t *testing.T) {
 	memory := bench.Metric{Name: "memory_used", Unit: "MiB", Better: bench.LowerIsBetter, Adds: true}
