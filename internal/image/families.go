@@ -18,6 +18,8 @@ type Family struct {
 	Masked []string
 	// Drop are globs removed from the tree, as in [Recipe].
 	Drop []string
+	// Keep are patterns of files that are installed although the base leaves such out.
+	Keep []string
 	// Hook is a shell script that the build runs on the tree once it is installed, "" for none.
 	Hook string
 }
@@ -57,6 +59,17 @@ var Families = []Family{
 			{"dbench", "/usr/bin/dbench", nil, "dbench"},
 			{"postmark", "/usr/bin/postmark", nil, "postmark"},
 		},
+	},
+	{
+		Name:     "jvm",
+		Packages: []string{"default-jdk-headless"},
+		Programs: []Program{
+			// They find their libraries by /proc, which is not there when the image is asked.
+			{"java", "/usr/bin/java", nil, "openjdk-21-jre-headless"},
+			{"javac", "/usr/bin/javac", nil, "openjdk-21-jdk-headless"},
+		},
+		// Its installation fails where there is no directory of manual pages; dpkg keeps one for such a pattern.
+		Keep: []string{"/usr/share/man/man1/*java.1.gz"},
 	},
 	{
 		Name:     "memtester",
@@ -131,6 +144,7 @@ func With(needs bench.ImageNeeds) (Recipe, error) {
 		for _, unit := range f.Masked {
 			r.Links["etc/systemd/system/"+unit] = "/dev/null"
 		}
+		r.Keep = append(r.Keep, f.Keep...)
 		if f.Hook != "" {
 			r.Hooks = append(r.Hooks, f.Hook)
 		}

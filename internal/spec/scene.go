@@ -52,8 +52,8 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 		d.fail(f["migrate"].place, "a start-up scene moves nothing: the launch is what is measured")
 	}
 	d.word(f["cache"], "cache", []string{bench.Warm, bench.Cold}, &s.Cache)
-	if f["cache"] != nil && !s.Startup {
-		d.fail(f["cache"].place, "the page cache is set for start-up scenes only%w", bench.Hint("add startup: true, or leave the key out"))
+	if f["cache"] != nil && !s.Startup && f["workload"] == nil {
+		d.fail(f["cache"].place, "the page cache is set for start-up scenes and for scenes of one workload only%w", bench.Hint("leave the key out"))
 	}
 	d.boolean(f["optional"], &s.Optional)
 	d.boolean(f["grow"], &s.Grow)

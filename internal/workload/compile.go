@@ -56,7 +56,7 @@ func (compile) Params() []bench.Param {
 			Doc: "what is compiled, of the kernel's tiny configuration: its scheduler (few large files), its library (many small ones), or all of it"},
 		{Name: "jobs", Kind: bench.KindInt, Min: 1, Load: true, Doc: "compilers at once (make -j); as many as the instance has CPUs if not given"},
 		{Name: "cache", Kind: bench.KindWord, Default: "warm", Words: []string{"warm", "cold"},
-			Doc: "warm: the source is read once before; cold: it is not, for a scene with cache: cold, or else as the host happens to have it"},
+			Doc: "warm: the source is read once before; cold: it is not, for a scene with cache: cold, without which it is as the host happens to have it"},
 	}
 }
 

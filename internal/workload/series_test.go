@@ -29,6 +29,7 @@ var seriesCases = []struct {
 	{netperf{}, "netperf-series-stream.txt", bench.Params{"message-size": "16KiB"}, 2 * time.Second, "throughput", 0.1, 20, 0, 0},
 	{netperf{}, "netperf-series-stream.txt", bench.Params{"message-size": "16KiB"}, 1500 * time.Millisecond, "throughput", 0.1, 15, 0, 500 * time.Millisecond},
 	{netperf{}, "netperf-series-rr.txt", bench.Params{"test": "TCP_RR"}, 2 * time.Second, "transactions", 0.1, 20, 0, 500 * time.Millisecond},
+	{jvm{}, "jvm.txt", nil, 5 * time.Second, "transactions", 0.1, 50, 14378 / 0.100117873, 0},
 }
 
 // The mean of a series is what the program says of the whole.

@@ -34,6 +34,7 @@ func All() []bench.Workload {
 		rewrite{},
 		packages{},
 		compile{},
+		jvm{},
 		command{},
 		service{},
 		stress{},
