@@ -57,7 +57,7 @@ func TestPeakInWords(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
-	if !strings.Contains(string(sweepOf(&s).Plot), "peak of native") {
+	if !strings.Contains(string(sweepOf(&s, chart.Wide).Plot), "peak of native") {
 		t.Error("no mark of a peak in the picture")
 	}
 }
