@@ -67,19 +67,11 @@ func (compile) Metrics(bench.Params) ([]bench.Metric, error) {
 	}, nil
 }
 
-// jobs are the compilers at once.
-func (w compile) jobs(p bench.Params, s bench.Setting) (int64, error) {
-	if _, given := p["jobs"]; !given {
-		return int64(max(s.Shape.CPUs, 1)), nil
-	}
-	return intOf(w, p, "jobs")
-}
-
 func (w compile) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, error) {
 	if part != bench.SubjectPart {
 		return bench.Part{}, unknownPart(w, part)
 	}
-	jobs, err := w.jobs(p, s)
+	jobs, err := perCPU(w, p, s, "jobs")
 	if err != nil {
 		return bench.Part{}, err
 	}

@@ -53,7 +53,7 @@ func (packages) Estimate(bench.Params, bench.Setting) time.Duration { return 8 *
 
 // Estimate is for an ordinary CPU, with the copy of the build and the reading of the source.
 func (w compile) Estimate(p bench.Params, s bench.Setting) time.Duration {
-	jobs, err := w.jobs(p, s)
+	jobs, err := perCPU(w, p, s, "jobs")
 	if err != nil {
 		return 0
 	}

@@ -103,21 +103,13 @@ func grid(processes int) (rows, cols int) {
 	return rows, processes / rows
 }
 
-// processes are as many as asked for, or as the instance has CPUs.
-func (w hpcc) processes(p bench.Params, s bench.Setting) (int, error) {
-	if _, given := p["processes"]; !given {
-		return min(max(s.Shape.CPUs, 1), mostProcesses), nil
-	}
-	n, err := intOf(w, p, "processes")
-	return int(n), err
-}
-
 // run works out the run.
 func (w hpcc) run(p bench.Params, s bench.Setting) (r hpccRun, err error) {
-	n, err := w.processes(p, s)
+	given, err := perCPU(w, p, s, "processes")
 	if err != nil {
 		return r, err
 	}
+	n := min(int(given), mostProcesses)
 	r.rows, r.cols = grid(n)
 	if p["core"] != "auto" {
 		r.core = p["core"]

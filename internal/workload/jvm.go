@@ -65,14 +65,6 @@ func (jvm) Metrics(bench.Params) ([]bench.Metric, error) {
 	}, nil
 }
 
-// warehouses are as many as asked for, or as the instance has CPUs.
-func (w jvm) warehouses(p bench.Params, s bench.Setting) (int64, error) {
-	if _, given := p["warehouses"]; !given {
-		return int64(max(s.Shape.CPUs, 1)), nil
-	}
-	return intOf(w, p, "warehouses")
-}
-
 // Memory implements [bench.Sized].
 func (w jvm) Memory(p bench.Params, _ bench.Setting) (bench.Bytes, error) {
 	heap, err := intOf(w, p, "heap")
@@ -87,7 +79,7 @@ func (w jvm) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, er
 	if err != nil {
 		return bench.Part{}, err
 	}
-	n, err := w.warehouses(p, s)
+	n, err := perCPU(w, p, s, "warehouses")
 	if err != nil {
 		return bench.Part{}, err
 	}

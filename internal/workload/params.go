@@ -200,6 +200,14 @@ func intOf(w bench.Workload, p bench.Params, name string) (int64, error) {
 	return n, nil
 }
 
+// perCPU reads a whole number that is as large as the instance has CPUs if it is not given.
+func perCPU(w bench.Workload, p bench.Params, s bench.Setting, name string) (int64, error) {
+	if _, given := p[name]; !given {
+		return int64(max(s.Shape.CPUs, 1)), nil
+	}
+	return intOf(w, p, name)
+}
+
 // floatOf reads a number from parameters that [Fill] returned.
 func floatOf(w bench.Workload, p bench.Params, name string) (float64, error) {
 	f, err := strconv.ParseFloat(p[name], 64)
