@@ -26,7 +26,7 @@ const (
 	// hplColumns is the fewest columns of a process with which its matrix can be told from a table of
 	// RandomAccess's of the same size: HPL has a row more of them, two pages and a half at least.
 	hplColumns = 1280
-	// processNeeds is what a process takes beside its share of the data: 40 MiB as measured, with room.
+	// processNeeds is what a process takes beside its share of the data, by guess.
 	processNeeds = 64 * bench.MiB
 	// mostProcesses bounds what an instance is asked to start.
 	mostProcesses = 256
