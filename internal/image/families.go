@@ -3,6 +3,7 @@ package image
 import (
 	_ "embed"
 	"fmt"
+	"path"
 	"slices"
 
 	"tare/internal/bench"
@@ -22,6 +23,8 @@ type Family struct {
 	Keep []string
 	// Hook is a shell script that the build runs on the tree once it is installed, "" for none.
 	Hook string
+	// Fetched are files that no package of Debian has.
+	Fetched []Fetched
 }
 
 // postgresBin is where Debian keeps the programs of its version of PostgreSQL, out of PATH.
@@ -29,6 +32,10 @@ const postgresBin = "/usr/lib/postgresql/17/bin"
 
 //go:embed compile.sh
 var compileHook string
+
+// javaManual is kept of Java, whose installation fails where there is no directory of manual pages: dpkg
+// keeps one for such a pattern.
+const javaManual = "/usr/share/man/man1/*java.1.gz"
 
 // Families are those that workloads may name, sorted.
 var Families = []Family{
@@ -68,8 +75,7 @@ var Families = []Family{
 			{"java", "/usr/bin/java", nil, "openjdk-21-jre-headless"},
 			{"javac", "/usr/bin/javac", nil, "openjdk-21-jdk-headless"},
 		},
-		// Its installation fails where there is no directory of manual pages; dpkg keeps one for such a pattern.
-		Keep: []string{"/usr/share/man/man1/*java.1.gz"},
+		Keep: []string{javaManual},
 	},
 	{
 		Name:     "memtester",
@@ -123,6 +129,34 @@ var Families = []Family{
 		},
 		Masked: []string{"nginx.service"},
 	},
+	{
+		Name:     "ycsb",
+		Packages: []string{"default-jdk-headless", "redis-server"},
+		Programs: []Program{
+			{"java", "/usr/bin/java", nil, "openjdk-21-jre-headless"},
+			{"javac", "/usr/bin/javac", nil, "openjdk-21-jdk-headless"},
+			{"redis-server", "/usr/bin/redis-server", []string{"--version"}, "redis-tools"},
+		},
+		Masked:  []string{"redis-server.service"},
+		Keep:    []string{javaManual},
+		Fetched: ycsbJars,
+	},
+}
+
+// ycsbJars are YCSB's core, what it needs, and the client of Redis of its own binding, which is not there.
+var ycsbJars = []Fetched{
+	jar("site/ycsb/core/0.17.0/core-0.17.0.jar", "e1c64d09bfc642715428c2e53ec129b0a98a0e634ee32bf0ae77e5b4eebb3cda"),
+	jar("org/apache/htrace/htrace-core4/4.1.0-incubating/htrace-core4-4.1.0-incubating.jar", "5d45b7904857c3e4ad36b3bcc57be2d2c5f308c69b5f6a58bd86aa7d48a25ef6"),
+	jar("org/codehaus/jackson/jackson-mapper-asl/1.9.4/jackson-mapper-asl-1.9.4.jar", "f013389c3eb92aa997df801e4a352464925af634a4af3e5bd77c6c0763dc9c99"),
+	jar("org/codehaus/jackson/jackson-core-asl/1.9.4/jackson-core-asl-1.9.4.jar", "6129e1b91d7850ba250b1375094c8ca215a0f7cf234b6f60a2f4a88d5b1272c9"),
+	jar("org/hdrhistogram/HdrHistogram/2.1.4/HdrHistogram-2.1.4.jar", "8e68b9608ab107690350b904eab24087785f69218e5c6acd860d28116eded708"),
+	jar("redis/clients/jedis/2.9.0/jedis-2.9.0.jar", "1eaa96cb8e5055e4d517467f0f3b2b3cbbc62a7d9d1e8b6a23c617ec60d386fa"),
+	jar("org/apache/commons/commons-pool2/2.4.2/commons-pool2-2.4.2.jar", "21112aa673733dfcd045354ddf75b31e1d464b99c8e515974349b2532254cc53"),
+}
+
+// jar is a file of Maven Central's, in the image's usr/share/ycsb.
+func jar(at, sum string) Fetched {
+	return Fetched{Path: "usr/share/ycsb/" + path.Base(at), URL: at, SHA256: sum}
 }
 
 // With is the recipe of the golden image with what a run needs beyond it.
@@ -141,6 +175,7 @@ func With(needs bench.ImageNeeds) (Recipe, error) {
 		r.Packages = append(r.Packages, f.Packages...)
 		r.Programs = append(r.Programs, f.Programs...)
 		r.Drop = append(r.Drop, f.Drop...)
+		r.Fetched = append(r.Fetched, f.Fetched...)
 		for _, unit := range f.Masked {
 			r.Links["etc/systemd/system/"+unit] = "/dev/null"
 		}

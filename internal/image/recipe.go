@@ -40,6 +40,8 @@ type Recipe struct {
 	Files map[string]string `json:"files"`
 	// Links are made, with what each leads to.
 	Links map[string]string `json:"links,omitempty"`
+	// Fetched are files that no package of Debian has.
+	Fetched []Fetched `json:"fetched,omitempty"`
 	// Kernel is the package that depends on the guest kernel to take, "" for none.
 	Kernel string `json:"kernel"`
 	// Script fetches Kernel inside the build.

@@ -25,6 +25,12 @@ var applications = []struct {
 		"redis-get.txt", map[string]float64{"requests": 86788.04, "mean_latency": 0.301, "p95_latency": 0.383, "p99_latency": 0.463}},
 	{redis{}, bench.Params{"command": "set", "persistence": "always"}, "redis-server --port 6379 --bind 0.0.0.0 --protected-mode no --daemonize no --dir /scratch --save  --appendonly yes --appendfsync always",
 		"-t set", "redis-set.txt", map[string]float64{"requests": 78985.24, "p99_latency": 0.567}},
+	{ycsb{}, nil, "redis-server --port 6379", "java -cp /usr/share/ycsb/*:/scratch/ycsb site.ycsb.Client -t -db Redis -threads 4 -p workload=site.ycsb.workloads.CoreWorkload -p redis.host=10.99.0.3 -p redis.port=6379 -p warm=2000",
+		"ycsb-a.txt", map[string]float64{"operations": 59441 / 2.954119}},
+	{ycsb{}, bench.Params{"workload": "f"}, "redis-server", "-p maxexecutiontime=7 -p recordcount=10000 -p operationcount=2000000000 -p readproportion=0.5 -p updateproportion=0 -p readmodifywriteproportion=0.5",
+		"ycsb-f.txt", map[string]float64{"operations": 41008 / 2.931749}},
+	{ycsb{}, bench.Params{"workload": "load", "threads": "1"}, "redis-server", "site.ycsb.Client -load -db Redis -threads 1",
+		"ycsb-load.txt", nil},
 	{web{}, nil, "nginx -c /scratch/web.conf", "wrk --threads 2 --connections 16 --duration 5s --timeout 10s --latency http://10.99.0.3:8080/document",
 		"wrk.txt", map[string]float64{"requests": 54080.32, "mean_latency": 0.30146, "p90_latency": 0.321, "p99_latency": 0.466}},
 	{web{}, bench.Params{"server": "apache2", "keep-alive": "no", "connections": "1"}, "apache2 -f /scratch/web.conf -DFOREGROUND",
@@ -109,7 +115,7 @@ func TestApplicationParse(t *testing.T) {
 
 func TestApplicationParseRefuses(t *testing.T) {
 	redisOut, wrkOut, oltpOut := captured(t, "redis-get.txt"), captured(t, "wrk.txt"), captured(t, "oltp.txt")
-	pgbenchOut, pagesOut := captured(t, "pgbench.txt"), captured(t, "pages.txt")
+	pgbenchOut, pagesOut, ycsbOut := captured(t, "pgbench.txt"), captured(t, "pages.txt"), captured(t, "ycsb-a.txt")
 	open, openOut := bench.Params{"client": "httperf", "rate": "1200"}, captured(t, "httperf.txt")
 	changed := func(from, to string) bench.Output {
 		if !bytes.Contains(openOut, []byte(from)) {
@@ -153,6 +159,13 @@ func TestApplicationParseRefuses(t *testing.T) {
 		{"longest not a time", web{}, open, changed("max 8.2", "max 1e99"), []string{`"max": "1e99" is not a time`}},
 		{"cut", oltp{}, nil, bench.Output{Stdout: oltpOut[:len(oltpOut)-400]}, []string{"sysbench: "}},
 		{"lost", oltp{}, nil, bench.Output{Exit: 1, Stderr: []byte("FATAL: mysql_stmt_execute() returned error 2013")}, []string{"exit status 1", "2013"}},
+		{"another workload", ycsb{}, bench.Params{"workload": "e"}, bench.Output{Stdout: ycsbOut}, []string{"Operations of SCAN: not found"}},
+		{"failed", ycsb{}, nil, bench.Output{Stdout: captured(t, "ycsb-failed.txt")}, []string{"operations failed, more than 1 %"}},
+		{"lost", ycsb{}, nil, bench.Output{Stdout: captured(t, "ycsb-lost.txt")}, []string{`"measured us": not found in "ycsb begins`, "JedisConnectionException"}},
+		{"refused", ycsb{}, nil, bench.Output{Stdout: captured(t, "ycsb-refused.txt")}, []string{`"measured us": not found in "site.ycsb.DBException`, "Connection refused"}},
+		{"ended before the window", ycsb{}, nil, bench.Output{Stdout: ycsbOut[bytes.Index(ycsbOut, []byte("[")):]}, []string{`"measured us": not found`}},
+		{"cut", ycsb{}, nil, bench.Output{Stdout: ycsbOut[:len(ycsbOut)-20]}, []string{"ycsb: ", "unexpected end of JSON input"}},
+		{"not a number", ycsb{}, nil, bench.Output{Stdout: bytes.Replace(ycsbOut, []byte("\"95thPercentileLatency(us)\",\n  \"value\" : "), []byte("\"95thPercentileLatency(us)\",\n  \"value\" : -"), 1)}, []string{"95thPercentileLatency(us) of READ: \"-", "not above zero"}},
 		{"failed", pages{}, nil, bench.Output{Stdout: captured(t, "pages-failed.txt")}, []string{"pages failed, more than 1 %", "500 error: nothing found"}},
 		{"nobody answers", pages{}, nil, bench.Output{Stdout: captured(t, "pages-none.txt")}, []string{"no page was answered"}},
 		{"cut", pages{}, nil, bench.Output{Stdout: pagesOut[:len(pagesOut)-20]}, []string{`"p99 us": not found`}},
@@ -262,7 +275,7 @@ func FuzzApplicationParse(f *testing.F) {
 	f.Add(2, captured(f, "wrk-404.txt"))
 	f.Add(2, captured(f, "wrk-none.txt"))
 	for i := range applications {
-		for _, name := range []string{"pgbench-failed.txt", "pages-failed.txt", "pages-none.txt"} {
+		for _, name := range []string{"pgbench-failed.txt", "pages-failed.txt", "pages-none.txt", "ycsb-failed.txt", "ycsb-lost.txt"} {
 			f.Add(i, captured(f, name))
 		}
 	}

@@ -77,3 +77,12 @@ func (w pages) Estimate(p bench.Params, s bench.Setting) time.Duration {
 	}
 	return 3*time.Second + time.Duration(items)*100*time.Microsecond + s.Timing.Warmup + s.Timing.Measure
 }
+
+// Estimate adds compiling the binding, loading the records and starting Java three times.
+func (w ycsb) Estimate(p bench.Params, s bench.Setting) time.Duration {
+	records, err := intOf(w, p, "records")
+	if err != nil {
+		return 0
+	}
+	return 3*time.Second + time.Duration(records)*100*time.Microsecond + s.Timing.Warmup + s.Timing.Measure
+}

@@ -65,17 +65,9 @@ func (w redis) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, 
 	if err != nil {
 		return bench.Part{}, err
 	}
-	port := strconv.Itoa(redisPort)
 	switch part {
 	case bench.SubjectPart:
-		argv := []string{"redis-server", "--port", port, "--bind", "0.0.0.0", "--protected-mode", "no", "--daemonize", "no",
-			"--dir", bench.ScratchDir, "--save", "", "--appendonly"}
-		if sync := p["persistence"]; sync == "none" {
-			argv = append(argv, "no")
-		} else {
-			argv = append(argv, "yes", "--appendfsync", sync)
-		}
-		return bench.Part{Main: bench.Command{Argv: argv, Timeout: serviceLimit}, Service: true, Listen: redisPort, Ready: serverReady}, nil
+		return bench.Part{Main: redisServer(p["persistence"]), Service: true, Listen: redisPort, Ready: serverReady}, nil
 	case servicePart:
 		measure, err := measured(s.Timing)
 		if err != nil {
@@ -87,7 +79,7 @@ func (w redis) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, 
 			return bench.Part{}, err
 		}
 		argv := []string{"perl", bench.ScratchDir + "/redis.pl", seconds(s.Timing.Warmup), seconds(measure), p["keys"],
-			"redis-benchmark", "-h", addr.String(), "-p", port, "-c", p["clients"], "-P", p["pipeline"], "-d", p["value-size"],
+			"redis-benchmark", "-h", addr.String(), "-p", strconv.Itoa(redisPort), "-c", p["clients"], "-P", p["pipeline"], "-d", p["value-size"],
 			"-r", p["keys"], "--threads", strconv.Itoa(s.Shape.CPUs), "--precision", "3", "--csv", "-t", p["command"]}
 		return bench.Part{
 			Files: []bench.File{{Path: bench.ScratchDir + "/redis.pl", Mode: 0o644, Data: redisScript}},
@@ -96,6 +88,18 @@ func (w redis) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, 
 		}, nil
 	}
 	return bench.Part{}, unknownPart(w, part)
+}
+
+// redisServer starts the server, which writes to a file as often as said.
+func redisServer(persistence string) bench.Command {
+	argv := []string{"redis-server", "--port", strconv.Itoa(redisPort), "--bind", "0.0.0.0", "--protected-mode", "no", "--daemonize", "no",
+		"--dir", bench.ScratchDir, "--save", "", "--appendonly"}
+	if persistence == "none" {
+		argv = append(argv, "no")
+	} else {
+		argv = append(argv, "yes", "--appendfsync", persistence)
+	}
+	return bench.Command{Argv: argv, Timeout: serviceLimit}
 }
 
 // serverReady is how long the server of an application may take until it accepts, in an emulated machine, too.

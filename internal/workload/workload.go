@@ -27,6 +27,7 @@ func All() []bench.Workload {
 		netperf{},
 		netserver{},
 		redis{},
+		ycsb{},
 		web{},
 		pages{},
 		oltp{},
