@@ -91,7 +91,7 @@ func (s *Store) buildIn(ctx context.Context, work string) error {
 		return err
 	}
 	root := filepath.Join(work, "root")
-	if err := s.fetch(ctx, root); err != nil {
+	if err := s.fetch(ctx, root, os.Getenv(mavenKey)); err != nil {
 		return err
 	}
 	if err := tidy(root, s.Recipe); err != nil {

@@ -156,7 +156,7 @@ var ycsbJars = []Fetched{
 
 // jar is a file of Maven Central's, in the image's usr/share/ycsb.
 func jar(at, sum string) Fetched {
-	return Fetched{Path: "usr/share/ycsb/" + path.Base(at), URL: at, SHA256: sum}
+	return Fetched{Path: "usr/share/ycsb/" + path.Base(at), At: at, SHA256: sum}
 }
 
 // With is the recipe of the golden image with what a run needs beyond it.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path"
 	"time"
@@ -18,7 +19,7 @@ import (
 // Fetched is a file of an image that no package of Debian has.
 type Fetched struct {
 	Path   string `json:"path"`
-	URL    string `json:"url"`
+	At     string `json:"at"`     // in a Maven repository, such as "redis/clients/jedis/2.9.0/jedis-2.9.0.jar"
 	SHA256 string `json:"sha256"` // in hexadecimal; nothing else is taken
 }
 
@@ -27,18 +28,29 @@ const (
 	fetchDeadline = 2 * time.Minute
 )
 
-// fetch puts the recipe's fetched files into the tree. The proxies of the environment are used, as by
-// any program (HTTPS_PROXY).
-func (s *Store) fetch(ctx context.Context, root string) error {
+// mavenKey names the Maven repository in the environment: the user's own, or Maven Central.
+const mavenKey = "TARE_MAVEN"
+
+// fetch puts the recipe's fetched files into the tree, from the repository at an address. The proxies
+// of the environment are used, as by any program (HTTPS_PROXY).
+func (s *Store) fetch(ctx context.Context, root, repository string) error {
 	for _, f := range s.Recipe.Fetched {
+		if repository == "" {
+			return fmt.Errorf("%s is in no package of Debian, and no Maven repository is named: %w%w", path.Base(f.Path), bench.ErrUnavailable,
+				bench.Hint("set "+mavenKey+" to the address of Maven Central, or of a mirror of it"))
+		}
+		from, err := url.JoinPath(repository, f.At)
+		if err != nil {
+			return fmt.Errorf("%s: %w%w", mavenKey, err, bench.Hint("an address begins with https://"))
+		}
 		s.say("downloading %s", path.Base(f.Path))
-		data, err := download(ctx, f)
+		data, err := download(ctx, from, f.SHA256)
 		if err != nil && ctx.Err() == nil {
 			s.say("a download failed; trying once more")
-			data, err = download(ctx, f)
+			data, err = download(ctx, from, f.SHA256)
 		}
 		if err != nil {
-			return fmt.Errorf("fetch %s: %w", f.URL, err)
+			return fmt.Errorf("fetch %s: %w", from, err)
 		}
 		at, err := makeRoom(root, f.Path)
 		if err != nil {
@@ -55,10 +67,10 @@ func (s *Store) fetch(ctx context.Context, root string) error {
 }
 
 // download returns the file, if it is the one that is meant.
-func download(ctx context.Context, f Fetched) ([]byte, error) {
+func download(ctx context.Context, from, meant string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchDeadline)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.URL, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +90,8 @@ func download(ctx context.Context, f Fetched) ([]byte, error) {
 	case len(data) > maxFetched:
 		return nil, errors.New("it has more than " + bench.Bytes(maxFetched).String())
 	}
-	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != f.SHA256 {
-		return nil, fmt.Errorf("its SHA-256 is %x and must be %s", sum, f.SHA256)
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != meant {
+		return nil, fmt.Errorf("its SHA-256 is %x and must be %s", sum, meant)
 	}
 	return data, nil
 }

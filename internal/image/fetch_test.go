@@ -33,25 +33,27 @@ func TestFetch(t *testing.T) {
 	}))
 	defer server.Close()
 	sum := sha256.Sum256([]byte("a jar"))
-	for _, c := range []struct{ url, sum, says string }{
-		{server.URL + "/there", hex.EncodeToString(sum[:]), ""},
-		{server.URL + "/late", hex.EncodeToString(sum[:]), ""},
-		{server.URL + "/there", strings.Repeat("0", 64), "its SHA-256 is " + hex.EncodeToString(sum[:])},
-		{server.URL + "/none", hex.EncodeToString(sum[:]), "404 Not Found"},
-		{server.URL + "/cut", hex.EncodeToString(sum[:]), "unexpected EOF"},
-		{server.URL + "/endless", hex.EncodeToString(sum[:]), "more than 64 MiB"},
-		{"http://127.0.0.1:1/refused", hex.EncodeToString(sum[:]), "connection refused"},
-		{"no address", hex.EncodeToString(sum[:]), "no%20address"},
+	for _, c := range []struct{ repository, at, sum, says string }{
+		{server.URL, "there", hex.EncodeToString(sum[:]), ""},
+		{server.URL, "late", hex.EncodeToString(sum[:]), ""},
+		{server.URL, "there", strings.Repeat("0", 64), "its SHA-256 is " + hex.EncodeToString(sum[:])},
+		{server.URL + "/", "none", hex.EncodeToString(sum[:]), "404 Not Found"},
+		{server.URL, "cut", hex.EncodeToString(sum[:]), "unexpected EOF"},
+		{server.URL, "endless", hex.EncodeToString(sum[:]), "more than 64 MiB"},
+		{"http://127.0.0.1:1", "refused", hex.EncodeToString(sum[:]), "connection refused"},
+		{"no address", "x", hex.EncodeToString(sum[:]), "no%20address"},
+		{"https://%zz", "x", hex.EncodeToString(sum[:]), "TARE_MAVEN"},
+		{"", "x", hex.EncodeToString(sum[:]), "no Maven repository is named"},
 	} {
 		root := t.TempDir()
-		s := &Store{Recipe: Recipe{Fetched: []Fetched{{"usr/share/x/a.jar", c.url, c.sum}}}}
-		err := s.fetch(t.Context(), root)
+		s := &Store{Recipe: Recipe{Fetched: []Fetched{{"usr/share/x/a.jar", c.at, c.sum}}}}
+		err := s.fetch(t.Context(), root, c.repository)
 		data, readErr := os.ReadFile(filepath.Join(root, "usr/share/x/a.jar"))
 		switch {
 		case c.says == "" && (err != nil || readErr != nil || !bytes.Equal(data, []byte("a jar"))):
-			t.Errorf("%s: %v, %q, %v", c.url, err, data, readErr)
+			t.Errorf("%s/%s: %v, %q, %v", c.repository, c.at, err, data, readErr)
 		case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says) || readErr == nil):
-			t.Errorf("%s: %v, want %q; in the tree %v", c.url, err, c.says, readErr == nil)
+			t.Errorf("%s/%s: %v, want %q; in the tree %v", c.repository, c.at, err, c.says, readErr == nil)
 		}
 	}
 }
@@ -60,7 +62,7 @@ func TestFetch(t *testing.T) {
 func TestFetchedIsPinned(t *testing.T) {
 	for _, f := range Families {
 		for _, x := range f.Fetched {
-			if b, err := hex.DecodeString(x.SHA256); err != nil || len(b) != sha256.Size || !strings.HasPrefix(x.URL, "https://") || filepath.IsAbs(x.Path) {
+			if b, err := hex.DecodeString(x.SHA256); err != nil || len(b) != sha256.Size || !filepath.IsLocal(x.At) || filepath.IsAbs(x.Path) {
 				t.Errorf("%s: %+v", f.Name, x)
 			}
 		}
