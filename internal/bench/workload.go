@@ -124,10 +124,12 @@ type Part struct {
 	// program that warms up within its run.
 	Ramp time.Duration
 	// Begin and End, if set, are texts in Main's standard output that open and close the measured
-	// window. Main is killed once End was seen. That kill is not a failure.
+	// window. Main is killed once End was seen, unless it GoesOn. That kill is not a failure.
 	Begin, End string
 	// Polls: Main never sleeps, so that its CPU time does not tell whether it had more to do than it could.
 	Polls bool
+	// GoesOn: after End, Main has more to do, such as to check its result, and ends by itself.
+	GoesOn bool
 	// OKExit are exit statuses of Main, besides 0, that are not failures.
 	OKExit []int
 }

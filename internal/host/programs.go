@@ -91,6 +91,7 @@ func imagePrograms() []Program {
 		{Name: "gzip", For: image, Package: "gzip", Args: version},
 		{Name: "iptables", For: image, Package: "iptables", Args: version},
 		{Name: "mkswap", For: image, Package: "util-linux", Args: version},
+		{Name: "pip3", For: image, Package: "python3-pip", Optional: true},
 		{Name: "mksquashfs", For: image, Package: "squashfs-tools", Optional: true},
 		{Name: "mkfs.erofs", For: image, Package: "erofs-utils", Optional: true},
 	}

@@ -21,6 +21,10 @@ const buildPrefix = ".build-"
 // buildNeeds is the free space a build needs: the tree, the downloads and the forms.
 const buildNeeds = 2 * bench.GiB
 
+// sdistNeeds is what source distributions need beyond it: the archive, what pip makes of it, and the
+// files, in the tree and in the forms.
+const sdistNeeds = 3 * bench.GiB
+
 // Build makes the image of the store's recipe, or opens it if it is there. It
 // needs root, mmdebstrap and a Debian mirror; a missing program wraps
 // [bench.ErrUnavailable]. A build cut short leaves nothing that counts as an image.
@@ -90,6 +94,9 @@ func (s *Store) buildIn(ctx context.Context, work string) error {
 	if err := s.install(ctx, work); err != nil {
 		return err
 	}
+	if err := s.sdists(ctx, work); err != nil {
+		return err
+	}
 	root := filepath.Join(work, "root")
 	if err := s.fetch(ctx, root, os.Getenv(mavenKey)); err != nil {
 		return err
@@ -108,6 +115,9 @@ func (s *Store) buildIn(ctx context.Context, work string) error {
 	status.Close()
 	if err != nil {
 		return err
+	}
+	for _, d := range s.Recipe.Sdists {
+		m.Packages = append(m.Packages, Package{Name: d.Name, Version: d.Version, Arch: "all"})
 	}
 	s.say("asking %d programs for their versions", len(s.Recipe.Programs))
 	if m.Programs, err = programVersions(ctx, root, s.Recipe.Programs, m.Packages); err != nil {
@@ -185,12 +195,19 @@ func (s *Store) preflight() error {
 	if _, err := os.Stat(keyring); err != nil && s.Recipe.Own == "" {
 		return fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, bench.Hint("apt install debian-archive-keyring"))
 	}
+	needs := buildNeeds
+	if len(s.Recipe.Sdists) > 0 {
+		if err := needPip(); err != nil {
+			return err
+		}
+		needs += sdistNeeds
+	}
 	free, err := freeSpace(s.images())
 	if err != nil {
 		return err
 	}
-	if free < buildNeeds {
-		return fmt.Errorf("%s free in %s, %s needed%w", free, s.images(), buildNeeds, noSpace)
+	if free < needs {
+		return fmt.Errorf("%s free in %s, %s needed%w", free, s.images(), needs, noSpace)
 	}
 	return nil
 }

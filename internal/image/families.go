@@ -15,6 +15,7 @@ type Family struct {
 	Name     string
 	Packages []string
 	Programs []Program
+	Sdists   []Sdist
 	// Masked are units that would start at a boot, in the way of what a workload starts.
 	Masked []string
 	// Drop are globs removed from the tree, as in [Recipe].
@@ -39,6 +40,22 @@ const javaManual = "/usr/share/man/man1/*java.1.gz"
 
 // Families are those that workloads may name, sorted.
 var Families = []Family{
+	{
+		Name:     "cluster",
+		Packages: []string{"openjdk-21-jre-headless", "python3", "python3-numpy"},
+		Programs: []Program{
+			{"java", "/usr/bin/java", nil, "openjdk-21-jre-headless"},
+			{"python3", "/usr/bin/python3", []string{"--version"}, "python3-minimal"},
+			{"spark", "/opt/spark/bin/spark-submit", nil, "pyspark"},
+		},
+		Keep: []string{javaManual},
+		Sdists: []Sdist{{
+			Name: "pyspark", Version: "4.0.1", SHA256: "9d1f22d994f60369228397e3479003ffe2dd736ba79165003246ff7bd48e2c73",
+			Take: map[string]string{"deps/bin": "opt/spark/bin", "deps/jars": "opt/spark/jars", "lib": "opt/spark/python/lib"},
+			// What a cluster of Spark's own does not load: other cluster managers, Hive, a state store.
+			Leave: []string{"rocksdbjni-*", "kubernetes-*", "spark-kubernetes_*", "spark-connect*", "connect-repl", "hive-*", "spark-hive*", "datanucleus-*", "derby*", "bcprov-*"},
+		}},
+	},
 	{
 		Name:     "compile",
 		Packages: []string{"linux-source", "gcc", "libc6-dev", "make", "flex", "bison", "bc"},
@@ -176,6 +193,7 @@ func With(needs bench.ImageNeeds) (Recipe, error) {
 		r.Programs = append(r.Programs, f.Programs...)
 		r.Drop = append(r.Drop, f.Drop...)
 		r.Fetched = append(r.Fetched, f.Fetched...)
+		r.Sdists = append(r.Sdists, f.Sdists...)
 		for _, unit := range f.Masked {
 			r.Links["etc/systemd/system/"+unit] = "/dev/null"
 		}

@@ -48,6 +48,8 @@ type Recipe struct {
 	Script string `json:"script"`
 	// Hooks are scripts that the build runs on the installed tree, with its path.
 	Hooks []string `json:"hooks,omitempty"`
+	// Sdists are programs that Debian lacks.
+	Sdists []Sdist `json:"sdists,omitempty"`
 	// Programs are what workloads run; each must be in the tree.
 	Programs []Program `json:"programs"`
 }

@@ -3,10 +3,12 @@ package run
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"tare/internal/bench"
+	"tare/internal/platform/fake"
 )
 
 // However the output is cut into pieces, the markers are found, in order.
@@ -88,5 +90,42 @@ func TestCombineMergesHistograms(t *testing.T) {
 	slow.outcome.Histograms = nil
 	if got, err = combine([]bench.Metric{m}, []*actor{quick, slow}); err == nil || !strings.Contains(err.Error(), "1 of 2 subjects") {
 		t.Errorf("one histogram is missing: %v, %v", got, err)
+	}
+}
+
+// checked is a workload that checks its result after the window.
+type checked struct{ counter }
+
+func (c checked) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, error) {
+	steps, err := c.counter.Steps(part, p, s)
+	steps.GoesOn = true
+	return steps, err
+}
+
+// A program that goes on after its window is waited for, and may still fail.
+func TestAProgramGoesOnAfterItsWindow(t *testing.T) {
+	for script, fails := range map[string]string{
+		"echo 7; echo begin; sleep 0.1; echo end; sleep 0.6":                  "",
+		"echo 7; echo begin; sleep 0.1; echo end; echo wrong sum >&2; exit 3": `exit status 3: "wrong sum"`,
+		"echo 7; echo begin; echo too few records >&2; exit 4":                `ended without printing "end": "too few records"`,
+		"echo 7; echo begin; echo end; exec sleep 60":                         "no end after 5s",
+	} {
+		r, s := newRunner(t, checked{counter{begin: "begin", end: "end"}}, fake.Options{}, scene("checks", subjects(1, bench.Params{"script": script})))
+		if err := r.Run(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		o := s.outcomes[0]
+		if fails != "" {
+			if o.Status != bench.Failed || !strings.Contains(o.Error, fails) || len(o.Values) > 0 {
+				t.Errorf("%s: %s: %q, values %v", script, o.Status, o.Error, o.Values)
+			}
+			continue
+		}
+		if o.Status != bench.Done || len(o.Values) != 1 {
+			t.Fatalf("%s: %s: %s", script, o.Status, o.Error)
+		}
+		if width, wall := time.Duration(o.Window[1]-o.Window[0]), o.Actors[0].Output.Wall; wall < 600*time.Millisecond || wall-width < 500*time.Millisecond {
+			t.Errorf("a window of %v in a run of %v", width, wall)
+		}
 	}
 }

@@ -91,8 +91,10 @@ func (m *measurement) of(ctx context.Context, a *actor, w *window) error {
 	case <-ended:
 		w.close()
 		stopped = true
-		if err := a.main.Kill(ctx); err != nil {
-			return fmt.Errorf("stop %v in %s: %w", c.Argv, a.Name, err)
+		if !a.part.GoesOn {
+			if err := a.main.Kill(ctx); err != nil {
+				return fmt.Errorf("stop %v in %s: %w", c.Argv, a.Name, err)
+			}
 		}
 		r = <-finished
 	}
@@ -103,10 +105,10 @@ func (m *measurement) of(ctx context.Context, a *actor, w *window) error {
 	}
 	a.outcome.Output = &r.out
 	m.account.keepOutput(a, r.out)
-	if stopped {
+	if stopped && !a.part.GoesOn {
 		return nil
 	}
-	if a.part.End != "" && !r.out.TimedOut {
+	if a.part.End != "" && !stopped && !r.out.TimedOut {
 		return ofItself(r.out, fmt.Errorf("run %v in %s: it ended without printing %q: %s", c.Argv, a.Name, a.part.End, tail(r.out, 600)))
 	}
 	return checkExit("run in "+a.Name, c, r.out, a.part.OKExit)

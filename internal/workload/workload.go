@@ -32,6 +32,7 @@ func All() []bench.Workload {
 		pages{},
 		oltp{},
 		pgbench{},
+		spark{},
 		rewrite{},
 		packages{},
 		compile{},

@@ -14,7 +14,7 @@ import (
 var files embed.FS
 
 // names lists the experiments in display order.
-var names = []string{"quick", "platforms", "overhead", "storage", "network", "applications", "web", "redis", "oltp", "compute", "alike", "quick-neighbour", "neighbour", "isolation", "known-neighbour", "pairs", "sharing", "pinning", "scheduling", "shares-vs-sets",
+var names = []string{"quick", "platforms", "overhead", "storage", "network", "applications", "web", "redis", "oltp", "cluster", "compute", "alike", "quick-neighbour", "neighbour", "isolation", "known-neighbour", "pairs", "sharing", "pinning", "scheduling", "shares-vs-sets",
 	"soft-vs-hard", "overcommit", "overcommit-memory", "startup", "footprint", "migration", "images", "density", "energy", "frequency", "command-example"}
 
 // Info describes a built-in experiment.

@@ -96,8 +96,8 @@ func TestBuiltIn(t *testing.T) {
 			t.Logf("%d trials, about %.0f s; %s", len(p.Trials), p.Estimate, strings.Join(p.Warnings, "; "))
 		})
 	}
-	if len(kinds) != 6 {
-		t.Errorf("the built-in experiments show %v of the six kinds of scenes", kinds)
+	if len(kinds) != 7 {
+		t.Errorf("the built-in experiments show %v of the seven kinds of scenes", kinds)
 	}
 }
 
