@@ -202,6 +202,11 @@ func (s *Store) preflight() error {
 		}
 		needs += sdistNeeds
 	}
+	if len(s.Recipe.Fetched) > 0 {
+		if err := needRepository(os.Getenv(mavenKey)); err != nil {
+			return err
+		}
+	}
 	free, err := freeSpace(s.images())
 	if err != nil {
 		return err

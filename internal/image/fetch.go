@@ -31,17 +31,26 @@ const (
 // mavenKey names the Maven repository in the environment: the user's own, or Maven Central.
 const mavenKey = "TARE_MAVEN"
 
+// needRepository is an error for what is no address of one.
+func needRepository(address string) error {
+	const hint = bench.Hint("set " + mavenKey + " to the address of Maven Central, or of a mirror of it, such as https://HOST/PATH")
+	if address == "" {
+		return fmt.Errorf("the image has files that are in no package of Debian, and no Maven repository is named: %w%w", bench.ErrUnavailable, hint)
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return fmt.Errorf("%s: %q is not the address of a repository: %w%w", mavenKey, address, bench.ErrInvalid, hint)
+	}
+	return nil
+}
+
 // fetch puts the recipe's fetched files into the tree, from the repository at an address. The proxies
 // of the environment are used, as by any program (HTTPS_PROXY).
 func (s *Store) fetch(ctx context.Context, root, repository string) error {
 	for _, f := range s.Recipe.Fetched {
-		if repository == "" {
-			return fmt.Errorf("%s is in no package of Debian, and no Maven repository is named: %w%w", path.Base(f.Path), bench.ErrUnavailable,
-				bench.Hint("set "+mavenKey+" to the address of Maven Central, or of a mirror of it"))
-		}
 		from, err := url.JoinPath(repository, f.At)
 		if err != nil {
-			return fmt.Errorf("%s: %w%w", mavenKey, err, bench.Hint("an address begins with https://"))
+			return err
 		}
 		s.say("downloading %s", path.Base(f.Path))
 		data, err := download(ctx, from, f.SHA256)

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tare/internal/bench"
 )
 
 // A fetched file is in the tree if it is the one that is meant, and a download that failed is tried again.
@@ -41,9 +43,6 @@ func TestFetch(t *testing.T) {
 		{server.URL, "cut", hex.EncodeToString(sum[:]), "unexpected EOF"},
 		{server.URL, "endless", hex.EncodeToString(sum[:]), "more than 64 MiB"},
 		{"http://127.0.0.1:1", "refused", hex.EncodeToString(sum[:]), "connection refused"},
-		{"no address", "x", hex.EncodeToString(sum[:]), "no%20address"},
-		{"https://%zz", "x", hex.EncodeToString(sum[:]), "TARE_MAVEN"},
-		{"", "x", hex.EncodeToString(sum[:]), "no Maven repository is named"},
 	} {
 		root := t.TempDir()
 		s := &Store{Recipe: Recipe{Fetched: []Fetched{{"usr/share/x/a.jar", c.at, c.sum}}}}
@@ -54,6 +53,19 @@ func TestFetch(t *testing.T) {
 			t.Errorf("%s/%s: %v, %q, %v", c.repository, c.at, err, data, readErr)
 		case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says) || readErr == nil):
 			t.Errorf("%s/%s: %v, want %q; in the tree %v", c.repository, c.at, err, c.says, readErr == nil)
+		}
+	}
+}
+
+// A repository is looked for before the build, and must have an address.
+func TestNeedRepository(t *testing.T) {
+	for address, says := range map[string]string{
+		"https://host/maven": "", "http://127.0.0.1:1": "", "": "no Maven repository is named",
+		"host/maven": `"host/maven" is not the address`, "https://%zz": `"https://%zz" is not`, "file:///etc": "is not the address",
+	} {
+		err := needRepository(address)
+		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(bench.HintOf(err), mavenKey)) {
+			t.Errorf("%q: %v, want %q", address, err, says)
 		}
 	}
 }

@@ -37,8 +37,9 @@ func sentences(costs []Cost, r *Result) []string {
 	return slices.Concat(r.neighbourSentences(kept), ownSentences(own, r), besidesSentences(besides))
 }
 
-// kneeSentences say of each curve that answers the question where it bends, if that was asked.
-func (r *Result) kneeSentences() []string {
+// curveSentences say of each curve that answers the question where it bends or has its peak, if that
+// was asked.
+func (r *Result) curveSentences() []string {
 	all := []string{}
 	for i := range r.Sweeps {
 		s := &r.Sweeps[i]
@@ -47,22 +48,31 @@ func (r *Result) kneeSentences() []string {
 		}
 		var parts, reasons []string
 		without := map[string][]string{} // by reason
+		lacks := func(what, why, name string) {
+			reason := "no " + what + " is known on %s (" + why + ")"
+			if without[reason] == nil {
+				reasons = append(reasons, reason)
+			}
+			without[reason] = append(without[reason], name)
+		}
 		for _, l := range s.Lines {
 			name := Labelled(l.Platform, l.Label)
 			if k := l.Knee; k != nil {
 				parts = append(parts, fmt.Sprintf("the knee is at %.2f %s on %s (%.2f to %.2f)", k.At, s.Axis, name, k.Low, k.High))
 			} else if l.NoKnee != "" {
-				if without[l.NoKnee] == nil {
-					reasons = append(reasons, l.NoKnee)
-				}
-				without[l.NoKnee] = append(without[l.NoKnee], name)
+				lacks("knee", l.NoKnee, name)
+			}
+			if p := l.Peak; p != nil {
+				parts = append(parts, fmt.Sprintf("up to %s %s on %s (%s to %s)", figure.Number(p.At), s.Metric.Unit, name, figure.Number(p.Low), figure.Number(p.High)))
+			} else if l.NoPeak != "" {
+				lacks("peak", l.NoPeak, name)
 			}
 			if h := l.Threshold; h != nil {
 				parts = append(parts, fmt.Sprintf("%.0f %% worse from %.2f on with %s (%.2f to %.2f)", 100*h.Worse, h.At, name, h.Low, h.High))
 			}
 		}
-		for _, why := range reasons {
-			parts = append(parts, "no knee is known on "+listing(without[why])+" ("+why+")")
+		for _, reason := range reasons {
+			parts = append(parts, strings.Replace(reason, "%s", listing(without[reason]), 1))
 		}
 		if len(parts) > 0 {
 			all = append(all, s.Title+": "+strings.Join(parts, "; ")+".")

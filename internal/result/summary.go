@@ -103,7 +103,7 @@ func (r *Result) Summarize() {
 		s.Costs = append(s.Costs, r.Relative.costs(r)...)
 	}
 	tellApart(s.Costs)
-	s.Sentences = append(r.kneeSentences(), sentences(s.Costs, r)...)
+	s.Sentences = append(r.curveSentences(), sentences(s.Costs, r)...)
 	if len(s.Costs) > 0 {
 		s.Sentences = append(s.Sentences, r.notHere()...)
 	}

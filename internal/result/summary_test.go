@@ -239,6 +239,18 @@ func TestSentenceOfKnees(t *testing.T) {
 	}
 }
 
+// So is the highest rate that a server holds, or why it is not known.
+func TestSentenceOfPeaks(t *testing.T) {
+	requests := bench.Metric{Name: "requests", Unit: "requests/s", Better: bench.HigherIsBetter, Headline: true}
+	r := &Result{Baseline: "native", Sweeps: []Sweep{{Title: "Apache", Axis: "rate", Metric: requests, Lines: []SweepLine{
+		{Platform: "native", Peak: &Peak{At: 5200, Low: 5000, High: 5400, N: 3}}, {Platform: "lxc", NoPeak: "too few blocks"}, {Platform: "docker", NoPeak: "too few blocks"}}}}}
+	r.Summarize()
+	want := "Apache: up to 5 200 requests/s on native (5 000 to 5 400); no peak is known on lxc and docker (too few blocks)."
+	if got := strings.ReplaceAll(strings.Join(r.Summary.Sentences, "\n"), "\u202f", " "); got != want {
+		t.Errorf("%s", got)
+	}
+}
+
 // An interval from less than a tenth to more than ten times as much bounds nothing, and its figures are not shown.
 func TestNoBoundIsShownThatSaysNothing(t *testing.T) {
 	scatters := func() *Effect { return &Effect{Ratio: 0.9, Low: 1e-6, High: 1e8, Verdict: Inconclusive} }

@@ -21,6 +21,15 @@ func agrees(h bench.Histogram, q, said, slack float64) error {
 	return nil
 }
 
+// withBin are the bins with one more, which is put together with the last if both begin alike.
+func withBin(bins []bench.Bin, b bench.Bin) []bench.Bin {
+	if k := len(bins) - 1; k >= 0 && bins[k].Low == b.Low && bins[k].Count <= math.MaxInt64-b.Count {
+		bins[k].Count += b.Count
+		return bins
+	}
+	return append(bins, b)
+}
+
 // printed is what a time in ms stands for, in ns: all that is printed so where the last digit is digit.
 func printed(label, text string, digit float64) (bounds [2]int64, err error) {
 	ms, err := number(text)

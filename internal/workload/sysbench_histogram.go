@@ -52,11 +52,7 @@ func sysbenchHistogram(stdout []byte) (bench.Histogram, error) {
 		if err != nil {
 			return h, err
 		}
-		if k := len(h.Bins) - 1; k >= 0 && h.Bins[k].Low == b.Low && h.Bins[k].Count <= math.MaxInt64-b.Count {
-			h.Bins[k].Count += b.Count
-			continue
-		}
-		h.Bins = append(h.Bins, b)
+		h.Bins = withBin(h.Bins, b)
 	}
 	for label, into := range map[string]*[2]int64{"min": &h.Min, "max": &h.Max} {
 		text, err := afterLabel(rest, label)

@@ -215,11 +215,7 @@ func httperfHistogram(stdout []byte) (bench.Histogram, error) {
 		if err != nil {
 			return h, err
 		}
-		if k := len(h.Bins) - 1; k >= 0 && h.Bins[k].Low == b.Low && h.Bins[k].Count <= math.MaxInt64-b.Count {
-			h.Bins[k].Count += b.Count
-			continue
-		}
-		h.Bins = append(h.Bins, b)
+		h.Bins = withBin(h.Bins, b)
 	}
 	for _, f := range []struct {
 		what string

@@ -82,8 +82,7 @@ func keep(ctx context.Context, name string, f *bench.BootFile, dir string) error
 const headRead = 4096
 
 // read reads a file that passes the check of its beginning to its end into w, and fills in its size and
-// digest. It waits for no writer of a
-// pipe, and takes nothing that has no end.
+// digest. It waits for no writer of a pipe, and takes nothing that has no end.
 func read(ctx context.Context, name string, f *bench.BootFile, check func(head []byte) error, w io.Writer) error {
 	refuse := func(err error) error { return fmt.Errorf("%s %s: %w: %w", name, f.Path, err, bench.ErrInvalid) }
 	file, err := os.OpenFile(f.Path, os.O_RDONLY|unix.O_NONBLOCK, 0)
