@@ -23,11 +23,13 @@ type asking struct {
 	planning.Request
 	seed   uint64
 	blocks int
+	only   []string
 }
 
 func (r *asking) flags(c *cobra.Command) {
 	c.Flags().StringArrayVar(&r.Set, "set", nil, "replace a value of the specification: path=value, such as timing.measure=10s (repeatable)")
 	r.blocksFlag(c)
+	c.Flags().StringSliceVar(&r.only, "only", nil, "measure these cases alone, by scene or by case, such as memory,cpu[threads=1]: --set only=[...]")
 	c.Flags().StringSliceVar(&r.Platforms, "platforms", nil, "measure these platforms instead, such as native,docker[net=host]")
 	c.Flags().StringVar(&r.From, "from", "", "the experiment of the run in this folder of results, in the place of SPEC|NAME")
 	c.Flags().Uint64Var(&r.seed, "seed", 0, "seed of the order of trials (default: chosen and recorded)")
@@ -71,6 +73,9 @@ func (r *asking) take(a *app, c *cobra.Command, args []string) error {
 		r.Name = args[0]
 	}
 	r.takeBlocks(c)
+	if c.Flags().Changed("only") {
+		r.Set = append(r.Set, planning.SetCases(planning.JoinOptions(r.only)))
+	}
 	if !c.Flags().Changed("platforms") {
 		return nil
 	}

@@ -9,18 +9,6 @@ import (
 	"tare/internal/spec"
 )
 
-// caseOf names everything of a scene but the platform: cpu[threads=2].
-func caseOf(s spec.Scene) string {
-	if len(s.Factors) == 0 {
-		return s.Name
-	}
-	var levels []string
-	for _, f := range s.Factors {
-		levels = append(levels, f.Name+"="+f.Level)
-	}
-	return s.Name + "[" + strings.Join(levels, ",") + "]"
-}
-
 // titleOf is the case for people: "One core, threads 2".
 func titleOf(s spec.Scene) string {
 	title := s.Title
@@ -48,7 +36,7 @@ func shortOf(s spec.Scene) string {
 // build writes a scene out for one platform under test: every instance an actor
 // of its own, with its place on the host's CPUs.
 func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
-	name := caseOf(s)
+	name := s.Case()
 	out := bench.Scene{
 		ID: name + "/" + on.String(), Kind: kindOf(s), Case: name, Title: titleOf(s), Short: shortOf(s), Platform: on, Timing: s.Timing, Conditions: s.Conditions, Pool: s.Pool, MemoryPool: s.MemoryPool, Cache: s.Cache, Ramp: s.Ramp, Turns: s.Turns,
 	}

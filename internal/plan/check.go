@@ -26,9 +26,9 @@ func Misfits(e *spec.Experiment, in Inputs) (errs spec.Errors) {
 func (m *maker) check(e *spec.Experiment) (can []spec.Scene, errs spec.Errors) {
 	at := e.Places.At("scenes")
 	for _, s := range e.Scenes {
-		m.findings.see(s.Name, caseOf(s))
+		m.findings.see(s.Name, s.Case())
 		if name, why := m.cannotSet(s); why != "" {
-			m.findings.add(caseOf(s), []string{"left out: " + why})
+			m.findings.add(s.Case(), []string{"left out: " + why})
 			at = s.Places.At("conditions." + name)
 			continue
 		}
@@ -40,7 +40,7 @@ func (m *maker) check(e *spec.Experiment) (can []spec.Scene, errs spec.Errors) {
 		case len(found) == 0:
 			can = append(can, s)
 		case s.Optional:
-			m.findings.add(caseOf(s), []string{"left out: " + found[0].Err.Error()})
+			m.findings.add(s.Case(), []string{"left out: " + found[0].Err.Error()})
 		default:
 			errs = append(errs, found...)
 		}

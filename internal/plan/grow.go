@@ -47,7 +47,7 @@ func (m *maker) grown(s spec.Scene) (spec.Scene, spec.Errors) {
 			bench.Hint("free memory, or run it on a host with more; an eighth is left to the host"))}
 	}
 	s.Actors = actors
-	m.findings.add(caseOf(s), said)
+	m.findings.add(s.Case(), said)
 	return s, nil
 }
 

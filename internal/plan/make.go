@@ -216,7 +216,7 @@ func (m *maker) sceneOn(platforms []bench.PlatformRef, s spec.Scene, e *spec.Exp
 		if s.Migrate != "" && m.Available[ref.Driver()].Migrates == bench.Checkpoint {
 			built.Kind = bench.Checkpointing
 			if a := s.Actors[0]; a.Workload != "" && s.Timing.Measure < leastCheckpointed {
-				m.findings.add(caseOf(s), []string{fmt.Sprintf("measure %v: the program may have ended before its checkpoint is restored; give it %v or more", s.Timing.Measure, leastCheckpointed)})
+				m.findings.add(s.Case(), []string{fmt.Sprintf("measure %v: the program may have ended before its checkpoint is restored; give it %v or more", s.Timing.Measure, leastCheckpointed)})
 			}
 		}
 		built.Relative, built.Peak = relative(&s, e), s.Peak
@@ -227,7 +227,7 @@ func (m *maker) sceneOn(platforms []bench.PlatformRef, s spec.Scene, e *spec.Exp
 		built.Unmetered = slices.ContainsFunc(e.Unmetered, func(r bench.PlatformRef) bool { return r.String() == ref.String() })
 		m.plan.Scenes = append(m.plan.Scenes, built)
 	}
-	name := caseOf(s)
+	name := s.Case()
 	metrics := bench.StartupMetrics
 	switch {
 	case s.Startup && slices.ContainsFunc(platforms, bench.PlatformRef.Agentless):

@@ -23,7 +23,7 @@ func (m *maker) checkPool(s spec.Scene) (errs spec.Errors) {
 				bench.Hint("have some made for the scene: conditions: {swap: 2GiB}")))
 		}
 		if known && swap > 0 && a.Shape.Swap > swap {
-			m.findings.add(caseOf(s), []string{fmt.Sprintf("a limit of %s of swap limits nothing: there are %s of swap space", a.Shape.Swap, swap)})
+			m.findings.add(s.Case(), []string{fmt.Sprintf("a limit of %s of swap limits nothing: there are %s of swap space", a.Shape.Swap, swap)})
 		}
 		if a.Role != bench.Peer {
 			errs = append(errs, nestedInPool(s, a)...)
@@ -41,7 +41,7 @@ func (m *maker) checkPool(s spec.Scene) (errs spec.Errors) {
 		errs = append(errs, at.Errorf("%d instances with %s together are %s times the pool of %s: more than the pool and the %s of swap space hold%w",
 			count, sum, figure.Digits(ratio, 3), s.MemoryPool, swap, bench.Hint(fmt.Sprintf("make more swap space: conditions: {swap: %s}; or have fewer instances", written(sum-s.MemoryPool)))))
 	case known && swap == 0 && sum > s.MemoryPool:
-		m.findings.add(caseOf(s), []string{fmt.Sprintf("%d instances with %s together are %s times the pool of %s, and there is no swap space: what does not fit is killed",
+		m.findings.add(s.Case(), []string{fmt.Sprintf("%d instances with %s together are %s times the pool of %s, and there is no swap space: what does not fit is killed",
 			count, sum, figure.Digits(ratio, 3), s.MemoryPool)})
 	}
 	return errs
@@ -94,7 +94,7 @@ func (m *maker) swap(s spec.Scene) (size bench.Bytes, known bool) {
 		return 0, false // said of the condition
 	}
 	if missing == 0 {
-		m.findings.add(caseOf(s), []string{fmt.Sprintf("swap %s: the host's own swap space is used, of which %s are free; none is made", size, control.Own)})
+		m.findings.add(s.Case(), []string{fmt.Sprintf("swap %s: the host's own swap space is used, of which %s are free; none is made", size, control.Own)})
 	}
 	return size, known
 }

@@ -17,5 +17,5 @@ func relative(s *spec.Scene, e *spec.Experiment) *bench.Relative {
 		return nil // the specification was checked; there is one
 	}
 	row, column := s.Cell(&e.Scenes[i])
-	return &bench.Relative{To: caseOf(e.Scenes[i]), Row: row, Column: column}
+	return &bench.Relative{To: e.Scenes[i].Case(), Row: row, Column: column}
 }

@@ -26,12 +26,12 @@ func (m *maker) freezable(refs []bench.PlatformRef, s spec.Scene, baseline bench
 		return refs, nil // which is an error that is told elsewhere
 	}
 	if err := m.unfreezable(refs[at]); err != nil {
-		m.findings.add(caseOf(s), []string{fmt.Sprintf("all platforms are launched apart: the baseline %s cannot take turns: %v", baseline, err)})
+		m.findings.add(s.Case(), []string{fmt.Sprintf("all platforms are launched apart: the baseline %s cannot take turns: %v", baseline, err)})
 		return nil, refs
 	}
 	for _, ref := range refs {
 		if err := m.unfreezable(ref); err != nil {
-			m.findings.add(caseOf(s), []string{fmt.Sprintf("%s is launched apart, in a case whose name ends in -apart: it cannot take turns: %v", ref, err)})
+			m.findings.add(s.Case(), []string{fmt.Sprintf("%s is launched apart, in a case whose name ends in -apart: it cannot take turns: %v", ref, err)})
 			rest = append(rest, ref)
 			continue
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 var experimentKeys = []string{"name", "title", "question", "platforms", "baseline", "shape", "timing",
-	"blocks", "until", "budget", "disturbed", "seed", "margin", "rare", "max_time", "rest", "conditions", "inject", "studies", "answers", "unmetered", "controls", "covers", "image", "scenes"}
+	"blocks", "until", "budget", "disturbed", "seed", "margin", "rare", "max_time", "rest", "conditions", "inject", "studies", "answers", "unmetered", "controls", "covers", "image", "only", "scenes"}
 
 var imageKeys = []string{"add", "from", "kernel", "initrd", "append", "port"}
 
@@ -89,6 +89,7 @@ func (d *decoder) experiment(n *node) *Experiment {
 		e.Title = e.Name
 	}
 	d.scenes(n, f["scenes"], e, base, shape)
+	d.only(f["only"], e)
 	d.agentless(e)
 	if e.Blocks < 2 {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("blocks: %d; effects are given from 2 blocks on, so none will be", e.Blocks))

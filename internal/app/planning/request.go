@@ -110,12 +110,18 @@ func (r *Request) Overrides() []string {
 }
 
 // SetPlatforms is the override that has these platforms measured.
-func SetPlatforms(platforms []string) string {
-	quoted := make([]string, len(platforms))
-	for i, p := range platforms {
-		quoted[i] = strconv.Quote(p)
+func SetPlatforms(platforms []string) string { return "platforms=" + quotedList(platforms) }
+
+// SetCases is the override that has these cases alone measured.
+func SetCases(cases []string) string { return "only=" + quotedList(cases) }
+
+// quotedList writes a list of a specification.
+func quotedList(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = strconv.Quote(w)
 	}
-	return "platforms=[" + strings.Join(quoted, ", ") + "]"
+	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
 // JoinOptions mends references whose options a flag has cut at their commas:
