@@ -228,38 +228,48 @@ func (m *maker) sceneOn(platforms []bench.PlatformRef, s spec.Scene, e *spec.Exp
 		m.plan.Scenes = append(m.plan.Scenes, built)
 	}
 	name := s.Case()
-	metrics := bench.StartupMetrics
+	metrics, err := MetricsOf(s, m.Words)
+	if err != nil {
+		return spec.Errors{s.Actors[0].Places.Blame(err, "workload")}
+	}
 	switch {
 	case s.Startup && slices.ContainsFunc(platforms, bench.PlatformRef.Agentless):
 		metrics = bench.AcceptedMetrics // nothing inside runs a first command
-	case s.Startup:
-	case s.Migrate != "":
+	case s.Migrate != "" && !slices.ContainsFunc(m.plan.Scenes, func(x bench.Scene) bool { return x.Case == name && x.Kind == bench.Checkpointing }):
 		metrics = bench.MigrationMetrics
-		if slices.ContainsFunc(m.plan.Scenes, func(x bench.Scene) bool { return x.Case == name && x.Kind == bench.Checkpointing }) {
-			metrics = slices.Concat(metrics, bench.CheckpointMetrics)
-		}
-	case s.Ramp != nil:
-		metrics = bench.RampMetrics
-	default:
-		a := s.Actors[0]
-		var err error
-		w := m.Words.Workload(a.Workload)
-		if metrics, err = w.Metrics(a.Params); err != nil {
-			return spec.Errors{a.Places.Blame(err, "workload")}
-		}
-		m.plan.Resources[name] = w.Resource()
-		if s.Turns > 0 {
-			metrics = bench.TurnMetrics
-		}
 	}
-	if _, ok := m.Words.Workload(s.Actors[0].Workload).(bench.RootWriter); ok && s.Migrate == "" {
-		metrics = slices.Concat(metrics, bench.StoredMetrics)
+	if w := m.Words.Workload(s.Actors[0].Workload); w != nil && s.Worked() {
+		m.plan.Resources[name] = w.Resource()
 	}
 	m.plan.Metrics[name] = metrics
 	if len(metrics) == 0 && !m.Power {
 		m.findings.add(name, []string{"its program measures nothing, and no power meter is read (--power)"})
 	}
 	return nil
+}
+
+// MetricsOf are those of a scene on platforms that can tell them all: of one that moves those of both
+// ways.
+func MetricsOf(s spec.Scene, v spec.Vocabulary) (metrics []bench.Metric, err error) {
+	w := v.Workload(s.Actors[0].Workload)
+	switch {
+	case s.Startup:
+		metrics = bench.StartupMetrics
+	case s.Migrate != "":
+		metrics = slices.Concat(bench.MigrationMetrics, bench.CheckpointMetrics)
+	case s.Ramp != nil:
+		metrics = bench.RampMetrics
+	case s.Turns > 0:
+		metrics = bench.TurnMetrics
+	default:
+		if metrics, err = w.Metrics(s.Actors[0].Params); err != nil {
+			return nil, err
+		}
+	}
+	if _, ok := w.(bench.RootWriter); ok && s.Migrate == "" {
+		metrics = slices.Concat(metrics, bench.StoredMetrics)
+	}
+	return metrics, nil
 }
 
 // movable are the platforms whose instances can move as the scene asks. Those

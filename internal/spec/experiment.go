@@ -224,6 +224,10 @@ type Scene struct {
 	Places     Places
 }
 
+// Worked reports whether what the subject's program did is what is measured, and not the launch, a
+// move or a limit.
+func (s *Scene) Worked() bool { return !s.Startup && s.Migrate == "" && s.Ramp == nil }
+
 // Factor is one factor's level in a scene.
 type Factor struct {
 	Name   string // such as "threads" or "shape.memory"
