@@ -195,3 +195,19 @@ func TestOverdueInReports(t *testing.T) {
 		}
 	}
 }
+
+// Paper has the notes on the cells, and not the other metrics, though nothing else may be folded there.
+func TestNotesOnCellsAreOnPaper(t *testing.T) {
+	r := synthetic(t)
+	r.Relative, _ = besides()
+	if page := renderHTML(t, r); strings.Count(page, `<details class="remarks">`) != 1 || !strings.Contains(page, ".remarks::details-content") {
+		t.Error("the notes are not marked, or not opened")
+	}
+	r.Relative.Rows = r.Relative.Rows[1:3] // without one that has a note
+	r.Relative.Rows[0].Cells = r.Relative.Rows[0].Cells[:1]
+	r.Relative.Rows[1].Cells = r.Relative.Rows[1].Cells[:1]
+	r.Relative.Columns = r.Relative.Columns[:1]
+	if page := renderHTML(t, r); strings.Contains(page, `class="remarks"`) || !strings.Contains(page, "<summary>other metrics</summary>") {
+		t.Error("other metrics are in the place of notes")
+	}
+}
