@@ -48,7 +48,7 @@ func TestAddedInWords(t *testing.T) {
 	}{
 		{14.23, 12.04, 16.4, Differs, "+14.2 ms (12.0 to 16.4)"},
 		{-0.5, -0.71, -0.3, Differs, "-0.500 ms (-0.710 to -0.300)"},
-		{303.4, 280, 1320.2, Differs, "+303 ms (280 to 1320)"},
+		{303.4, 280, 1320.2, Differs, "+303 ms (280 to 1\u202f320)"},
 		{0.4, -0.2, 1, Inconclusive, "undecided: between -0.200 ms and +1.00 ms"},
 		{0.01, -0.02, 0.04, Equivalent, "no difference within 3 %"},
 	} {
