@@ -42,6 +42,22 @@ func besides() (*result.Matrix, []result.HostWatch) {
 	}
 }
 
+// The map's figures are a table, too.
+func TestFiguresOfTheMap(t *testing.T) {
+	r := synthetic(t)
+	r.Relative, _ = besides()
+	_, page, _ := strings.Cut(renderHTML(t, r), "What is left of the performance, in figures")
+	page, _, _ = strings.Cut(page, "</table>")
+	for _, want := range []string{`<th scope="row">CPU, native</th><td>4`, "<td>50 % (48–52)</td>", `<th scope="col">adversarial</th>`, "<td>DNF 3 of 3</td>"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %s in %s", want, page)
+		}
+	}
+	if strings.Contains(page, "p95_latency") {
+		t.Error("what is not in the map is in its table")
+	}
+}
+
 func TestHeatMap(t *testing.T) {
 	m, _ := besides()
 	svg := string(heatMap(m))

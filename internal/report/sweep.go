@@ -19,6 +19,37 @@ type sweepView struct {
 	Plot                  template.HTML
 	Legend                []chart.Key
 	Knees                 []string
+	// The figures of the plot, for who cannot see it.
+	Axis   string
+	Levels []string
+	Lines  []sweepLine
+}
+
+// sweepLine is a platform's points at the levels: "5 200 (5 100 to 5 300)".
+type sweepLine struct {
+	Name  string
+	Cells []string
+}
+
+// points are those of the sweep's lines, at each of its levels.
+func points(s *result.Sweep) (names []string, lines []sweepLine) {
+	at := levels(s)
+	for _, l := range at {
+		names = append(names, l.Level)
+	}
+	for _, l := range s.Lines {
+		line := sweepLine{Name: l.Name()}
+		for _, level := range at {
+			cell := "–"
+			if i := slices.IndexFunc(l.Points, func(p result.SweepPoint) bool { return p.X == level.X }); i >= 0 {
+				p := l.Points[i]
+				cell = fmt.Sprintf("%s (%s to %s)", figure.Number(p.Median), figure.Number(p.Low), figure.Number(p.High))
+			}
+			line.Cells = append(line.Cells, cell)
+		}
+		lines = append(lines, line)
+	}
+	return names, lines
 }
 
 // mostCurves have room on the first screen.
@@ -79,6 +110,8 @@ func sweepOf(s *result.Sweep, frame chart.Frame) sweepView {
 	v := sweepView{Title: s.Title, Metric: measured(s.Metric), Better: string(s.Metric.Better) + " is better", Knees: knees(s)}
 	if p, ok := sweepPlot(s, frame); ok {
 		v.Plot, v.Legend = p.Draw()
+		v.Axis = s.Axis
+		v.Levels, v.Lines = points(s)
 	}
 	return v
 }

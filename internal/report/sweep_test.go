@@ -171,3 +171,22 @@ func TestMetricOfACurve(t *testing.T) {
 		}
 	}
 }
+
+// A curve's figures are a table, too, with a gap where a platform has no point.
+func TestFiguresOfACurve(t *testing.T) {
+	s := sweep()
+	names, lines := points(&s)
+	got := strings.Join(names, "; ")
+	for _, l := range lines {
+		got += "\n" + l.Name + ": " + strings.Join(l.Cells, "; ")
+	}
+	want := "0.5; 1; 3\nnative: 1 000 (900 to 1 100); 2 000 (1 800 to 2 200); 2 100 (1 890 to 2 310)\nqemu-tcg, emulated (tcg): 100 (90 to 110); –; 200 (180 to 220)"
+	if got := strings.ReplaceAll(got, "\u202f", " "); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	r := synthetic(t)
+	r.Sweeps = []result.Sweep{s}
+	if page := renderHTML(t, r); !strings.Contains(page, "Finding primes: throughput in events/s over virtual CPUs per real CPU") {
+		t.Error("the page has no table of the curve")
+	}
+}
