@@ -96,3 +96,15 @@ func TestWords(t *testing.T) {
 		}
 	}
 }
+
+func TestRatioInWords(t *testing.T) {
+	for want, e := range map[string]*Effect{
+		"1.057 (1.021 to 1.094)": {Ratio: 1.057, Low: 1.021, High: 1.094, Verdict: Differs},
+		"0.207 (scatters)":       {Ratio: 0.207, Low: 1e-10, High: 1e9, Verdict: Inconclusive},
+		"":                       {Verdict: Refused},
+	} {
+		if got := e.RatioWords(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
