@@ -284,7 +284,7 @@ func Markdown(w io.Writer, r *result.Result) error {
 				b.WriteString(markedRow(row) + "\n")
 			}
 		}
-		fmt.Fprintf(&b, "\n%s.\n", marked(capital(costNote(r))))
+		fmt.Fprintf(&b, "\nIn the table: %s.\n", marked(costNote(r))) // a line that begins with + would be a list
 	}
 	if len(r.Summary.Cautions) > 0 {
 		fmt.Fprintf(&b, "\n<details><summary>%s</summary>\n\n", figure.Count(len(r.Summary.Cautions), "caution"))

@@ -98,7 +98,7 @@ func TestMarkdown(t *testing.T) {
 	if err := Markdown(&b, r); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"## A \\| &lt;b&gt;crowd&lt;/b&gt; \\`x\\`\n", "| cost | native | platform-0 | platform-1 |\n| --- | --- | --- | --- |\n| work 0 |", "- \\[a\\](b)\n", "Again: `tare run 'quick'`\n"} {
+	for _, want := range []string{"## A \\| &lt;b&gt;crowd&lt;/b&gt; \\`x\\`\n", "| cost | native | platform-0 | platform-1 |\n| --- | --- | --- | --- |\n| work 0 |", "- \\[a\\](b)\n", "\nIn the table: + is slower", "Again: `tare run 'quick'`\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
