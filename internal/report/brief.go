@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -117,6 +118,9 @@ func cut(line string, width int) string {
 	return short + "…"
 }
 
+// notAsked is in a cell of a platform that a kind of work was not asked of.
+const notAsked = "not asked"
+
 // costTable is a table of costs, its heads first.
 type costTable struct {
 	heads []string
@@ -179,7 +183,7 @@ func tablesOf(r *result.Result, title string, costs []result.Cost, alone map[str
 	for _, work := range works {
 		row := []string{work, alone[work]}
 		for _, p := range platforms {
-			row = append(row, cells[[2]string{work, p}])
+			row = append(row, cmp.Or(cells[[2]string{work, p}], notAsked))
 		}
 		t.rows = append(t.rows, row)
 	}
@@ -192,6 +196,12 @@ func tablesOf(r *result.Result, title string, costs []result.Cost, alone map[str
 	if t.width() <= textWidth-2 || len(works) > 2*len(platforms) {
 		return []costTable{t}
 	}
+	if len(alone) > 0 {
+		for _, work := range works {
+			cells[[2]string{work, r.Baseline}] = cmp.Or(alone[work], "–")
+		}
+		platforms = slices.Insert(platforms, 0, r.Baseline)
+	}
 	return turned(title, works, platforms, cells)
 }
 
@@ -202,7 +212,7 @@ func turned(title string, works, platforms []string, cells map[[2]string]string)
 		for _, p := range platforms {
 			row := []string{p}
 			for _, work := range works {
-				row = append(row, cells[[2]string{work, p}])
+				row = append(row, cmp.Or(cells[[2]string{work, p}], notAsked))
 			}
 			t.rows = append(t.rows, row)
 		}
@@ -237,6 +247,11 @@ func baselines(r *result.Result) map[string]string {
 	return all
 }
 
+// inverse says whether a cost is said as a part of one, which not every reader has met.
+func inverse(c result.Cost) bool { return !c.Kept && strings.Contains(c.Short+" "+c.Bounds, "1/") }
+
+const inverseNote = "1/2x is twice the rate or half the time"
+
 // costNote says how to read the costs.
 func costNote(r *result.Result) string {
 	of := func(kept bool) bool {
@@ -245,6 +260,9 @@ func costNote(r *result.Result) string {
 	note := "(a to b) the 95 % interval; ? is undecided, the interval alone"
 	if of(false) {
 		note = fmt.Sprintf("+ is slower or more, ±%s: no difference beyond that; %s", figure.Share(r.Margin), note)
+	}
+	if slices.ContainsFunc(r.Summary.Costs, inverse) {
+		note += "; " + inverseNote
 	}
 	if of(true) {
 		note = "of what is left 100 % is all; " + note
@@ -266,7 +284,7 @@ func Markdown(w io.Writer, r *result.Result) error {
 				b.WriteString(markedRow(row) + "\n")
 			}
 		}
-		fmt.Fprintf(&b, "\n%s.\n", marked(capital(costNote(r))))
+		fmt.Fprintf(&b, "\nIn the table: %s.\n", marked(costNote(r))) // a line that begins with + would be a list
 	}
 	if len(r.Summary.Cautions) > 0 {
 		fmt.Fprintf(&b, "\n<details><summary>%s</summary>\n\n", figure.Count(len(r.Summary.Cautions), "caution"))

@@ -188,7 +188,7 @@ func caseID(i int, name string) string {
 
 // breakable lets a platform's name break before its options and between them.
 func breakable(name string) template.HTML {
-	return template.HTML(strings.NewReplacer("[", "<wbr>[", ",", ",<wbr>").Replace(html.EscapeString(name)))
+	return template.HTML(strings.NewReplacer("[", "<wbr>[", ",", ",<wbr>", "=", "=<wbr>").Replace(html.EscapeString(name)))
 }
 
 // long says whether a text is to be folded away.

@@ -191,7 +191,7 @@ func (v *overview) picture(costs []result.Cost, margin float64, ids map[string]s
 	for _, name := range names {
 		row := overviewRow{Name: name}
 		for _, w := range v.Works {
-			cell := overviewCell{}
+			cell := overviewCell{Words: notAsked, Class: "open"}
 			for _, c := range costs {
 				if c.Name() == name && c.Work == w.Name {
 					cell = cellOf(c, axis, most[w.Name], ids[c.Case])
@@ -210,6 +210,9 @@ func (v *overview) picture(costs []result.Cost, margin float64, ids map[string]s
 		v.Note = "A bar is what the platform adds to the baseline, its 95 % interval in grey beside the amount."
 	} else if len(most) > 0 {
 		v.Note += " A bar is an amount that is added."
+	}
+	if slices.ContainsFunc(costs, inverse) {
+		v.Note += " " + inverseNote + "."
 	}
 	v.Note += " The platform that costs most over all kinds of work comes first."
 	if slices.ContainsFunc(names, func(n string) bool { return emulated[n] }) {

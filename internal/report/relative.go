@@ -207,6 +207,7 @@ type relativeView struct {
 	Map         template.HTML
 	Notes       []string
 	Columns     []string
+	Mapped      []relativeRow // the map's figures, for who cannot see it
 	Further     []relativeRow // metrics that are not in the map
 }
 
@@ -222,14 +223,15 @@ func relativeOf(r *result.Result) *relativeView {
 	}
 	v := &relativeView{Title: relativeTitle, Note: relativeNote(r) + openNote, Map: heatMap(m), Columns: m.Columns, Notes: relativeNotes(headRows(m), m.Columns)}
 	for _, row := range m.Rows {
-		if row.Metric.Headline {
-			continue
-		}
 		f := relativeRow{Name: row.Row + ", " + row.Name(), Metric: row.Metric.Name, Alone: aloneOf(row)}
 		for _, c := range row.Cells {
 			f.Cells = append(f.Cells, cellText(c))
 		}
-		v.Further = append(v.Further, f)
+		if row.Metric.Headline {
+			v.Mapped = append(v.Mapped, f)
+		} else {
+			v.Further = append(v.Further, f)
+		}
 	}
 	return v
 }

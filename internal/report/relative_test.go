@@ -42,6 +42,22 @@ func besides() (*result.Matrix, []result.HostWatch) {
 	}
 }
 
+// The map's figures are a table, too.
+func TestFiguresOfTheMap(t *testing.T) {
+	r := synthetic(t)
+	r.Relative, _ = besides()
+	_, page, _ := strings.Cut(renderHTML(t, r), "What is left of the performance, in figures")
+	page, _, _ = strings.Cut(page, "</table>")
+	for _, want := range []string{`<th scope="row">CPU, native</th><td>4`, "<td>50 % (48–52)</td>", `<th scope="col">adversarial</th>`, "<td>DNF 3 of 3</td>"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %s in %s", want, page)
+		}
+	}
+	if strings.Contains(page, "p95_latency") {
+		t.Error("what is not in the map is in its table")
+	}
+}
+
 func TestHeatMap(t *testing.T) {
 	m, _ := besides()
 	svg := string(heatMap(m))
@@ -193,5 +209,21 @@ func TestOverdueInReports(t *testing.T) {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())
 		}
+	}
+}
+
+// Paper has the notes on the cells, and not the other metrics, though nothing else may be folded there.
+func TestNotesOnCellsAreOnPaper(t *testing.T) {
+	r := synthetic(t)
+	r.Relative, _ = besides()
+	if page := renderHTML(t, r); strings.Count(page, `<details class="remarks">`) != 1 || !strings.Contains(page, ".remarks::details-content") {
+		t.Error("the notes are not marked, or not opened")
+	}
+	r.Relative.Rows = r.Relative.Rows[1:3] // without one that has a note
+	r.Relative.Rows[0].Cells = r.Relative.Rows[0].Cells[:1]
+	r.Relative.Rows[1].Cells = r.Relative.Rows[1].Cells[:1]
+	r.Relative.Columns = r.Relative.Columns[:1]
+	if page := renderHTML(t, r); strings.Contains(page, `class="remarks"`) || !strings.Contains(page, "<summary>other metrics</summary>") {
+		t.Error("other metrics are in the place of notes")
 	}
 }

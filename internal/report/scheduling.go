@@ -75,7 +75,7 @@ func paceCells(d *result.Scheduling, prefix string, most map[string]float64) []p
 	for _, p := range pacesShown {
 		cell := paceCell{Name: p.Name, Value: "–"}
 		if q := d.Of(prefix + p.of); q != nil {
-			cell.Value = figure.Unbroken(figure.Number(q.Median) + " " + q.Metric.Unit)
+			cell.Value = figure.Unbroken(figure.Number(q.Median) + " " + figure.Unit(q.Metric.Unit))
 			if p.of == result.Executions {
 				cell.Value = figure.Number(q.Median)
 			}

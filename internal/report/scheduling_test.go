@@ -36,9 +36,9 @@ func TestExecutionsAreShown(t *testing.T) {
 	writeBlocks(&out, schedulingText(c))
 	text := strings.Join(strings.Fields(out.String()), " ")
 	for _, want := range []string{
-		"native subject 12 345 12.5 us 432 ms/s",
+		"native subject 12 345 12.5 µs 432 ms/s",
 		"to alone 1.500 (1.400 to 1.600) 0.500 (0.400 to 0.600)",
-		"qemu-tcg, emulated (tcg) subject 20 000 7 us 0 ms/s to the baseline 1.620 (1.520 to 1.720) no comparison",
+		"qemu-tcg, emulated (tcg) subject 20 000 7 µs 0 ms/s to the baseline 1.620 (1.520 to 1.720) no comparison",
 		"subject, its virtual CPUs 9 000", "5 idle, mean of each 0.25", "xen-pv neighbour (docker) not known", "xen-pv, neighbour (docker): Xen counts none", "a <bound>",
 	} {
 		if !strings.Contains(strings.ReplaceAll(text, " ", " "), strings.ReplaceAll(want, " ", " ")) {

@@ -19,6 +19,37 @@ type sweepView struct {
 	Plot                  template.HTML
 	Legend                []chart.Key
 	Knees                 []string
+	// The figures of the plot, for who cannot see it.
+	Axis   string
+	Levels []string
+	Lines  []sweepLine
+}
+
+// sweepLine is a platform's points at the levels: "5 200 (5 100 to 5 300)".
+type sweepLine struct {
+	Name  string
+	Cells []string
+}
+
+// points are those of the sweep's lines, at each of its levels.
+func points(s *result.Sweep) (names []string, lines []sweepLine) {
+	at := levels(s)
+	for _, l := range at {
+		names = append(names, l.Level)
+	}
+	for _, l := range s.Lines {
+		line := sweepLine{Name: l.Name()}
+		for _, level := range at {
+			cell := "–"
+			if i := slices.IndexFunc(l.Points, func(p result.SweepPoint) bool { return p.X == level.X }); i >= 0 {
+				p := l.Points[i]
+				cell = fmt.Sprintf("%s (%s to %s)", figure.Number(p.Median), figure.Number(p.Low), figure.Number(p.High))
+			}
+			line.Cells = append(line.Cells, cell)
+		}
+		lines = append(lines, line)
+	}
+	return names, lines
 }
 
 // mostCurves have room on the first screen.
@@ -50,13 +81,37 @@ func sweepViews(r *result.Result) (first, others []sweepView) {
 	return first, others
 }
 
-// widest is the factor between the ends of an axis above which it is logarithmic.
+// widest is the factor between the ends of an axis of values above which it is logarithmic.
 const widest = 24
 
+// uneven is the factor between the widest and the narrowest step above which the axis of levels is
+// logarithmic: those a factor apart crowd at the low end of any other, and even ones at the high end of it.
+const uneven = 8
+
+// crowded says whether the levels are so.
+func crowded(levels []result.SweepPoint) bool {
+	least, most := math.Inf(1), 0.0
+	for i := 1; i < len(levels); i++ {
+		step := math.Abs(levels[i].X - levels[i-1].X)
+		least, most = min(least, step), max(most, step)
+	}
+	return most > uneven*least
+}
+
+// measured is a metric with its unit, which is enough where it repeats the name: "requests/s".
+func measured(m bench.Metric) string {
+	if m.Unit == m.Name+"/s" {
+		return m.Unit
+	}
+	return strings.ReplaceAll(m.Name, "_", " ") + " in " + figure.Unit(m.Unit)
+}
+
 func sweepOf(s *result.Sweep, frame chart.Frame) sweepView {
-	v := sweepView{Title: s.Title, Metric: s.Metric.Name + " in " + s.Metric.Unit, Better: string(s.Metric.Better) + " is better", Knees: knees(s)}
+	v := sweepView{Title: s.Title, Metric: measured(s.Metric), Better: string(s.Metric.Better) + " is better", Knees: knees(s)}
 	if p, ok := sweepPlot(s, frame); ok {
 		v.Plot, v.Legend = p.Draw()
+		v.Axis = s.Axis
+		v.Levels, v.Lines = points(s)
 	}
 	return v
 }
@@ -88,7 +143,7 @@ func sweepPlot(s *result.Sweep, frame chart.Frame) (p chart.Plot, ok bool) {
 	if !(p.X.Low < p.X.High) || !(high > 0) {
 		return p, false
 	}
-	p.X.Log = p.X.Low > 0 && p.X.High/p.X.Low > widest
+	p.X.Log = p.X.Low > 0 && crowded(levels(s))
 	p.X.Title, p.X.Sparse = s.Axis, true
 	for _, l := range levels(s) {
 		p.X.Ticks = append(p.X.Ticks, chart.Tick{At: l.X, Name: l.Level})
@@ -158,7 +213,7 @@ func sweepsText(sweeps []result.Sweep) []block {
 			}})
 		}
 		doc = append(doc, blank,
-			text{"", "  ", fmt.Sprintf("%s: %s in %s, medians, over %s (%s is better)", s.Title, s.Metric.Name, s.Metric.Unit, s.Axis, s.Metric.Better)},
+			text{"", "  ", fmt.Sprintf("%s: %s, medians, over %s (%s is better)", s.Title, measured(s.Metric), s.Axis, s.Metric.Better)},
 			table[result.SweepLine]{rows: s.Lines, columns: columns}, listed(knees(s)))
 	}
 	return doc

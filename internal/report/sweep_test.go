@@ -139,3 +139,54 @@ func TestKindOfACase(t *testing.T) {
 		}
 	}
 }
+
+// Levels a factor apart are on a logarithmic axis, and even steps on a linear one.
+func TestAxisOfACurve(t *testing.T) {
+	for _, c := range []struct {
+		at  []float64
+		log bool
+	}{
+		{[]float64{700, 1000, 1400, 2000, 2800, 4000, 5600, 8000, 11000, 16000}, true}, {[]float64{1, 4, 16, 64}, true},
+		{[]float64{0.5, 1, 1.5, 2, 3}, false}, {[]float64{1, 2, 4}, false}, {[]float64{1, 25, 50, 75, 100}, false}, {[]float64{0, 1, 100}, false},
+	} {
+		s := sweep()
+		s.Lines = s.Lines[:1]
+		s.Lines[0].Points = nil
+		for _, x := range c.at {
+			s.Lines[0].Points = append(s.Lines[0].Points, result.SweepPoint{X: x, Median: 2, Low: 1, High: 3, N: 3})
+		}
+		if p, ok := sweepPlot(&s, chart.Wide); !ok || p.X.Log != c.log {
+			t.Errorf("%v: logarithmic %v, %v", c.at, p.X.Log, ok)
+		}
+	}
+}
+
+func TestMetricOfACurve(t *testing.T) {
+	for want, m := range map[string]bench.Metric{
+		"throughput in events/s": {Name: "throughput", Unit: "events/s"}, "requests/s": {Name: "requests", Unit: "requests/s"},
+		"mean latency in µs": {Name: "mean_latency", Unit: "us"},
+	} {
+		if got := measured(m); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// A curve's figures are a table, too, with a gap where a platform has no point.
+func TestFiguresOfACurve(t *testing.T) {
+	s := sweep()
+	names, lines := points(&s)
+	got := strings.Join(names, "; ")
+	for _, l := range lines {
+		got += "\n" + l.Name + ": " + strings.Join(l.Cells, "; ")
+	}
+	want := "0.5; 1; 3\nnative: 1 000 (900 to 1 100); 2 000 (1 800 to 2 200); 2 100 (1 890 to 2 310)\nqemu-tcg, emulated (tcg): 100 (90 to 110); –; 200 (180 to 220)"
+	if got := strings.ReplaceAll(got, "\u202f", " "); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	r := synthetic(t)
+	r.Sweeps = []result.Sweep{s}
+	if page := renderHTML(t, r); !strings.Contains(page, "Finding primes: throughput in events/s over virtual CPUs per real CPU") {
+		t.Error("the page has no table of the curve")
+	}
+}

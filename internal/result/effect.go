@@ -113,10 +113,14 @@ func (e *Effect) AddWhy(text string) {
 // Bounds are those of its interval: "1.021 to 1.094".
 func (e *Effect) Bounds() string { return figure.Ratio(e.Low) + " to " + figure.Ratio(e.High) }
 
-// RatioWords are its ratio with the interval, "1.057 (1.021 to 1.094)"; "" without.
+// RatioWords are its ratio with the interval, "1.057 (1.021 to 1.094)", or "1.057 (scatters)" where that
+// bounds nothing; "" without.
 func (e *Effect) RatioWords() string {
 	if e == nil || !e.HasRatio() {
 		return ""
+	}
+	if e.High > widest*e.Low {
+		return figure.Ratio(e.Ratio) + " (scatters)"
 	}
 	return figure.Ratio(e.Ratio) + " (" + e.Bounds() + ")"
 }

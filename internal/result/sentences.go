@@ -62,7 +62,9 @@ func (r *Result) curveSentences() []string {
 			} else if l.NoKnee != "" {
 				lacks("knee", l.NoKnee, name)
 			}
-			if p := l.Peak; p != nil {
+			if p := l.Peak; p != nil && p.High > widest*p.Low {
+				lacks("peak", scattered, name)
+			} else if p != nil {
 				parts = append(parts, fmt.Sprintf("up to %s %s on %s (%s to %s)", figure.Number(p.At), s.Metric.Unit, name, figure.Number(p.Low), figure.Number(p.High)))
 			} else if l.NoPeak != "" {
 				lacks("peak", l.NoPeak, name)

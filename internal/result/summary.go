@@ -281,6 +281,9 @@ func (m *Matrix) costs(r *Result) []Cost {
 			work := column
 			if len(rows) > 1 {
 				work = row.Row + " beside " + strings.TrimPrefix(column, "beside ")
+				if r.lonely(c.Case) {
+					work = row.Row + ", " + column
+				}
 			}
 			out := Cost{Case: c.Case, Work: work, Platform: row.Platform, Label: row.Label, Metric: row.Metric, Kept: true,
 				Verdict: c.Effect.Verdict, Speed: c.Kept, Low: c.Low, High: c.High, Words: c.Words, effect: c.Effect, cell: c, against: row.Case, lost: c.N == 0 && c.Launches > 0}
@@ -307,6 +310,12 @@ func (m *Matrix) costs(r *Result) []Cost {
 	return all
 }
 
+// lonely says whether there is no neighbour in a case, busy or not.
+func (r *Result) lonely(name string) bool {
+	i := slices.IndexFunc(r.Cases, func(c Case) bool { return c.Name == name })
+	return i >= 0 && slices.Contains([]bench.SceneKind{bench.One, bench.Alike}, r.Cases[i].Kind)
+}
+
 // plausible is by how much a platform may be faster than the bare host without a question: a guest's
 // huge pages or another allocator make a few percent, and what a layer caches makes a lot.
 const plausible = 1.25
@@ -324,8 +333,10 @@ func (r *Result) implausible(c Cost) string {
 	return fmt.Sprintf("%s on %s: %s %s the bare host is not plausible; check that both did the same work, and what is cached", c.Name(), c.Work, gain, than)
 }
 
-// called is a warning whose scenes are called what sentences call them; as it is if it begins with none.
+// called is a warning about scenes with what is wrong first and then what sentences call them, since a line
+// that is cut loses its end; as it is if it begins with none.
 func (r *Result) called(warning string) string {
+	within := r.Relative.Cases()
 	scenes, rest, found := strings.Cut(warning, ": ")
 	if !found {
 		return warning
@@ -336,16 +347,22 @@ func (r *Result) called(warning string) string {
 		if i < 0 {
 			return warning
 		}
-		name := cmp.Or(r.Cases[i].Short, r.Cases[i].Title, scene)
-		if r.Cases[i].Name != scene { // all of its levels
-			name, _, _ = strings.Cut(name, ", ")
+		c := &r.Cases[i]
+		name := cmp.Or(c.Short, c.Title, scene)
+		if within[c.Name] {
+			name = cmp.Or(c.Title, name)
+		}
+		if c.Name != scene { // all of its levels, whose words come last
+			for range c.Factors {
+				name = name[:max(0, strings.LastIndex(name, ", "))]
+			}
 		}
 		if strings.Contains(name, ", ") {
 			name = quoted(name)
 		}
-		names = append(names, name)
+		names = append(names, cmp.Or(name, scene))
 	}
-	return listing(names) + ": " + rest
+	return rest + " (" + listing(names) + ")"
 }
 
 // cautions are what limits what the sentences say, the gravest first.

@@ -243,9 +243,10 @@ func TestSentenceOfKnees(t *testing.T) {
 func TestSentenceOfPeaks(t *testing.T) {
 	requests := bench.Metric{Name: "requests", Unit: "requests/s", Better: bench.HigherIsBetter, Headline: true}
 	r := &Result{Baseline: "native", Sweeps: []Sweep{{Title: "Apache", Axis: "rate", Metric: requests, Lines: []SweepLine{
-		{Platform: "native", Peak: &Peak{At: 5200, Low: 5000, High: 5400, N: 3}}, {Platform: "lxc", NoPeak: "too few blocks"}, {Platform: "docker", NoPeak: "too few blocks"}}}}}
+		{Platform: "native", Peak: &Peak{At: 5200, Low: 5000, High: 5400, N: 3}}, {Platform: "lxc", NoPeak: "too few blocks"}, {Platform: "docker", NoPeak: "too few blocks"},
+		{Platform: "kvm", Peak: &Peak{At: 996, Low: 0.14, High: 7e6, N: 2}}}}}} // a bound that says nothing
 	r.Summarize()
-	want := "Apache: up to 5 200 requests/s on native (5 000 to 5 400); no peak is known on lxc and docker (too few blocks)."
+	want := "Apache: up to 5 200 requests/s on native (5 000 to 5 400); no peak is known on lxc and docker (too few blocks); no peak is known on kvm (launches scatter too much for a bound)."
 	if got := strings.ReplaceAll(strings.Join(r.Summary.Sentences, "\n"), "\u202f", " "); got != want {
 		t.Errorf("%s", got)
 	}
@@ -266,13 +267,23 @@ func TestNoBoundIsShownThatSaysNothing(t *testing.T) {
 	}
 }
 
-// Cautions call scenes what sentences call them.
+// Cautions say what is wrong before the scenes, which they call what sentences call them.
 func TestCautionsNameScenes(t *testing.T) {
-	r := &Result{Cases: []Case{{Name: "net-rr", Short: "network round trips"}, {Name: "stream[message-size=1KiB]", Short: "bulk transfer, message size 1 KiB"}, {Name: "cpu-idle", Title: "Primes, beside three idle"}}}
+	rate, size := map[string]string{"rate": "700"}, map[string]string{"message-size": "1KiB"}
+	r := &Result{Cases: []Case{
+		{Name: "net-rr", Short: "network round trips"}, {Name: "stream[message-size=1KiB]", Short: "bulk transfer, message size 1 KiB", Factors: size},
+		{Name: "cpu-idle", Title: "Primes, beside three idle"}, {Name: "small[rate=700]", Short: "Apache, 1 KB, rate 700", Factors: rate},
+		{Name: "large[rate=700]", Short: "Apache, 100 KB, rate 700", Factors: rate}, {Name: "beside[x=1,y=2]", Title: "Primes beside one, busy, apart", Short: "beside, busy, apart", Factors: map[string]string{"x": "1", "y": "2"}},
+		{Name: "odd[rate=700]", Short: "odd", Factors: rate},
+	}, Relative: &Matrix{Rows: []MatrixRow{{Case: "alone", Cells: []*MatrixCell{{Case: "beside[x=1,y=2]"}}}}}}
 	for warning, want := range map[string]string{
-		"net-rr: CPU 0 is shared":                               "network round trips: CPU 0 is shared",
-		"stream and net-rr: CPU 0 is shared":                    "bulk transfer and network round trips: CPU 0 is shared",
-		"cpu-idle, net-rr and stream[message-size=1KiB]: CPU 0": `"Primes, beside three idle", network round trips and "bulk transfer, message size 1 KiB": CPU 0`,
+		"net-rr: CPU 0 is shared":                               "CPU 0 is shared (network round trips)",
+		"stream and net-rr: CPU 0 is shared":                    "CPU 0 is shared (bulk transfer and network round trips)",
+		"cpu-idle, net-rr and stream[message-size=1KiB]: CPU 0": `CPU 0 ("Primes, beside three idle", network round trips and "bulk transfer, message size 1 KiB")`,
+		"small and large: CPU 0 is shared":                      `CPU 0 is shared ("Apache, 1 KB" and "Apache, 100 KB")`,
+		"beside: CPU 0 is shared":                               "CPU 0 is shared (Primes beside one)",
+		"odd: CPU 0 is shared":                                  "CPU 0 is shared (odd)",
+		"cpu-idle, net-rr, stream, small and beside: left out":  `left out ("Primes, beside three idle", network round trips, bulk transfer and 2 more)`,
 		"net-rr and other: left out":                            "net-rr and other: left out",
 		"only 2 CPUs":                                           "only 2 CPUs",
 	} {

@@ -102,7 +102,7 @@ func signed(v float64, unit string) string {
 	return sign + strings.TrimPrefix(amount(v), "-") + " " + figure.Unit(unit)
 }
 
-// amount writes an amount to three digits.
+// amount writes an amount to three digits, or all of those before the point.
 func amount(v float64) string {
 	digits := 0
 	switch a := math.Abs(v); {
@@ -112,6 +112,9 @@ func amount(v float64) string {
 		digits = 2
 	case a < 99.95:
 		digits = 1
+	}
+	if math.Abs(v) >= 1000 {
+		return figure.Number(v)
 	}
 	return figure.Fixed(v, digits)
 }

@@ -48,7 +48,7 @@ func TestAddedInWords(t *testing.T) {
 	}{
 		{14.23, 12.04, 16.4, Differs, "+14.2 ms (12.0 to 16.4)"},
 		{-0.5, -0.71, -0.3, Differs, "-0.500 ms (-0.710 to -0.300)"},
-		{303.4, 280, 1320.2, Differs, "+303 ms (280 to 1320)"},
+		{303.4, 280, 1320.2, Differs, "+303 ms (280 to 1\u202f320)"},
 		{0.4, -0.2, 1, Inconclusive, "undecided: between -0.200 ms and +1.00 ms"},
 		{0.01, -0.02, 0.04, Equivalent, "no difference within 3 %"},
 	} {
@@ -93,6 +93,18 @@ func TestWords(t *testing.T) {
 		e := &Effect{Ratio: c.ratio, Low: c.low, High: c.high, Verdict: c.v}
 		if got := e.Say(c.m, 0.03); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}
+
+func TestRatioInWords(t *testing.T) {
+	for want, e := range map[string]*Effect{
+		"1.057 (1.021 to 1.094)": {Ratio: 1.057, Low: 1.021, High: 1.094, Verdict: Differs},
+		"0.207 (scatters)":       {Ratio: 0.207, Low: 1e-10, High: 1e9, Verdict: Inconclusive},
+		"":                       {Verdict: Refused},
+	} {
+		if got := e.RatioWords(); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -56,6 +57,30 @@ func TestGate(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A change that lies at the limit is decided by no number of blocks: the least limit that would do is named.
+func TestGateNamesTheLimitThatWouldDo(t *testing.T) {
+	g, err := Judge(runs(t, synthetic(t, storetest.Options{Seed: 1, Noise: 0.1}, nil), synthetic(t, storetest.Options{Seed: 2, Noise: 0.1, Ratio: slower(0.95, "docker")}, nil), Options{}), 0.05, Asked{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := 0
+	for _, r := range g.Rows {
+		const lead = "this host does not decide it: 1000 blocks in each run would not do; use a limit of at least "
+		rest, found := strings.CutPrefix(r.Decide, lead)
+		if !found {
+			continue
+		}
+		said++
+		share, _, _ := strings.Cut(rest, " %, or a quieter host")
+		if at, err := strconv.ParseFloat(share, 64); err != nil || at/100 < r.High || at/100 > r.High+0.0011 {
+			t.Errorf("%s/%s: %q of a row that is at most %v worse", r.Case, r.Platform, r.Decide, r.High)
+		}
+	}
+	if said == 0 {
+		t.Error("no row is undecidable")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"unicode/utf8"
 )
 
 // Speeds is the logarithmic axis that the cells of a table share: how fast something is beside
@@ -125,8 +126,9 @@ var faster = map[float64][3]Tick{
 	4: {{2, "1/2x"}, {2, "1/2x"}, {2, "1/2x"}},
 }
 
-// tickRoom is how far ticks are apart at the least.
-const tickRoom = 25.0
+// tickRoom is how far ticks are apart at the least, and letterRoom what a letter of their names takes on
+// paper, where letters are largest.
+const tickRoom, letterRoom = 25.0, 6.5
 
 // ticks are one for no difference, and of the others those that have room, the outer ones first.
 func (s Speeds) ticks(of Measure) []Tick {
@@ -136,7 +138,8 @@ func (s Speeds) ticks(of Measure) []Tick {
 	}
 	add := func(t Tick) {
 		for _, other := range all {
-			if math.Abs(s.at(t.At)-s.at(other.At)) < tickRoom {
+			letters := float64(utf8.RuneCountInString(t.Name+other.Name)) / 2
+			if math.Abs(s.at(t.At)-s.at(other.At)) < max(tickRoom, letters*letterRoom) {
 				return
 			}
 		}

@@ -58,7 +58,9 @@ func TestAxisOfSpeeds(t *testing.T) {
 		{[]float64{0.55}, Lost, "0 at 1; 50 % at 0.5; 25 % at 0.75"},
 		{[]float64{0.55}, Longer, "0 at 1; 100 % at 0.5; 50 % at 0.667"},
 		{[]float64{0.55}, Times, "1x at 1; 2x at 0.5; 1.5x at 0.667"},
-		{[]float64{0.97, 3}, Lost, "0 at 1; 1/2x at 2"}, // 5 % lost has no room
+		{[]float64{0.97, 3}, Lost, "0 at 1; 1/2x at 2"},                  // 5 % lost has no room
+		{[]float64{0.3, 3}, Longer, "0 at 1; 1/2x at 2; 200 % at 0.333"}, // nor 100 % longer, beside 200 %
+		{[]float64{0.8}, Lost, "0 at 1; 20 % at 0.8; 10 % at 0.9"},
 		{[]float64{0.3, 1.4}, Longer, "0 at 1; 200 % at 0.333"},
 	} {
 		var got []string
