@@ -697,6 +697,24 @@ func TestCPUList(t *testing.T) {
 	}
 }
 
+// What is written for one CPU is given for each of the host's; a host of one has it as it is written.
+func TestWhole(t *testing.T) {
+	const text = "name: x\nplatforms: native, docker\nscenes: [{name: a, workload: spin, whole: true, vary: {shape.cpu_quota: [0.25, 0.99]}}]"
+	p := planned(t, text, inputs(4))
+	for _, s := range p.Scenes {
+		want := map[string]float64{"a[shape.cpu_quota=0.25]": 1, "a[shape.cpu_quota=0.99]": 3.96}[s.Case]
+		if a := s.Actors[0]; a.Shape.CPUs != 4 || a.Shape.CPUQuota != want || a.Params["threads"] != "4" || len(a.CPUSet) != 4 {
+			t.Errorf("%s: %+v on %v, %v", s.ID, a.Shape, a.CPUSet, a.Params)
+		}
+	}
+	if all := strings.Join(p.Warnings, "\n"); !strings.Contains(all, "subject has 4 CPUs, all there are, for 3.96 of their time, and 4 threads") {
+		t.Errorf("%q", p.Warnings)
+	}
+	if a := planned(t, text, inputs(1)).Scenes[0].Actors[0]; a.Shape.CPUs != 1 || a.Shape.CPUQuota != 0.25 || a.Params["threads"] != "1" {
+		t.Errorf("on one CPU: %+v, %v", a.Shape, a.Params)
+	}
+}
+
 // Instances that grow are alike on all platforms; where they fit, or no more is asked for, nothing is said.
 func TestGrow(t *testing.T) {
 	const text = "name: x\nplatforms: native, docker\nscenes: [{name: a, workload: fill, grow: true, shape: {memory: %s}, params: {array: %s}, alike: 2, load: each%s}]"

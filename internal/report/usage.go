@@ -17,7 +17,7 @@ import (
 type usageView struct {
 	Name, Guest, Layer, Others, Other, Unattributed, Steal, Overhead string
 	Parts, OtherParts                                                string
-	Memory, OtherMemory, MemoryOverhead, Migration                   string
+	Memory, OtherMemory, MemoryOverhead, DiskOverhead, Migration     string
 	DiskRead, DiskWrite, LayerDisk, OtherDisk, Net, OtherNet         string
 	Notes                                                            []string
 }
@@ -31,7 +31,7 @@ func usageOf(c result.Case) []usageView {
 			Guest: cores(u.GuestCPU), Layer: cores(u.LayerCPU),
 			Other: cores(u.OtherCPU), Unattributed: unattributed(u), Steal: cores(u.StealCPU),
 			Others:   othersOf(u),
-			Overhead: overheadOf(u.CPUOverhead), MemoryOverhead: overheadOf(u.MemOverhead),
+			Overhead: overheadOf(u.CPUOverhead), MemoryOverhead: overheadOf(u.MemOverhead), DiskOverhead: overheadOf(u.DiskOverhead),
 			Parts: partsOf(u.Parts), OtherParts: partsOf(u.OtherParts),
 			Memory:      pair(u.GuestMem, u.LayerMem, "bytes", " + "),
 			OtherMemory: figure.Unbroken(amount(u.OtherMem, "bytes")),

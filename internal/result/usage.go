@@ -71,12 +71,14 @@ type Usage struct {
 	NetTx      Measured `json:"net_tx_bytes_per_s"`
 	OtherNetRx Measured `json:"other_net_rx_bytes_per_s"`
 	OtherNetTx Measured `json:"other_net_tx_bytes_per_s"`
-	// CPUOverhead and MemOverhead are equation 3 of tesfatsion2018 with the
-	// sign kept: (whole layer - guest) / guest, where whole = guest + layer.
-	CPUOverhead *float64 `json:"cpu_overhead,omitempty"`
-	MemOverhead *float64 `json:"mem_overhead,omitempty"`
-	N           int      `json:"n"` // launches
-	Notes       []string `json:"notes,omitempty"`
+	// CPUOverhead, MemOverhead and DiskOverhead are equation 3 of tesfatsion2018 with the
+	// sign kept: (whole layer - guest) / guest, where whole = guest + layer. Of the disk it is of what
+	// is read and written together, where that is enough to tell.
+	CPUOverhead  *float64 `json:"cpu_overhead,omitempty"`
+	MemOverhead  *float64 `json:"mem_overhead,omitempty"`
+	DiskOverhead *float64 `json:"disk_overhead,omitempty"`
+	N            int      `json:"n"` // launches
+	Notes        []string `json:"notes,omitempty"`
 }
 
 // Figure is a figure of a row by its name in JSON.

@@ -204,7 +204,9 @@ type Scene struct {
 	Optional bool
 	// Grow: instances whose workload needs more memory than their shape get more, if the host has
 	// enough.
-	Grow      bool
+	Grow bool
+	// Whole: subjects get for each of the host's CPUs what is written for one.
+	Whole     bool
 	Platforms Platforms
 	Timing    bench.Timing
 	// Conditions of the host, by the names of bench.ConditionNames.

@@ -11,7 +11,7 @@ import (
 // subjectKeys are the keys of the short form. They describe the subject and its neighbours, and are
 // expanded to actors here. sceneKeys are valid in both forms.
 var (
-	sceneKeys   = []string{"name", "title", "short", "host", "platforms", "shape", "timing", "vary", "startup", "cache", "migrate", "optional", "grow", "pool", "memory_pool", "conditions", "actors", "ramp", "relative", "peak", "turns"}
+	sceneKeys   = []string{"name", "title", "short", "host", "platforms", "shape", "timing", "vary", "startup", "cache", "migrate", "optional", "grow", "whole", "pool", "memory_pool", "conditions", "actors", "ramp", "relative", "peak", "turns"}
 	subjectKeys = []string{"workload", "params", "alike", "load", "placement", "beside", "idle", "peer", "members"}
 	peerKeys    = []string{"platform", "shape", "host"}
 	memberKeys  = []string{"count", "shape", "placement", "host"}
@@ -57,6 +57,7 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 	}
 	d.boolean(f["optional"], &s.Optional)
 	d.boolean(f["grow"], &s.Grow)
+	d.boolean(f["whole"], &s.Whole)
 	d.integer(f["pool"], 1, 4096, &s.Pool)
 	d.size(f["memory_pool"], &s.MemoryPool)
 	d.conditions(f["conditions"], &s.Conditions, s.Places)
@@ -82,6 +83,9 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 		}
 		if f["grow"] != nil {
 			d.fail(f["grow"].place, "grow has no meaning in a ramp%w", bench.Hint("its instances run nothing that needs memory"))
+		}
+		if f["whole"] != nil {
+			d.fail(f["whole"].place, "whole has no meaning in a ramp%w", bench.Hint("its instances do nothing that a CPU could be for"))
 		}
 		if f["peak"] != nil {
 			d.fail(f["peak"].place, "peak has no meaning in a ramp%w", bench.Hint("its instances are asked for nothing"))
@@ -109,6 +113,7 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 		d.notContained(&s, &s.Actors[i])
 	}
 	d.growing(f["grow"], &s)
+	d.wholly(f["whole"], &s)
 	d.relative(f["relative"], &s)
 	d.peak(f["peak"], &s)
 	return s
@@ -131,6 +136,25 @@ func (d *decoder) growing(n *node, s *Scene) {
 	}
 	if !unreadWork(s.Actors) && !slices.ContainsFunc(s.Actors, func(a Actor) bool { return slices.Contains(sized, a.Workload) }) {
 		d.fail(n.place, "grow: no workload of the scene says how much memory it needs%w", bench.Hint("these do: "+strings.Join(sized, ", ")))
+	}
+}
+
+// wholly refuses whole where the subjects do not have the machine to themselves.
+func (d *decoder) wholly(n *node, s *Scene) {
+	if !s.Whole {
+		return
+	}
+	subjects := 0
+	for _, a := range s.Actors {
+		if a.Role == bench.Subject {
+			subjects += a.Count
+		}
+	}
+	switch {
+	case s.Pool > 0:
+		d.fail(n.place, "whole and pool exclude each other: one gives all of the host's CPUs, the other some%w", bench.Hint("remove one of the two"))
+	case subjects != 1:
+		d.fail(n.place, "whole gives one subject the machine, and there are %d%w", subjects, bench.Hint("alike: 4 with placement: shared has several on the same CPUs"))
 	}
 }
 

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -30,7 +31,8 @@ func (fio) Params() []bench.Param {
 	return []bench.Param{
 		{Name: "rw", Kind: bench.KindWord, Default: "randread",
 			Words: []string{"randread", "randwrite", "randrw", "read", "write"},
-			Doc:   "access pattern; randrw is half reads and half writes"},
+			Doc:   "access pattern; randrw mixes reads and writes"},
+		{Name: "reads", Kind: bench.KindInt, Min: 1, Max: 99, Doc: "percent of randrw's requests that read; 50 if not given"},
 		{Name: "bs", Kind: bench.KindSize, Default: "4KiB", Min: 512, Doc: "block size"},
 		{Name: "iodepth", Kind: bench.KindInt, Default: "1", Min: 1, Doc: "requests in flight of each job"},
 		{Name: "jobs", Kind: bench.KindInt, Default: "1", Min: 1, Load: true, Doc: "processes, each with a file of its own"},
@@ -95,6 +97,9 @@ func (w fio) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, er
 	if p["direct"] == "no" && p["iodepth"] != "1" {
 		return bench.Part{}, &ParamError{w.Name(), "iodepth", fmt.Errorf("%s requests in flight need direct: yes: through the page cache each is waited for", p["iodepth"])}
 	}
+	if p["rw"] != "randrw" && p["reads"] != "" {
+		return bench.Part{}, &ParamError{w.Name(), "reads", fmt.Errorf("%s has no mix of reads and writes%w", p["rw"], bench.Hint("rw: randrw has"))}
+	}
 	// A twentieth is left to the file system's own structures.
 	if room := s.Shape.Disk - s.Shape.Disk/20; jobs > 0 && bench.Bytes(size) > room/bench.Bytes(jobs) {
 		return bench.Part{}, &ParamError{w.Name(), "size", fmt.Errorf("%d files of %v do not fit a disk of %v%w",
@@ -115,7 +120,7 @@ func (w fio) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, er
 		main.Argv = append(main.Argv, "--invalidate=0") // fio would drop from the cache what laying out has left there
 	}
 	if p["rw"] == "randrw" {
-		main.Argv = append(main.Argv, "--rwmixread=50")
+		main.Argv = append(main.Argv, "--rwmixread="+cmp.Or(p["reads"], "50"))
 	}
 	main.Timeout = limit
 	return bench.Part{Prepare: []bench.Command{layout, fioLink()}, Main: main, Ramp: s.Timing.Warmup}, nil

@@ -29,6 +29,16 @@ func TestFioSteps(t *testing.T) {
 	}
 }
 
+func TestFioMix(t *testing.T) {
+	steps, err := fio{}.Steps(bench.SubjectPart, fill(t, fio{}, bench.Params{"rw": "randrw", "reads": "70"}), setting())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if argv := steps.Main.Argv; !slices.Contains(argv, "--rwmixread=70") {
+		t.Errorf("%v", argv)
+	}
+}
+
 func TestFioThroughThePageCache(t *testing.T) {
 	w := fio{}
 	steps, err := w.Steps(bench.SubjectPart, fill(t, w, bench.Params{"direct": "no"}), setting())
@@ -52,6 +62,7 @@ func TestFioStepsRefuses(t *testing.T) {
 		{bench.Params{"jobs": "9000000000000000000"}, "size", "do not fit"},
 		{bench.Params{"direct": "no", "iodepth": "4"}, "iodepth", "4 requests in flight need direct: yes"},
 		{bench.Params{"bs": "2MiB", "size": "1MiB"}, "bs", "do not fit files of 1 MiB"},
+		{bench.Params{"rw": "randread", "reads": "70"}, "reads", "randread has no mix of reads and writes"},
 	} {
 		_, err := w.Steps(bench.SubjectPart, fill(t, w, c.given), setting())
 		wantError(t, err, c.says)

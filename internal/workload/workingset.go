@@ -61,8 +61,8 @@ func (w workingSet) size(p bench.Params, s bench.Shape) (int64, error) {
 		return int64(s.Memory / 2), nil
 	}
 	size, err := intOf(w, p, "set")
-	if err == nil && bench.Bytes(size) > s.Memory {
-		err = &ParamError{w.Name(), "set", fmt.Errorf("%s are more than the instance's memory of %s", bench.Bytes(size), s.Memory)}
+	if err == nil && bench.Bytes(size) > s.Memory+s.Swap {
+		err = &ParamError{w.Name(), "set", fmt.Errorf("%s are more than the instance's memory of %s and what it may swap out", bench.Bytes(size), s.Memory)}
 	}
 	return size, err
 }

@@ -52,6 +52,9 @@ func Of(sc *bench.Scene, label string, launches []*Launch) result.Usage {
 	}
 	u.CPUOverhead = equation3(u.GuestCPU, u.LayerCPU)
 	u.MemOverhead = equation3(u.GuestMem, u.LayerMem)
+	if guest := together(u.GuestDiskRead, u.GuestDiskWrite); guest.Value >= leastTraffic {
+		u.DiskOverhead = equation3(guest, together(u.LayerDiskRead, u.LayerDiskWrite))
+	}
 	return u
 }
 
@@ -120,6 +123,18 @@ func split(u *result.Usage, launches []*Launch) {
 
 // equation3 is that of tesfatsion2018 with the sign kept: whole is guest
 // and layer together, so (whole - guest) / guest is layer / guest.
+// leastTraffic is the disk traffic of subjects, in bytes per second, of which an overhead is given. Below,
+// a log that the layer writes now and then would be most of it.
+const leastTraffic = 1e6
+
+// together is the sum of two figures, known if both are.
+func together(a, b result.Measured) result.Measured {
+	if !a.Known || !b.Known {
+		return result.Measured{}
+	}
+	return result.Known(a.Value + b.Value)
+}
+
 func equation3(guest, layer result.Measured) *float64 {
 	if !guest.Known || !layer.Known || guest.Value <= 0 {
 		return nil

@@ -379,6 +379,17 @@ func TestEquation3OnTheNumbersOfTable4(t *testing.T) {
 	}
 }
 
+// Equation 3 of the disk is of reads and writes together, if both are known of both.
+func TestTogether(t *testing.T) {
+	guest, layer := together(result.Known(3e6), result.Known(1e6)), together(result.Known(0), result.Known(1e6))
+	if got := equation3(guest, layer); got == nil || *got != 0.25 {
+		t.Errorf("%v", got)
+	}
+	if got := together(result.Known(3e6), result.Measured{}); got.Known || got.Value != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // A program that has ended by the closing edge has given its memory back there.
 func TestLevelWithinTheWindow(t *testing.T) {
 	for name, c := range map[string]struct {
