@@ -72,7 +72,7 @@ func linePeaks(s *result.Sweep, platform string, cases []result.Case, p *bench.P
 	launches := map[int]map[float64]*stats.Asked{}                            // by block and rate
 	for i := range cases {
 		c := &cases[i]
-		rate, ok := levelNumber(c.Factors[s.Factor])
+		rate, ok := bench.LevelNumber(c.Factors[s.Factor])
 		if !ok || others(c, s.Factor) != s.Name {
 			continue
 		}

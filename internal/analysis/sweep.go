@@ -3,11 +3,9 @@ package analysis
 import (
 	"errors"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"tare/internal/analysis/effect"
 	"tare/internal/analysis/stats"
@@ -29,7 +27,7 @@ func sweeps(cases []result.Case, plan *bench.Plan) []result.Sweep {
 	for i := range cases {
 		c := &cases[i]
 		for _, factor := range slices.Sorted(maps.Keys(c.Factors)) {
-			x, ok := levelNumber(c.Factors[factor])
+			x, ok := bench.LevelNumber(c.Factors[factor])
 			if !ok {
 				continue
 			}
@@ -215,7 +213,7 @@ func overcommitment(plan *bench.Plan, c *result.Case, factor string) (ratio floa
 	case sc.MemoryPool > 0 && (factor == "memory_pool" || factor == "alike" || factor == "shape.memory"):
 		return sc.MemoryRatio(), "memory of instances per memory of the pool"
 	case sc.Pool > 0 && factor == "alike":
-		alike, _ := levelNumber(c.Factors[factor])
+		alike, _ := bench.LevelNumber(c.Factors[factor])
 		return alike * float64(sc.Actors[0].Shape.CPUs) / float64(sc.Pool), "virtual CPUs per real CPU"
 	}
 	return 0, ""
@@ -246,18 +244,4 @@ func inCommon(a, b string) string {
 		}
 	}
 	return strings.Join(both, ", ")
-}
-
-// levelNumber reads a level that is a number, a size or a duration.
-func levelNumber(level string) (float64, bool) {
-	if v, err := strconv.ParseFloat(level, 64); err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) {
-		return v, true
-	}
-	if b, err := bench.ParseBytes(level); err == nil {
-		return float64(b), true
-	}
-	if d, err := time.ParseDuration(level); err == nil {
-		return d.Seconds(), true
-	}
-	return 0, false
 }

@@ -3,7 +3,7 @@ package selftest
 import (
 	"fmt"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"tare/internal/analysis/stats"
 )
 
 // A Proportion is k of n with its exact 95 % interval.
@@ -15,22 +15,13 @@ type Proportion struct {
 	High  float64 `json:"high"`
 }
 
-// proportion is the interval of Clopper and Pearson (Biometrika 26, 1934,
-// 404-413): it holds the true share at least as often as it says. Of nothing,
-// the interval is from 0 to 1.
+// proportion is k of n with [stats.Binomial]'s interval.
 func proportion(k, n int) Proportion {
-	p := Proportion{K: k, N: n, High: 1}
-	if n == 0 {
-		return p
+	p := Proportion{K: k, N: n}
+	if n > 0 {
+		p.Share = float64(k) / float64(n)
 	}
-	const tail = 0.025
-	p.Share = float64(k) / float64(n)
-	if k > 0 {
-		p.Low = distuv.Beta{Alpha: float64(k), Beta: float64(n-k) + 1}.Quantile(tail)
-	}
-	if k < n {
-		p.High = distuv.Beta{Alpha: float64(k) + 1, Beta: float64(n - k)}.Quantile(1 - tail)
-	}
+	p.Low, p.High = stats.Binomial(k, n, 0.95)
 	return p
 }
 

@@ -124,6 +124,14 @@ func (r *Ratios) P() float64 {
 	return max(p, min(2*float64(beyond)/float64(len(r.ts)), 2*r.student().Survival(reach/maxReach)))
 }
 
+// Over returns the ratios divided by a positive number. They share the resamples, which are of the
+// scatter alone.
+func (r *Ratios) Over(by float64) *Ratios {
+	over := *r
+	over.mid -= math.Log(by)
+	return &over
+}
+
 // RatioInterval returns the interval of ratios: [Ratios.Interval] for who wants one.
 func RatioInterval(ratios []float64, confidence float64) (Interval, error) {
 	r, err := NewRatios(ratios)

@@ -35,6 +35,33 @@ func TestIntervalHoldsItsEstimate(t *testing.T) {
 	})
 }
 
+// TestOver holds ratios divided by a number to those that are divided one by one.
+func TestOver(t *testing.T) {
+	for _, ratios := range [][]float64{{1.1, 1.2, 1.15}, {0.9, 1.1, 1, 1.05, 0.97, 1.02}, {2, 2, 2}} {
+		r, err := NewRatios(ratios)
+		if err != nil {
+			t.Fatal(err)
+		}
+		divided := make([]float64, len(ratios))
+		for i, v := range ratios {
+			divided[i] = v / 1.07
+		}
+		want, err := NewRatios(divided)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := r.Over(1.07)
+		if a, b := got.P(), want.P(); math.Abs(a-b) > 0.02 {
+			t.Errorf("%v: P %g, and %g where each is divided", ratios, a, b)
+		}
+		a, _ := got.Interval(0.95)
+		b, _ := want.Interval(0.95)
+		if math.Abs(a.Mid-b.Mid) > 1e-12 || math.Abs(a.Low-b.Low) > 0.01 || math.Abs(a.High-b.High) > 0.01 {
+			t.Errorf("%v: %v, and %v where each is divided", ratios, a, b)
+		}
+	}
+}
+
 func TestIntervalRefuses(t *testing.T) {
 	for _, c := range []struct {
 		x    []float64
