@@ -34,13 +34,16 @@ type text struct{ first, indent, words string }
 // textWidth is the column at which running text is wrapped.
 const textWidth = 120
 
-func (t text) write(out io.Writer) {
+func (t text) write(out io.Writer) { t.wrap(out, textWidth) }
+
+// wrap writes the text in lines of a width.
+func (t text) wrap(out io.Writer, width int) {
 	lead := t.first
 	for _, part := range strings.Split(strings.TrimSpace(t.words), "\n") {
 		line := lead
 		empty := true
 		for _, word := range strings.Fields(printable(part)) {
-			if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > textWidth {
+			if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
 				fmt.Fprintln(out, line)
 				line, empty = t.indent, true
 			}

@@ -44,12 +44,17 @@ func TestPageInABrowser(t *testing.T) {
 	}
 	page := renderHTML(t, withPower(synthetic(t)))
 	path := file("report.html", page)
+	reproduction := file("reproduction.html", renderReproduction(t, twice()))
+	file("unfolded.html", strings.ReplaceAll(renderReproduction(t, reproduced()), "<details", "<details open"))
 
 	// Frames have the width asked for; a window has a least width of its own.
-	widths := []string{"360", "390", "768", "1200"}
+	var widths []string
 	var frames strings.Builder
-	for _, w := range widths {
-		fmt.Fprintf(&frames, `<iframe width="%s" height="2000" src="report.html"></iframe>`, w)
+	for _, name := range []string{"report.html", "reproduction.html", "unfolded.html"} {
+		for _, w := range []string{"360", "390", "768", "1200"} {
+			widths = append(widths, w)
+			fmt.Fprintf(&frames, `<iframe width="%s" height="2000" src="%s"></iframe>`, w, name)
+		}
 	}
 	probePath := file("probe.html", "<!DOCTYPE html><meta charset=utf-8>"+probe+frames.String())
 	dom := chromium(t, browser, "--allow-file-access-from-files", "--virtual-time-budget=5000", "--dump-dom", "file://"+probePath)
@@ -67,13 +72,14 @@ func TestPageInABrowser(t *testing.T) {
 	}
 
 	for name, view := range map[string]struct {
-		size, scheme string
-		dark         bool
+		path, size, scheme string
+		dark               bool
 	}{
-		"light": {"1200,1600", "1", false}, "dark": {"1200,1600", "0", true}, "phone": {"500,1600", "1", false},
+		"light": {path, "1200,1600", "1", false}, "dark": {path, "1200,1600", "0", true}, "phone": {path, "500,1600", "1", false},
+		"reproduction": {reproduction, "1200,1600", "1", false}, "dark reproduction": {reproduction, "1200,1600", "0", true},
 	} {
 		shot := filepath.Join(dir, name+".png")
-		chromium(t, browser, "--window-size="+view.size, "--blink-settings=preferredColorScheme="+view.scheme, "--screenshot="+shot, "file://"+path)
+		chromium(t, browser, "--window-size="+view.size, "--blink-settings=preferredColorScheme="+view.scheme, "--screenshot="+shot, "file://"+view.path)
 		colours, brightness := look(t, shot)
 		if colours < 50 || (brightness < 0.5) != view.dark {
 			t.Errorf("%s: %d colours, mean brightness %.2f", name, colours, brightness)

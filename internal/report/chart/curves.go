@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+
+	"tare/internal/bench/figure"
 )
 
 // Frame is the size of a plot and what its axes take of it.
@@ -17,6 +19,7 @@ var (
 	Wide   = Frame{"curve", 620, 320, 62, 28, 10, 38}
 	Middle = Frame{"curve", 520, 240, 48, 20, 10, 36}
 	Roomy  = Frame{"curve", 520, 240, 74, 26, 10, 40} // for letters that are larger on a phone
+	Panel  = Frame{"curve panel", 360, 220, 46, 14, 12, 36}
 	Narrow = Frame{"series", 360, 170, 58, 8, 8, 24}
 )
 
@@ -26,6 +29,10 @@ type Line struct {
 	Class string // its colour and dashes; of the plot's own choice if empty
 	X, Y  []float64
 	Dots  []Dot
+	// Colour is a class for its line and dots, in place of the plot's own choice.
+	Colour string
+	// Marks are hollow, at the height of each Y.
+	Marks []Dot
 	Bend  *Bend
 }
 
@@ -52,6 +59,8 @@ type Plot struct {
 	DotClass string
 	// Apart moves each line a little to the side, so that bars of equal values are seen apart.
 	Apart bool
+	// Scale, if there is one, is the axis upwards in place of Y. What lies beyond has its value at the end.
+	Scale *Scale
 }
 
 // Shade is a stretch of the axis to the right behind the lines.
@@ -74,12 +83,23 @@ func (p Plot) Draw() (template.HTML, []Key) {
 	end, foot := f.width-f.right, f.height-f.bottom
 	x := func(v float64) float64 { return p.X.at(v, f.left, end) }
 	y := func(v float64) float64 { return p.Y.at(v, foot, f.top) }
+	if s := p.Scale; s != nil {
+		p.Y = s.axis
+		p.Y.Ticks = s.ticks(foot, f.top, 18)
+		y = func(v float64) float64 {
+			return p.Y.at(min(p.Y.High, max(p.Y.Low, v)), foot, f.top)
+		}
+	}
 	d := newDrawing(f.width, f.height, f.class, p.What)
 	if s := p.Shaded; s != nil {
 		d.rect("window", x(s.From), f.top, x(s.To)-x(s.From), foot-f.top, s.Title)
 	}
 	for _, t := range p.Y.Ticks {
-		d.line("grid", f.left, y(t.At), end, y(t.At))
+		class := "grid"
+		if p.Scale != nil && t.At == p.Scale.from && t.At > 0 {
+			class = "one"
+		}
+		d.line(class, f.left, y(t.At), end, y(t.At))
 		d.text("ylabel", f.left-6, y(t.At)+4, t.Name)
 	}
 	last := math.Inf(-1)
@@ -101,17 +121,26 @@ func (p Plot) Draw() (template.HTML, []Key) {
 	var legend []Key
 	drawn := 0
 	for i, l := range p.Lines {
-		if len(l.X)+len(l.Dots) == 0 {
+		if len(l.X)+len(l.Dots)+len(l.Marks) == 0 {
 			continue
 		}
 		drawn++
 		colour := fmt.Sprintf("c%d", i%colours)
+		if l.Colour != "" {
+			colour = l.Colour
+		}
 		class, dot, r := l.Class, p.DotClass, 3.2
 		if class == "" {
 			class = fmt.Sprintf("line %s dash%d", colour, i/colours%4)
+			if l.Colour != "" {
+				class = "line " + colour
+			}
 		}
 		if dot == "" {
 			dot, r = "dot "+colour, 2.2
+			if p.Scale != nil {
+				r = 2.8
+			}
 		}
 		aside := 0.0
 		if p.Apart {
@@ -127,6 +156,16 @@ func (p Plot) Draw() (template.HTML, []Key) {
 				d.line(class, x(q.X)+aside, y(q.Low), x(q.X)+aside, y(q.High))
 			}
 			d.circle(dot, x(q.X)+aside, y(q.Y), r, q.Title)
+			switch {
+			case p.Scale == nil:
+			case q.Y > p.Y.High:
+				d.text("beyond", x(q.X)+aside, f.top+10, "▴ "+figure.Digits(q.Y, 3))
+			case q.Y < p.Y.Low:
+				d.text("beyond", x(q.X)+aside, foot-6, "▾ "+figure.Digits(q.Y, 3))
+			}
+		}
+		for _, q := range l.Marks {
+			d.diamond("published "+colour, x(q.X)+aside, y(q.Y), 4.5, q.Title)
 		}
 		if b := l.Bend; b != nil {
 			at := foot - 3 - 4*float64(i)

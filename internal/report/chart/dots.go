@@ -74,16 +74,18 @@ func (s Ratios) Axis() template.HTML {
 	return d.html()
 }
 
-// ticks are a few ratios people know, 1 among them where it is in range, with
+func (s Ratios) ticks(room float64) []float64 { return ratioTicks(s.axis, s.at, room) }
+
+// ratioTicks are a few ratios people know, 1 among them where it is in range, with
 // room between them for labels.
-func (s Ratios) ticks(room float64) []float64 {
+func ratioTicks(axis Axis, at func(float64) float64, room float64) []float64 {
 	var ticks []float64
 	place := func(r float64) {
-		if r <= s.axis.Low || r >= s.axis.High {
+		if r <= axis.Low || r >= axis.High {
 			return
 		}
 		for _, t := range ticks {
-			if math.Abs(s.at(t)-s.at(r)) < room {
+			if math.Abs(at(t)-at(r)) < room {
 				return
 			}
 		}

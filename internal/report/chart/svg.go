@@ -65,6 +65,12 @@ func (d *drawing) circle(class string, x, y, r float64, title string) {
 	fmt.Fprintf(&d.b, "<circle%s>%s</circle>", attributes("class", class, "cx", coord(x), "cy", coord(y), "r", coord(r)), tooltip(title))
 }
 
+// diamond stands on its corner, r from its middle to each.
+func (d *drawing) diamond(class string, x, y, r float64, title string) {
+	fmt.Fprintf(&d.b, "<path%s>%s</path>", attributes("class", class, "d",
+		"M"+coord(x-r)+" "+coord(y)+"L"+coord(x)+" "+coord(y-r)+"L"+coord(x+r)+" "+coord(y)+"L"+coord(x)+" "+coord(y+r)+"Z"), tooltip(title))
+}
+
 func (d *drawing) text(class string, x, y float64, s string) {
 	fmt.Fprintf(&d.b, "<text%s>%s</text>", attributes("class", class, "x", coord(x), "y", coord(y)), html.EscapeString(s))
 }
