@@ -116,11 +116,11 @@ func listExperiments(ctx context.Context, c planning.Catalog) (any, func(io.Writ
 		if err := w.Flush(); err != nil {
 			return err
 		}
-		fmt.Fprintln(out, "\nFigures and tables of papers that they measure anew (docs/methodology/exhibits.md names the papers):")
+		fmt.Fprintln(out, "\nFigures and tables of papers that they measure anew (tare reproduce runs them):")
 		w = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		for _, r := range rows {
-			if len(r.Covers) > 0 {
-				fmt.Fprintf(w, "  %s\t%s\n", r.Name, byPaper(r.Covers))
+			if len(r.Shows) > 0 {
+				fmt.Fprintf(w, "  %s\t%s\n", r.Name, byPaper(r.Shows))
 			}
 		}
 		return w.Flush()
@@ -128,9 +128,9 @@ func listExperiments(ctx context.Context, c planning.Catalog) (any, func(io.Writ
 }
 
 // byPaper names each paper once before its exhibits, which are together.
-func byPaper(covers []string) string {
+func byPaper(exhibits []string) string {
 	var out, last string
-	for _, c := range covers {
+	for _, c := range exhibits {
 		paper, exhibit, _ := strings.Cut(c, " ")
 		switch {
 		case paper == last:

@@ -15,9 +15,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"tare/internal/app/planning"
+	"tare/internal/app/reproduce"
 	"tare/internal/app/site"
 	"tare/internal/bench"
+	"tare/internal/bench/figure"
 	"tare/internal/meter/power"
+	"tare/internal/papers"
 	"tare/internal/spec/builtin"
 	"tare/internal/workload"
 )
@@ -28,9 +31,11 @@ var update = flag.Bool("update", false, "write the pages of docs/reference anew"
 // tables. With -update it writes them.
 func TestReferencePages(t *testing.T) {
 	a := &app{site: &site.Site{Dir: "/var/lib/tare"}}
+	states := reproduce.Experiments(a.catalog().Words())
 	for name, lines := range map[string][]string{
 		"commands": commandPage(a), "platforms": platformPage(a.catalog()), "workloads": workloadPage(t),
 		"experiments": experimentPage(), "meters": meterPage(), "exit-status": exitPage(),
+		"exhibits": exhibitPage(states), "claims": claimPage(),
 	} {
 		path := filepath.Join("../../docs/reference", name+".md")
 		want := strings.Join(lines, "\n") + "\n"
@@ -44,6 +49,40 @@ func TestReferencePages(t *testing.T) {
 		if err != nil || string(got) != want {
 			t.Errorf("%s is not what the program says (%v); go test ./cmd/tare -run ReferencePages -update writes it anew", path, err)
 		}
+	}
+}
+
+// TestREADMECounts holds the counts of the README to the data. With -update it writes them.
+func TestREADMECounts(t *testing.T) {
+	var c planning.Catalog
+	from := reproduce.Experiments(c.Words())
+	var total []papers.State
+	claims := 0
+	for _, p := range papers.All()[:five] {
+		states, n := statesOf(&p, from)
+		total, claims = append(total, states...), claims+n
+	}
+	const begin, end, path = "<!-- exhibits -->\n", "<!-- /exhibits -->", "../../README.md"
+	text := fmt.Sprintf("The %d exhibits of five papers, by how near the experiments come to each: %s ([all of them](docs/reference/exhibits.md)). Their %d claims, and more about today's platforms, are [tests](docs/reference/claims.md).",
+		len(total), papers.Counts(total), claims)
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(page), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !ok || !closed {
+		t.Fatalf("%s has no place for the counts", path)
+	}
+	want := before + begin + strings.Join(wrapped("", "", text), "\n") + "\n" + end + after
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if want != string(page) {
+		t.Errorf("%s has other counts than the data: go test ./cmd/tare -run READMECounts -update writes them", path)
 	}
 }
 
@@ -289,16 +328,113 @@ func metricLines(metrics []bench.Metric) []string {
 
 func experimentPage() []string {
 	page := head("Experiments", "The built-in experiments of `tare list experiments`, which also tells the time that each would take on your host. "+
-		"Their files are in `internal/spec/builtin`. [The published figures](../methodology/exhibits.md), one by one.")
+		"Their files are in `internal/spec/builtin`. [The published figures](exhibits.md), one by one.")
 	for _, e := range builtin.List() {
 		page = append(page, "", "## "+e.Name, "")
 		page = append(page, wrapped("", "", "*"+e.Title+"*")...)
 		page = append(page, "", "```text", e.Doc, "```")
-		if len(e.Covers) > 0 {
-			page = append(append(page, ""), wrapped("", "", "Measures anew: "+byPaper(e.Covers)+".")...)
+		if shows := papers.ShownBy(e.Name); len(shows) > 0 {
+			page = append(append(page, ""), wrapped("", "", "Shows: "+byPaper(shows)+".")...)
 		}
 	}
 	return page
+}
+
+// five are the papers whose exhibits this program is made to reproduce, the first of all there are.
+const five = 5
+
+func exhibitPage(from papers.Experiments) []string {
+	page := head("The papers' exhibits", "How near the built-in experiments come to every figure, table and number of the papers. `tare reproduce PAPER EXHIBIT` measures one anew. "+
+		"States: *as published*, in program, factors, platforms, metric and scene; *narrower*, where some are missing; *stand-in*, another program for a like question; *not here*; *set-up*, where the paper measures nothing. "+
+		"They are worked out from the data in `internal/papers/data` and the experiments: what an experiment lacks lowers them.")
+	page = append(page, "", "All of ours differ from all of theirs in this: fresh launches in randomized blocks, where theirs repeat in a row; intervals, where theirs have bars; signed effects; a fairness audit; "+
+		"one image on all platforms; an instance of one CPU, so that it fits a small host (`--set shape.cpus=`); fewer seconds for each launch (`--set timing.measure=`), because the launch is what repeats.")
+	page = append(page[:len(page)-1], wrapped("", "", page[len(page)-1])...)
+	page = append(page, "", "| paper | exhibits | claims |", "|---|---|---|")
+	var total []papers.State
+	claims := 0
+	for i, p := range papers.All() {
+		states, n := statesOf(&p, from)
+		page = append(page, fmt.Sprintf("| [%s](#%s) | %s | %d |", p.ID, p.ID, papers.Counts(states), n))
+		if i < five {
+			total, claims = append(total, states...), claims+n
+		}
+		if i == five-1 {
+			page = append(page, fmt.Sprintf("| *these five* | %d: %s | %d |", len(total), papers.Counts(total), claims))
+		}
+	}
+	for _, p := range papers.All() {
+		page = append(page, "", "## "+p.ID, "")
+		about := p.Title + "."
+		if len(p.Authors) > 0 {
+			about += " " + strings.Join(p.Authors, ", ") + "."
+		}
+		for _, more := range []string{p.Venue, p.DOI, p.Machine} {
+			if more != "" {
+				about += " " + strings.TrimSuffix(more, ".") + "."
+			}
+		}
+		page = append(append(page, wrapped("", "", about)...), "")
+		for i := range p.Exhibits {
+			x := &p.Exhibits[i]
+			s := p.State(x, from)
+			text := fmt.Sprintf("**%s** %s: *%s*", x.ID, x.Title, s.Kind)
+			if by := x.Experiments(); len(by) > 0 {
+				text += " by " + asCode(by)
+			}
+			if s.Instead != "" {
+				text += "; " + s.Instead
+			}
+			if len(s.Missing) > 0 {
+				text += "; " + strings.Join(s.Missing, "; ")
+			}
+			if len(x.Scale) > 0 {
+				text += ". Of another size: " + strings.Join(x.Scale, "; ")
+			}
+			page = append(page, item(text+".")...)
+		}
+	}
+	return page
+}
+
+// statesOf are the states of a paper's exhibits, and how many claims they make.
+func statesOf(p *papers.Paper, from papers.Experiments) (states []papers.State, claims int) {
+	for i := range p.Exhibits {
+		states = append(states, p.State(&p.Exhibits[i], from))
+		claims += len(p.Exhibits[i].Claims)
+	}
+	return states, claims
+}
+
+func claimPage() []string {
+	page := head("Claims", "Every claim of the papers, and of a second shelf of statements about today's platforms, with its test. `tare reproduce` judges them on your host. [How to add one](../howto/claims.md).")
+	for _, p := range papers.All() {
+		page = append(page, "", "## "+p.ID)
+		for _, x := range p.Exhibits {
+			if len(x.Claims) == 0 {
+				continue
+			}
+			page = append(append(page, ""), wrapped("", "", fmt.Sprintf("**%s** %s", x.ID, x.Title))...)
+			page = append(page, "")
+			for _, c := range x.Claims {
+				text := c.Says + " `" + c.Test() + "`"
+				if len(c.Size) > 0 {
+					text += fmt.Sprintf(", published %s", numbers(c.Size))
+				}
+				page = append(page, item(text)...)
+			}
+		}
+	}
+	return page
+}
+
+// numbers are one or two numbers: "0.89" or "0.8 to 0.9".
+func numbers(n []float64) string {
+	text := figure.Ratio(n[0])
+	if len(n) > 1 {
+		text += " to " + figure.Ratio(n[1])
+	}
+	return text
 }
 
 func meterPage() []string {

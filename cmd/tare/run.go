@@ -73,7 +73,7 @@ them, or the run was stopped; 3 the specification is invalid or a comparison unf
 type manner struct {
 	session.Runs
 	asJSON, verbose, allowUnfair bool
-	// end is what a part of the self-test ends with, finished or stopped; nil for the report.
+	// end is what a run ends with, finished or stopped; nil for the report.
 	end func(*store.Run) error
 }
 
@@ -103,7 +103,7 @@ func (m *manner) check() error {
 // runs carries runs out in this manner.
 func (m manner) runs(a *app) *session.Runs {
 	rs := m.Runs
-	rs.Site, rs.Version, rs.Watchdog, rs.SelfTest = a.site, version, watchdogWord, m.end != nil
+	rs.Site, rs.Version, rs.Watchdog = a.site, version, watchdogWord
 	rs.Watch = func(p *bench.Plan, finished int, spent time.Duration) (func(run.Event), func()) {
 		g := newProgress(a.screen, session.NewTally(p, finished, spent), p, m.verbose)
 		return g.notify, g.close

@@ -108,7 +108,7 @@ func (t *part) proving(a *app, test func() (*prove.Test, error)) func(*cobra.Com
 // measure runs the test, or goes on with it, and ends with what follows.
 func (t *part) measure(ctx context.Context, a *app, test *prove.Test, end func(*store.Run) error) error {
 	m := t.m
-	m.end, m.Beside = end, test.Beside
+	m.end, m.Beside, m.SelfTest = end, test.Beside, true
 	if _, err := os.Stat(filepath.Join(t.out, "run.json")); t.out == "" || err != nil {
 		return a.run(ctx, test.Request(), t.out, m)
 	}

@@ -14,6 +14,7 @@ import (
 	"tare/internal/bench"
 	"tare/internal/host"
 	"tare/internal/image"
+	"tare/internal/papers"
 	"tare/internal/plan"
 	"tare/internal/spec"
 	"tare/internal/spec/builtin"
@@ -85,6 +86,19 @@ func (c Catalog) Plan(ctx context.Context, r *Request, try func(*spec.Experiment
 	return &Planned{p, text, e.MaxTime, facts, found, r, words, e, images, own}, nil
 }
 
+// Outline is a request worked out with what a check found before, quick enough for many: nothing is
+// tried, and an image or a kernel of the user's own is not read.
+func (c Catalog) Outline(r *Request, facts *host.Facts, found []Checked) (*bench.Plan, error) {
+	words := c.Words()
+	e, _, err := r.Experiment(words)
+	if err != nil {
+		return nil, err
+	}
+	in := plan.Inputs{Host: c.host(facts), Words: words, Power: len(r.Meters) > 0}
+	offer(&in, found)
+	return plan.Make(e, in)
+}
+
 // withMisfits adds to what is wrong with a specification what of the rest is too
 // large for this host, so that all of it can be mended at once.
 func (c Catalog) withMisfits(err error, e *spec.Experiment, words spec.Vocabulary) error {
@@ -104,6 +118,8 @@ func (c Catalog) host(f *host.Facts) plan.Host {
 // Builtin is a built-in experiment as it would be run here.
 type Builtin struct {
 	builtin.Info
+	// Shows are the exhibits of papers that it shows.
+	Shows []string `json:"shows,omitempty"`
 	// Estimate is how long it would take here, in seconds, and Platforms the
 	// platforms that it would measure; absent if it cannot be planned.
 	Estimate  float64  `json:"estimate_s,omitempty"`
@@ -115,7 +131,7 @@ type Builtin struct {
 func (c Catalog) Builtins(ctx context.Context) []Builtin {
 	var all []Builtin
 	for _, info := range builtin.List() {
-		all = append(all, Builtin{Info: info})
+		all = append(all, Builtin{Info: info, Shows: papers.ShownBy(info.Name)})
 	}
 	facts, err := host.Read("/", c.Dir)
 	if err != nil {

@@ -22,8 +22,6 @@ type Info struct {
 	Name  string `json:"name"`
 	Title string `json:"title"`
 	Doc   string `json:"doc"` // the comment at the head of its file
-	// Covers are the published figures and tables that it replicates.
-	Covers []string `json:"covers,omitempty"`
 }
 
 // List returns every built-in experiment.
@@ -53,7 +51,7 @@ func Find(name string) ([]byte, error) {
 
 func path(name string) string { return name + ".yaml" }
 
-// describe reads the comment at the head of the text, its title and the exhibits it covers.
+// describe reads the comment at the head of the text, and its title.
 func describe(name, text string) Info {
 	info := Info{Name: name}
 	var doc []string
@@ -66,9 +64,6 @@ func describe(name, text string) Info {
 		}
 		if title, ok := strings.CutPrefix(line, "title: "); ok {
 			info.Title = title
-		}
-		if covers, ok := strings.CutPrefix(line, "covers: "); ok {
-			info.Covers = strings.Split(strings.Trim(covers, "[]"), ", ")
 		}
 	}
 	info.Doc = strings.Join(doc, "\n")

@@ -24,6 +24,7 @@ var mayName = map[string]string{
 	"cmd/tare/try.go":                     "what a command is tried on unless one says otherwise",
 	"cmd/tare/list.go":                    "an example in a help text",
 	"cmd/tare/plan.go":                    "an example in a help text",
+	"cmd/tare/reproduce.go":               "examples in help texts",
 	"cmd/tare/selftest_*.go":              "what is tested unless one says otherwise; observing is compared with docker stats",
 	"internal/app/prove/*.go":             "observing is compared with docker stats",
 	"internal/app/session/ready.go":       "one of the forms of the image that are measured is that in Docker's store",

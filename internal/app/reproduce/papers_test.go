@@ -1,0 +1,172 @@
+package reproduce
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"tare/internal/papers"
+	"tare/internal/spec"
+)
+
+// counts lists all figures, tables and numbers of the five papers with how many claims each makes,
+// one per line: "paper id claims".
+//
+//go:embed testdata/exhibits.txt
+var counts string
+
+// TestEveryExhibit holds the data to the papers: every exhibit is there, and every claim of it.
+func TestEveryExhibit(t *testing.T) {
+	want := strings.Split(strings.TrimSpace(counts), "\n")
+	var got []string
+	reasons := 0
+	for _, p := range papers.All() {
+		for _, x := range p.Exhibits {
+			got = append(got, fmt.Sprintf("%s %s %d", p.ID, x.ID, len(x.Claims)))
+			for _, c := range x.Claims {
+				if c.None != "" && slices.ContainsFunc(want, func(line string) bool { return strings.HasPrefix(line, p.ID+" ") }) {
+					reasons++
+				}
+			}
+		}
+	}
+	for _, line := range want {
+		if !slices.Contains(got, line) {
+			t.Errorf("missing, or with another number of claims: %s", line)
+		}
+	}
+	if reasons > 30 {
+		t.Errorf("%d claims without a test, more than 30", reasons)
+	}
+	t.Logf("%d claims without a test", reasons)
+}
+
+// TestWords holds the data to the program: platforms, experiments, cases and metrics are there by
+// the names that the data use. What an exhibit lacks is its state, but what a claim is about has to be.
+func TestWords(t *testing.T) {
+	from := testHost().experiments
+	for _, p := range papers.All() {
+		for name, refs := range p.Platforms {
+			for _, ref := range refs {
+				if err := spec.CheckPlatform(ref, from.Words); err != nil {
+					t.Errorf("%s: platform %s: %v", p.ID, name, err)
+				}
+			}
+		}
+		for i := range p.Exhibits {
+			x := &p.Exhibits[i]
+			s := p.State(x, from)
+			t.Logf("%-15s %-28s %s%s", p.ID, x.ID, s.Kind, about(s))
+			for _, err := range p.Unknown(x, from) {
+				t.Errorf("%s %s: %v", p.ID, x.ID, err)
+			}
+		}
+	}
+}
+
+// TestStateFalls takes a level, a scene, a metric's program and a platform from exhibits that are as
+// published: each lowers the state.
+func TestStateFalls(t *testing.T) {
+	from := testHost().experiments
+	tried := map[string]bool{}
+	for _, p := range papers.All() {
+		for i := range p.Exhibits {
+			x := &p.Exhibits[i]
+			if p.State(x, from).Kind != papers.AsPublished {
+				continue
+			}
+			for what, without := range map[string]func(*spec.Experiment) bool{"level": withoutLevel(x), "program": withoutProgram(x)} {
+				less := papers.Experiments{Words: from.Words, Find: func(name string) (*spec.Experiment, error) {
+					e, err := from.Find(name)
+					if err != nil {
+						return nil, err
+					}
+					own := *e
+					own.Scenes = slices.Clone(e.Scenes)
+					if without(&own) {
+						tried[what] = true
+					}
+					return &own, nil
+				}}
+				if changed, got := takes(x, less, without), p.State(x, less); changed && got.Kind == papers.AsPublished {
+					t.Errorf("%s %s stays %s without a %s", p.ID, x.ID, got.Kind, what)
+				}
+			}
+			none := papers.Experiments{Words: from.Words, Find: func(string) (*spec.Experiment, error) { return &spec.Experiment{}, nil }}
+			if got := p.State(x, none); got.Kind != papers.NotHere {
+				t.Errorf("%s %s is %s by experiments without scenes", p.ID, x.ID, got.Kind)
+			}
+		}
+	}
+	for _, what := range []string{"level", "program"} {
+		if !tried[what] {
+			t.Errorf("no exhibit as published has a %s that could be taken out", what)
+		}
+	}
+}
+
+// takes says whether something was taken out of an experiment of the exhibit.
+func takes(x *papers.Exhibit, from papers.Experiments, without func(*spec.Experiment) bool) bool {
+	for _, name := range x.Experiments() {
+		e, err := from.Find(name)
+		if err != nil {
+			return false
+		}
+		own := *e
+		own.Scenes = slices.Clone(e.Scenes)
+		if without(&own) || len(own.Scenes) != len(e.Scenes) {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutLevel takes out the scenes of a level that the exhibit has.
+func withoutLevel(x *papers.Exhibit) func(*spec.Experiment) bool {
+	return func(e *spec.Experiment) bool {
+		for _, w := range x.Shows {
+			for factor, levels := range w.Levels {
+				n := len(e.Scenes)
+				e.Scenes = slices.DeleteFunc(e.Scenes, func(s spec.Scene) bool {
+					return slices.ContainsFunc(s.Factors, func(f spec.Factor) bool { return f.Name == factor && f.Level == levels[0] })
+				})
+				if len(e.Scenes) < n {
+					return true
+				}
+			}
+		}
+		return false
+	}
+}
+
+// withoutProgram gives the exhibit's scenes another program.
+func withoutProgram(x *papers.Exhibit) func(*spec.Experiment) bool {
+	return func(e *spec.Experiment) bool {
+		changed := false
+		for _, w := range x.Shows {
+			for i := range e.Scenes {
+				s := &e.Scenes[i]
+				if w.Program == "" || !slices.ContainsFunc(w.Scenes, s.Called) {
+					continue
+				}
+				s.Actors = slices.Clone(s.Actors)
+				s.Actors[0].Workload, s.Actors[0].Params = "idle", nil
+				changed = true
+			}
+		}
+		return changed
+	}
+}
+
+func about(s papers.State) string {
+	text := ""
+	if s.Instead != "" {
+		text += "; instead: " + s.Instead
+	}
+	if len(s.Missing) > 0 {
+		text += "; missing: " + strings.Join(s.Missing, "; ")
+	}
+	return text
+}
