@@ -135,7 +135,10 @@ func pagesOf(device string, request uint, arg unsafe.Pointer, index *uint64) (me
 		return nil, nil, err
 	}
 	if _, err = ioctl(f, request, arg); err == nil {
-		mem, err = unix.Mmap(int(f.Fd()), int64(*index), pages*pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+		// The kernel gives up a mapping of this device when a signal is pending, and Go's runtime sends some.
+		for err = unix.EINTR; errors.Is(err, unix.EINTR); {
+			mem, err = unix.Mmap(int(f.Fd()), int64(*index), pages*pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+		}
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())
