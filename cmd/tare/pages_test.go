@@ -167,6 +167,11 @@ func parses(line string) error {
 		return err
 	}
 	args := c.Flags().Args()
+	if c.Name() == "reproduce" {
+		var r reproducing
+		r.format = "text"
+		return r.take(args)
+	}
 	if err := c.ValidateArgs(args); err != nil || c.Flags().Lookup("platforms") == nil || c.Flags().Lookup("set") == nil || len(args) == 0 || filepath.Ext(args[0]) != "" {
 		return err
 	}
