@@ -205,7 +205,7 @@ func Judge(p *papers.Paper, exhibits []string, from papers.Experiments, m Measur
 func (j *judge) lacks() (all []string) {
 	for _, show := range j.exhibit.Shows {
 		for _, scene := range show.Scenes {
-			if run, _, _ := j.find(show.Experiment + ":" + scene); run == nil {
+			if run, _, _ := j.find(show.Experiment+":"+scene, ""); run == nil {
 				if text := scene + " of " + show.Experiment; !slices.Contains(all, text) {
 					all = append(all, text)
 				}

@@ -65,7 +65,7 @@ func (j *judge) plots() (all []Plot) {
 	for _, show := range j.exhibit.Shows {
 		var at []place
 		for _, scene := range show.Scenes {
-			run, _, cases := j.find(show.Experiment + ":" + scene)
+			run, cases, _ := j.find(show.Experiment+":"+scene, "")
 			for _, c := range cases {
 				at = append(at, place{show.Experiment, run, c})
 			}
