@@ -75,7 +75,7 @@ stopped; 3 a stored run is none; 4 a trial failed.`,
 	f.DurationVar(&r.Budget, "budget", 0, "share this time among the experiments, such as 30m")
 	f.StringArrayVar(&r.from, "from", nil, "judge the runs in this folder, of a run or of a reproduction, and measure nothing (repeatable)")
 	f.StringArrayVar(&r.as, "as", nil, "PAPER'S=OURS: a platform of this host for one of the paper's, such as kvm=qemu-tcg; emulated ones are drawn and not judged (repeatable)")
-	f.StringSliceVar(&r.Platforms, "platforms", nil, "of the papers' platforms measure these alone, such as native,docker")
+	f.StringSliceVar(&r.Platforms, "platforms", nil, "of the papers' platforms measure these alone, such as native,docker; one without options stands for all of its variants")
 	f.StringArrayVar(&r.Set, "set", nil, "replace a value of every specification: path=value, such as timing.measure=5s (repeatable)")
 	f.StringArrayVar(&r.Meters, "power", nil, "read this power meter (repeatable; tare list meters)")
 	f.StringVarP(&r.out, "output", "o", "", "directory of the runs and the page (default results/reproduce-ID); one that is there is gone on with")
@@ -266,13 +266,16 @@ func (a *app) judge(host *reproduce.Host, r *reproducing, dirs []string, out io.
 			err = errors.Join(err, run.Close())
 		}
 	}()
-	d, err := host.Judge(&r.Ask, runs)
+	d, others, err := host.Judge(&r.Ask, runs)
 	if err != nil {
 		return nil, err
 	}
+	for _, why := range others {
+		fmt.Fprintln(a.stderr, "left out:", why)
+	}
 	if r.from == nil {
 		for name, render := range map[string]func(io.Writer, *claims.Document) error{"report.html": renderings["html"], "claims.json": renderings["json"]} {
-			if err := writeFile(filepath.Join(r.out, name), func(w io.Writer) error { return render(w, d) }); err != nil {
+			if err := store.WriteIn(r.out, name, func(w io.Writer) error { return render(w, d) }); err != nil {
 				return nil, err
 			}
 		}
@@ -286,15 +289,6 @@ func (a *app) judge(host *reproduce.Host, r *reproducing, dirs []string, out io.
 		}
 	}
 	return status, nil
-}
-
-// writeFile writes a file anew.
-func writeFile(path string, write func(io.Writer) error) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(f), f.Close())
 }
 
 // nothingHere is the error where no part can be run.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/app/planning"
 	"tare/internal/papers"
 	"tare/internal/spec"
 )
@@ -157,6 +158,50 @@ func withoutProgram(x *papers.Exhibit) func(*spec.Experiment) bool {
 			}
 		}
 		return changed
+	}
+}
+
+// TestPlatformsOfAPart takes the variants of a platform that is asked for by its name, and says so where
+// none but the baseline is left.
+func TestPlatformsOfAPart(t *testing.T) {
+	h := testHost()
+	for _, p := range h.Platforms() {
+		h.found = append(h.found, planning.Checked{Platform: p})
+	}
+	p, err := papers.Find("tesfatsion2018")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for asked, want := range map[string]string{
+		"":                   "native docker kvm kvm[init=systemd] lxc[init=systemd] xen-pv",
+		"native lxc":         "native lxc[init=systemd]",
+		"lxc[init=systemd]":  "native lxc[init=systemd]",
+		"lxc[init=none] kvm": "native kvm kvm[init=systemd]",
+		"bwrap":              "native",
+	} {
+		ask := &Ask{Papers: []Chosen{{Paper: p, Exhibits: []string{"fig14a"}}}, Platforms: strings.Fields(asked)}
+		if asked == "" {
+			ask.Platforms = nil
+		}
+		x, err := p.Exhibit("fig14a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := h.experiments.Find("startup")
+		if err != nil {
+			t.Fatal(err)
+		}
+		part := &Part{Experiment: "startup", ask: ask}
+		part.take(h, e, p, x)
+		if got := strings.Join(slices.Sorted(slices.Values(part.Platforms)), " "); got != strings.Join(slices.Sorted(slices.Values(strings.Fields(want))), " ") {
+			t.Errorf("%q: %s, want %s", asked, got, want)
+		}
+		if len(part.Platforms) > 1 {
+			continue
+		}
+		if h.estimate(part); part.Why != "nothing could be set beside native" {
+			t.Errorf("%q: %q", asked, part.Why)
+		}
 	}
 }
 

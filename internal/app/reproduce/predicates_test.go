@@ -70,11 +70,12 @@ func (m *made) caseOf(s *spec.Scene, experiment string) result.Case {
 		}
 		var points []result.Point
 		at := m.valueOf(p, s, experiment)
+		scatter := m.scatter + 1e-4
+		if at == 0 { // what others are set against
+			scatter = 1e-4
+		}
 		for b := 1; b <= blocks; b++ {
-			points = append(points, result.Point{Block: b, Value: math.Exp(at * (1 + m.scatter*wobble(b)))})
-			if at != 0 || m.scatter == 0 {
-				points[b-1].Value = math.Exp(at + (m.scatter+1e-4)*wobble(b))
-			}
+			points = append(points, result.Point{Block: b, Value: math.Exp(at + scatter*wobble(b))})
 		}
 		row := result.Row{Metric: bench.Metric{Name: m.claim.Metric}, Platform: refs[0], Points: points, N: blocks}
 		low, high := math.Exp(at-m.scatter), math.Exp(at+m.scatter)

@@ -3,6 +3,7 @@
 package reproduce
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -31,7 +32,8 @@ type Ask struct {
 	Papers []Chosen
 	// As are platforms of this host for those of the papers, in the place of the papers' own.
 	As map[string]string
-	// Platforms of ours are those to measure, besides a baseline; nil for all of the papers' that there are.
+	// Platforms of ours are those to measure, besides a baseline, one without options for all of its
+	// variants; nil for all of the papers' that there are.
 	Platforms []string
 	Set       []string // values of the specifications to replace
 	Meters    []string
@@ -199,10 +201,16 @@ func (p *Part) take(h *Host, e *spec.Experiment, of *papers.Paper, x *papers.Exh
 	}
 	add(&p.Platforms, e.Baseline.String())
 	for _, name := range x.Platforms {
-		if ref, _ := h.Platform(of, x, name, p.ask.As); ref != "" && (p.ask.Platforms == nil || slices.Contains(p.ask.Platforms, ref)) {
+		if ref, _ := h.Platform(of, x, name, p.ask.As); ref != "" && p.ask.takes(h.words, ref) {
 			add(&p.Platforms, ref)
 		}
 	}
+}
+
+// takes says whether a platform of ours is among those to measure.
+func (a *Ask) takes(words spec.Vocabulary, ref string) bool {
+	r, err := words.Ref(ref)
+	return a.Platforms == nil || slices.Contains(a.Platforms, ref) || err == nil && slices.Contains(a.Platforms, r.Driver())
 }
 
 // Request is what is to be planned.
@@ -219,6 +227,10 @@ func (p *Part) Request() *planning.Request {
 func (h *Host) estimate(p *Part) {
 	if len(p.Cases) == 0 {
 		p.Why = "the experiment has none of the cases"
+		return
+	}
+	if len(p.Platforms) == 1 {
+		p.Why = "nothing could be set beside " + p.Platforms[0]
 		return
 	}
 	planned, err := h.Outline(p.Request(), h.facts, h.found)
@@ -347,16 +359,25 @@ func runsIn(dir string) ([]string, error) {
 	return found, nil
 }
 
-// Judge judges what is asked for by stored runs.
-func (h *Host) Judge(ask *Ask, runs []*store.Run) (*claims.Document, error) {
-	d := &claims.Document{Format: claims.Format}
+// Judge judges what is asked for by stored runs of the built-in experiments. Others are left out, and
+// why: data name scenes, and a specification of the same name may mean others by them.
+func (h *Host) Judge(ask *Ask, runs []*store.Run) (d *claims.Document, others []string, err error) {
+	d = &claims.Document{Format: claims.Format}
 	m := claims.Measured{}
 	for _, r := range runs {
+		name := r.Plan().Experiment
+		text, err := r.Spec()
+		if err != nil {
+			return nil, nil, err
+		}
+		if own, err := builtin.Find(name); err != nil || !bytes.Equal(own, text) {
+			others = append(others, fmt.Sprintf("%s: its experiment %s is not the built-in one of this version", r.Dir(), name))
+			continue
+		}
 		res, err := analysis.Analyze(r)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		name := r.Plan().Experiment
 		m[name] = append(m[name], &claims.Run{Dir: r.Dir(), Result: res, Against: func(platform string) (*result.Result, error) {
 			return analysis.AnalyzeWith(r, analysis.Options{Baseline: platform})
 		}})
@@ -365,11 +386,11 @@ func (h *Host) Judge(ask *Ask, runs []*store.Run) (*claims.Document, error) {
 	for _, c := range ask.Papers {
 		p, err := claims.Judge(c.standing(ask.As), c.Exhibits, h.experiments, m)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		d.Papers = append(d.Papers, p)
 	}
-	return d, nil
+	return d, others, nil
 }
 
 // standing is the paper with other platforms of ours for its own.

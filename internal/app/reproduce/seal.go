@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/result/store"
 )
 
 // sums is the file of a folder's digests, as sha256sum writes it and checks it.
@@ -34,7 +35,10 @@ func Seal(root string) error {
 		}
 		fmt.Fprintf(&text, "%s  %s\n", digest, name)
 	}
-	return os.WriteFile(filepath.Join(root, sums), []byte(text.String()), 0o644)
+	return store.WriteIn(root, sums, func(w io.Writer) error {
+		_, err := io.WriteString(w, text.String())
+		return err
+	})
 }
 
 // mostSums bounds a file of digests that is read.

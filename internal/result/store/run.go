@@ -252,6 +252,18 @@ func (r *Run) WriteReport(render func(io.Writer) error) error {
 	return nil
 }
 
+// WriteIn writes a file of a folder that holds runs as a run's own are written: anew, and through no link.
+func WriteIn(dir, name string, render func(io.Writer) error) error {
+	d, err := openFolder(dir)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(d.replace(name, render), d.close()); err != nil {
+		return fmt.Errorf("write %s: %w", name, diskError(err))
+	}
+	return nil
+}
+
 // Close releases the run.
 func (r *Run) Close() error {
 	var err error
