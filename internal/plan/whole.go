@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 
 	"tare/internal/bench"
@@ -17,7 +18,7 @@ func (m *maker) whole(s spec.Scene) spec.Scene {
 	if !s.Whole || n == 1 {
 		return s
 	}
-	actors := append([]spec.Actor{}, s.Actors...)
+	actors := slices.Clone(s.Actors)
 	for i := range actors {
 		a := &actors[i]
 		if a.Role != bench.Subject {

@@ -121,8 +121,6 @@ func split(u *result.Usage, launches []*Launch) {
 	}
 }
 
-// equation3 is that of tesfatsion2018 with the sign kept: whole is guest
-// and layer together, so (whole - guest) / guest is layer / guest.
 // leastTraffic is the disk traffic of subjects, in bytes per second, of which an overhead is given. Below,
 // a log that the layer writes now and then would be most of it.
 const leastTraffic = 1e6
@@ -135,6 +133,8 @@ func together(a, b result.Measured) result.Measured {
 	return result.Known(a.Value + b.Value)
 }
 
+// equation3 is that of tesfatsion2018 with the sign kept: whole is guest
+// and layer together, so (whole - guest) / guest is layer / guest.
 func equation3(guest, layer result.Measured) *float64 {
 	if !guest.Known || !layer.Known || guest.Value <= 0 {
 		return nil
