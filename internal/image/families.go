@@ -102,6 +102,14 @@ var Families = []Family{
 		},
 	},
 	{
+		Name:     "nuttcp",
+		Packages: []string{"nuttcp"},
+		Programs: []Program{
+			{"nuttcp", "/usr/bin/nuttcp", []string{"-V"}, "nuttcp"},
+		},
+		Masked: []string{"nuttcp.service", "nuttcp.socket"},
+	},
+	{
 		Name:     "pages",
 		Packages: []string{"apache2-bin", "libapache2-mod-php8.4", "php8.4-mysql", "mariadb-server", "wrk"},
 		Programs: []Program{

@@ -26,6 +26,7 @@ func All() []bench.Workload {
 		copyUp{},
 		netperf{},
 		netserver{},
+		nuttcp{},
 		redis{},
 		ycsb{},
 		web{},

@@ -30,7 +30,7 @@ func setting() bench.Setting {
 		Timing: bench.Timing{Warmup: 2 * time.Second, Measure: 5 * time.Second},
 		Shape:  bench.Shape{CPUs: 2, Memory: bench.GiB, Disk: 2 * bench.GiB},
 		LLC:    32 * bench.MiB,
-		Addr:   map[string]netip.Addr{"server": netip.MustParseAddr("10.99.0.2"), bench.SubjectPart: netip.MustParseAddr("10.99.0.3")},
+		Addr:   map[string]netip.Addr{nuttcpPeer: netip.MustParseAddr("10.99.0.4"), "server": netip.MustParseAddr("10.99.0.2"), bench.SubjectPart: netip.MustParseAddr("10.99.0.3")},
 	}
 }
 
