@@ -18,8 +18,8 @@ var seccompNumbers = map[string]struct{ arch, brk, mmap uint32 }{
 // mappingLimit is a seccomp filter, as setpriv loads it, under which a program
 // cannot map more than most bytes at once, nor from..to-1 bytes: mmap of those
 // fails with ENOMEM, but for files, room without memory (PROT_NONE, in which libraries are put) and
-// the lengths that it may always have, below 4 GiB. So does brk always, so that the C library
-// allocates by mmap alone (Documentation/userspace-api/seccomp_filter.rst).
+// the lengths that it may always have, below 4 GiB. brk never moves the end of the heap, so that the
+// C library allocates by mmap alone (Documentation/userspace-api/seccomp_filter.rst).
 func mappingLimit(most, from, to bench.Bytes, always ...bench.Bytes) ([]byte, error) {
 	n, ok := seccompNumbers[runtime.GOARCH]
 	if !ok {
@@ -33,9 +33,10 @@ func mappingLimit(most, from, to bench.Bytes, always ...bench.Bytes) ([]byte, er
 		protection              = 32                     // the third
 		flags, anonymous        = 40, 0x20               // the fourth, and its MAP_ANONYMOUS
 		allow, noMemory         = 0x7fff0000, 0x00050000 | 12
+		unmoved                 = 0x00050000 // the answer 0: an error, as an address, lies above what was asked for
 	)
 	allowed := 27 + len(always) // where the verdicts stand
-	refused := allowed + 1
+	refused, still := allowed+1, allowed+2
 	type instruction struct {
 		code     uint16
 		yes, no  uint8 // how many instructions to skip
@@ -45,7 +46,7 @@ func mappingLimit(most, from, to bench.Bytes, always ...bench.Bytes) ([]byte, er
 		{load, 0, 0, arch},
 		{equal, 0, uint8(allowed - 2), n.arch}, // another architecture's calls pass
 		{load, 0, 0, number},
-		{equal, uint8(refused - 4), 0, n.brk},
+		{equal, uint8(still - 4), 0, n.brk},
 		{equal, 0, uint8(allowed - 5), n.mmap},
 		{load, 0, 0, flags},
 		{has, 0, uint8(allowed - 7), anonymous},
@@ -71,7 +72,7 @@ func mappingLimit(most, from, to bench.Bytes, always ...bench.Bytes) ([]byte, er
 			instruction{load, 0, 0, lengthLow},
 			instruction{above, to(4), 0, low})
 	}
-	program = append(program, instruction{end, 0, 0, allow}, instruction{end, 0, 0, noMemory})
+	program = append(program, instruction{end, 0, 0, allow}, instruction{end, 0, 0, noMemory}, instruction{end, 0, 0, unmoved})
 	var b []byte
 	for _, i := range program {
 		b = binary.NativeEndian.AppendUint16(b, i.code)
