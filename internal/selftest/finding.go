@@ -16,14 +16,15 @@ const (
 
 // The parts of scripts/numbers.
 const (
-	PartObserve   Part = "observe"
-	PartDensity   Part = "density"
-	PartProcedure Part = "procedure"
-	PartStartup   Part = "startup"
-	PartShare     Part = "share"
-	PartByHand    Part = "byhand"
-	PartRepeat    Part = "repeat"
-	PartReport    Part = "report"
+	PartObserve      Part = "observe"
+	PartDensity      Part = "density"
+	PartProcedure    Part = "procedure"
+	PartStartup      Part = "startup"
+	PartShare        Part = "share"
+	PartByHand       Part = "byhand"
+	PartApplications Part = "applications"
+	PartRepeat       Part = "repeat"
+	PartReport       Part = "report"
 )
 
 // Parts lists those of tare selftest in the order in which they are run and shown.

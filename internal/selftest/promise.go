@@ -49,6 +49,7 @@ const (
 	ContainerShare
 	MachineShare
 	ByHand
+	ApplicationByHand
 	HalfPeers
 	ReportTime
 	ReportMemory
@@ -83,6 +84,8 @@ var Promises = [...]Promise{
 	ContainerShare:  {PartShare, "Tare's own share of a container's start-up is at most {limit}: {platform}", 5, "ms", "by the trace of each launch, and by the difference to a start by hand"},
 	MachineShare:    {PartShare, "Tare's own share of a virtual machine's start-up is at most {limit}: {platform}", 20, "ms", "the same"},
 	ByHand:          {PartByHand, "results in Docker through Tare and by hand: {limit} apart lies within the interval: {workload}", 0, "%", "eight pairs of each workload"},
+	ApplicationByHand: {PartApplications, "an application in Docker through Tare and by hand: {limit} apart lies within the interval: {workload}", 0, "%",
+		"eight pairs of each"},
 	HalfPeers: {PartRepeat, "a half width of {width} takes at most {limit} of the time of {way}", 50, "%",
 		"the programs of quick in one run, the time by scatter and cost of the launches, median over the rows"},
 	ReportTime:   {PartReport, "`tare report --format html` on 1,000,000 samples takes at most {limit}", 3, "s", "median of five reports"},

@@ -5,10 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"os/exec"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,6 +32,11 @@ var handCases = []handCase{
 	{"sysbench-cpu", nil},
 	{"fio", bench.Params{"rw": "randread", "size": "128MiB"}},
 	{"netperf", bench.Params{"test": "TCP_RR", "message-size": "1KiB"}},
+}
+
+// applicationCases are servers that a peer loads, and programs that need none.
+var applicationCases = []handCase{
+	{"web", nil}, {"redis", nil}, {"oltp", nil}, {"pgbench", nil}, {"pages", nil}, {"files", nil}, {"compile", nil}, {"jvm", nil},
 }
 
 // What both ways have in common; see also spec.
@@ -56,10 +64,37 @@ scenes:
 		c.workload, strings.Join(params, ", "))
 }
 
+// program is the workload of the case.
+func (c handCase) program() bench.Workload {
+	all := workload.All()
+	return all[slices.IndexFunc(all, func(w bench.Workload) bool { return w.Name() == c.workload })]
+}
+
 // byHand compares the results of workloads in Docker by the docker command with
 // those of tare run, in turn.
-func byHand(ctx context.Context, n *numbers) (found []selftest.Measured, err error) {
-	s, err := n.open(ctx, "native", "lxc", "docker")
+func byHand(ctx context.Context, n *numbers) ([]selftest.Measured, error) {
+	return n.byHand(ctx, selftest.ByHand, bench.ImageNeeds{}, handCases...)
+}
+
+// applicationsByHand does the same for applications, each with an image of its own.
+func applicationsByHand(ctx context.Context, n *numbers) (found []selftest.Measured, err error) {
+	for _, c := range applicationCases {
+		var needs bench.ImageNeeds
+		if w, ok := c.program().(bench.Familied); ok {
+			needs.Families = []string{w.Family()}
+		}
+		of, err := n.byHand(ctx, selftest.ApplicationByHand, needs, c)
+		if err != nil {
+			return found, err
+		}
+		found = append(found, of...)
+	}
+	return found, nil
+}
+
+// byHand measures the promise for each case.
+func (n *numbers) byHand(ctx context.Context, promise int, needs bench.ImageNeeds, cases ...handCase) (found []selftest.Measured, err error) {
+	s, err := n.openWith(ctx, needs, "native", "lxc", "docker")
 	if err != nil {
 		return nil, err
 	}
@@ -70,10 +105,10 @@ func byHand(ctx context.Context, n *numbers) (found []selftest.Measured, err err
 	}
 	defer func() { err = errors.Join(err, peer.close()) }()
 	pairs := n.repeat(8)
-	values := make([]struct{ tare, hand []float64 }, len(handCases))
-	metrics := make([]string, len(handCases))
+	values := make([]struct{ tare, hand []float64 }, len(cases))
+	metrics := make([]string, len(cases))
 	for i := range pairs + 1 {
-		for k, c := range handCases {
+		for k, c := range cases {
 			r, err := n.tare.run(ctx, n.dir, c.spec())
 			if err != nil {
 				return nil, err
@@ -82,7 +117,7 @@ func byHand(ctx context.Context, n *numbers) (found []selftest.Measured, err err
 			if err != nil {
 				return nil, err
 			}
-			hand, err := s.byHand(ctx, c, metric, peer.addr)
+			hand, err := s.byHand(ctx, c, metric, peer)
 			if err != nil {
 				return nil, fmt.Errorf("%s by hand: %w", c.workload, err)
 			}
@@ -93,54 +128,88 @@ func byHand(ctx context.Context, n *numbers) (found []selftest.Measured, err err
 			metrics[k] = metric
 		}
 	}
-	for k, c := range handCases {
+	for k, c := range cases {
 		v := values[k]
 		off, interval, err := apart(v.tare, v.hand)
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, selftest.Promises[selftest.ByHand].Measure(interval[0] <= 0 && 0 <= interval[1], off, interval,
+		found = append(found, selftest.Promises[promise].Measure(interval[0] <= 0 && 0 <= interval[1], off, interval,
 			fmt.Sprintf("%d pairs of 3 s in turn, medians %.5g and %.5g", pairs, stats.Median(v.tare), stats.Median(v.hand)), "workload", c.workload+" "+metrics[k]))
 	}
 	return found, nil
 }
 
-// byHand is what one would type: docker run, docker exec for each step, docker rm.
-func (s *session) byHand(ctx context.Context, c handCase, metric string, server netip.Addr) (value float64, err error) {
-	all := workload.All()
-	w := all[slices.IndexFunc(all, func(w bench.Workload) bool { return w.Name() == c.workload })]
+// byHand is what one would type: docker run, docker exec for each step, docker rm;
+// and for a server's load its commands on the peer.
+func (s *session) byHand(ctx context.Context, c handCase, metric string, peer *peer) (value float64, err error) {
+	w := c.program()
 	params, err := workload.Fill(w, c.params)
 	if err != nil {
 		return 0, err
 	}
-	setting := bench.Setting{Timing: handTiming, Shape: handShape, Addr: map[string]netip.Addr{"server": server}}
-	steps, err := w.Steps(bench.SubjectPart, params, setting)
-	if err != nil {
-		return 0, err
-	}
-	image, err := s.docker(ctx, "image", "ls", "--quiet")
+	image, err := s.docker(ctx, nil, "image", "ls", "--quiet")
 	if err != nil {
 		return 0, err
 	}
 	s.launches++
 	name := fmt.Sprintf("%s-%d", s.id, s.launches)
-	_, err = s.docker(ctx, "run", "--detach", "--name", name, "--cpuset-cpus", fmt.Sprint(lastCPU()),
+	_, err = s.docker(ctx, nil, "run", "--detach", "--name", name, "--cpuset-cpus", fmt.Sprint(lastCPU()),
 		"--memory", fmt.Sprint(int64(handShape.Memory)), "--memory-swap", fmt.Sprint(int64(handShape.Memory)),
 		string(bytes.TrimSpace(image)), "sleep", "infinity")
 	if err != nil {
 		return 0, err
 	}
 	defer func() {
-		_, rerr := s.docker(context.WithoutCancel(ctx), "rm", "--force", name)
+		_, rerr := s.docker(context.WithoutCancel(ctx), nil, "rm", "--force", name)
 		err = errors.Join(err, rerr)
 	}()
-	var out []byte
-	for _, step := range slices.Concat(steps.Prepare, steps.Warm, []bench.Command{steps.Main}) {
-		if out, err = s.docker(ctx, append([]string{"exec", name}, step.Argv...)...); err != nil {
+	said, err := s.docker(ctx, nil, "inspect", "--format", "{{.NetworkSettings.IPAddress}}", name)
+	if err != nil {
+		return 0, err
+	}
+	addr, err := netip.ParseAddr(string(bytes.TrimSpace(said)))
+	if err != nil {
+		return 0, err
+	}
+	setting := bench.Setting{Timing: handTiming, Shape: handShape, Addr: map[string]netip.Addr{bench.SubjectPart: addr}}
+	for _, part := range w.Parts() {
+		setting.Addr[part] = peer.addr
+	}
+	steps, err := w.Steps(bench.SubjectPart, params, setting)
+	if err != nil {
+		return 0, err
+	}
+	inside := container{s, name}
+	if !steps.Service {
+		out, err := perform(ctx, inside, steps)
+		if err != nil {
 			return 0, err
 		}
+		return valueOf(w, params, setting, out, metric)
 	}
-	values, err := w.Parse(params, setting, bench.Output{Stdout: out})
+	if err := prepare(ctx, inside, steps); err != nil {
+		return 0, err
+	}
+	if _, err := s.docker(ctx, nil, slices.Concat([]string{"exec", "--detach", name}, steps.Main.Argv)...); err != nil {
+		return 0, err
+	}
+	if err := s.accepts(ctx, netip.AddrPortFrom(addr, uint16(steps.Listen))); err != nil {
+		return 0, err
+	}
+	if steps, err = w.Steps(w.Parts()[0], params, setting); err != nil {
+		return 0, err
+	}
+	out, err := perform(ctx, peer, steps)
+	if err != nil {
+		return 0, err
+	}
+	return valueOf(w, params, setting, out, metric)
+}
+
+// valueOf is the metric's value by what a program printed.
+func valueOf(w bench.Workload, p bench.Params, s bench.Setting, out bench.Output, metric string) (float64, error) {
+	values, err := w.Parse(p, s, out)
 	if err != nil {
 		return 0, err
 	}
@@ -152,9 +221,87 @@ func (s *session) byHand(ctx context.Context, c handCase, metric string, server 
 	return 0, fmt.Errorf("no %s", metric)
 }
 
+// accepts waits until somebody listens there.
+func (s *session) accepts(ctx context.Context, to netip.AddrPort) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		err := s.testnet.Do(func() error {
+			conn, err := net.DialTimeout("tcp", to.String(), time.Second)
+			if err != nil {
+				return err
+			}
+			return conn.Close()
+		})
+		if err == nil || ctx.Err() != nil {
+			return errors.Join(err, ctx.Err())
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// A place is where commands are typed.
+type place interface {
+	exec(context.Context, bench.Command) (bench.Output, error)
+	put(context.Context, bench.File) error
+}
+
+// prepare does what comes before the program.
+func prepare(ctx context.Context, in place, steps bench.Part) error {
+	for _, f := range steps.Files {
+		if err := in.put(ctx, f); err != nil {
+			return err
+		}
+	}
+	for _, c := range steps.Prepare {
+		if _, err := in.exec(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// perform prepares, warms up and runs the program, and returns its output.
+func perform(ctx context.Context, in place, steps bench.Part) (out bench.Output, err error) {
+	if err := prepare(ctx, in, steps); err != nil {
+		return out, err
+	}
+	for _, c := range append(slices.Clone(steps.Warm), steps.Main) {
+		if out, err = in.exec(ctx, c); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// container is one of Docker's.
+type container struct {
+	session *session
+	name    string
+}
+
+func (c container) exec(ctx context.Context, cmd bench.Command) (bench.Output, error) {
+	args := []string{"exec", "--interactive"}
+	for k, v := range cmd.Env {
+		args = append(args, "--env", k+"="+v)
+	}
+	if cmd.Dir != "" {
+		args = append(args, "--workdir", cmd.Dir)
+	}
+	out, err := c.session.docker(ctx, cmd.Stdin, slices.Concat(args, []string{c.name}, cmd.Argv)...)
+	return bench.Output{Stdout: out}, err
+}
+
+func (c container) put(ctx context.Context, f bench.File) error {
+	_, err := c.session.docker(ctx, f.Data, "exec", "--interactive", c.name,
+		"sh", "-c", `mkdir -p "${1%/*}" && cat >"$1" && chmod "$2" "$1"`, "sh", f.Path, strconv.FormatUint(uint64(f.Mode), 8))
+	return err
+}
+
 // docker is the docker command with the session's daemon; it returns what was printed.
-func (s *session) docker(ctx context.Context, args ...string) ([]byte, error) {
+func (s *session) docker(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "docker", append([]string{"--host", s.socket()}, args...)...)
+	cmd.Stdin = bytes.NewReader(stdin)
 	cmd.Env = append(os.Environ(), "DOCKER_CONFIG="+s.dir, bench.ProcessMark+"="+s.id)
 	var words bytes.Buffer
 	cmd.Stderr = &words
@@ -169,6 +316,7 @@ func (s *session) docker(ctx context.Context, args ...string) ([]byte, error) {
 // as tare run's.
 type peer struct {
 	instance bench.Instance
+	client   *agent.Client
 	addr     netip.Addr
 }
 
@@ -186,10 +334,10 @@ func (s *session) peer(ctx context.Context) (*peer, error) {
 	if p.instance, err = s.engines["native"].Start(ctx, l); err != nil {
 		return nil, err
 	}
-	c, err := agent.Dial(ctx, p.instance.Stream())
+	p.client, err = agent.Dial(ctx, p.instance.Stream())
 	if err == nil {
 		server := bench.Command{Argv: []string{"netserver", "-D", "-4", "-L", addr.String(), "-p", "12865"}, Timeout: time.Hour}
-		_, err = c.Start(ctx, server, nil)
+		_, err = p.client.Start(ctx, server, nil)
 	}
 	if err != nil {
 		return nil, errors.Join(err, p.close())
@@ -198,3 +346,19 @@ func (s *session) peer(ctx context.Context) (*peer, error) {
 }
 
 func (p *peer) close() error { return p.instance.Close(context.Background()) }
+
+func (p *peer) exec(ctx context.Context, cmd bench.Command) (bench.Output, error) {
+	out, err := p.client.Exec(ctx, cmd)
+	if err == nil && out.Exit != 0 {
+		err = fmt.Errorf("%q ended with status %d: %s", cmd.Argv, out.Exit, bytes.TrimSpace(out.Stderr))
+	}
+	return out, err
+}
+
+func (p *peer) put(ctx context.Context, f bench.File) error {
+	mk := bench.Command{Argv: []string{"mkdir", "-p", path.Dir(f.Path)}, Timeout: time.Minute}
+	if _, err := p.exec(ctx, mk); err != nil {
+		return err
+	}
+	return p.client.Put(ctx, f.Path, f.Mode, bytes.NewReader(f.Data))
+}

@@ -33,7 +33,8 @@ type part struct {
 func parts() []part {
 	return []part{
 		{selftest.PartObserve, observe}, {selftest.PartDensity, density}, {selftest.PartProcedure, procedure}, {selftest.PartStartup, startup},
-		{selftest.PartShare, share}, {selftest.PartByHand, byHand}, {selftest.PartRepeat, repeat}, {selftest.PartReport, report},
+		{selftest.PartShare, share}, {selftest.PartByHand, byHand}, {selftest.PartApplications, applicationsByHand},
+		{selftest.PartRepeat, repeat}, {selftest.PartReport, report},
 	}
 }
 

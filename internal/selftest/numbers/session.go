@@ -37,7 +37,12 @@ type session struct {
 
 // open makes a session with the platforms. Daemons have data directories of their
 // own, so that tare may run at the same time.
-func (n *numbers) open(ctx context.Context, names ...string) (s *session, err error) {
+func (n *numbers) open(ctx context.Context, names ...string) (*session, error) {
+	return n.openWith(ctx, bench.ImageNeeds{}, names...)
+}
+
+// openWith makes a session whose image holds what is needed beyond the base.
+func (n *numbers) openWith(ctx context.Context, needs bench.ImageNeeds, names ...string) (s *session, err error) {
 	id := "numbers-" + strings.ToLower(rand.Text()[:6])
 	s = &session{id: id, dir: filepath.Join(n.tare.state, "runs", id), engines: map[string]bench.Engine{}}
 	defer func() {
@@ -51,7 +56,10 @@ func (n *numbers) open(ctx context.Context, names ...string) (s *session, err er
 	if s.ledger, err = ledger.Open(n.tare.state, id); err != nil {
 		return s, err
 	}
-	images := image.New(n.tare.state)
+	images, err := image.NewWith(n.tare.state, needs)
+	if err != nil {
+		return s, err
+	}
 	images.Ledger = s.ledger
 	images.Progress = func(line string) { n.say("%s", line) }
 	if s.image, err = images.Build(ctx); err != nil {
