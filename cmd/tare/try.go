@@ -28,6 +28,8 @@ type trying struct {
 	files        []string
 	add          []string // packages
 	image        string
+	kernel       string // with its initrd and command line
+	initrd, line string
 	whole        bool // argv is the whole command line, whatever the image's entrypoint
 	serve, ready string
 	warmup       bool
@@ -58,13 +60,19 @@ image's own command runs. Environment, user and working directory are the image'
 With --serve a server runs in each instance and PROGRAM is its client, natively, on a
 machine of its own in the run's network; {server} and {port} stand for where it is.
 
+With --kernel machines boot a kernel of your own, a unikernel or any other that serves,
+without an agent. PROGRAM is its client, as with --serve; without one, the time until the
+server accepts is measured. With --serve, too, the platforms that boot it are those with
+[guest=own], and the others run the server: --platforms 'native,kvm[guest=own]'.
+
 --save FILE writes what is run as a specification, which tare run takes.
 
 Exit status: as of tare run.`,
 		Example: `  tare try -- stress-ng --cpu 1 --cpu-ops 500
   tare try --platforms native,docker,gvisor --metric rate:req/s=json:result.rate -- ./bench --json
   tare try --image docker:myapp --platforms native,docker,gvisor -- --benchmark
-  tare try --serve './serve --listen 0.0.0.0:{port}' --ready tcp:8080 -- ./ask http://{server}:{port}/`,
+  tare try --serve './serve --listen 0.0.0.0:{port}' --ready tcp:8080 -- ./ask http://{server}:{port}/
+  tare try --kernel ./server.elf --platforms kvm --ready tcp:8080 -- ./ask http://{server}:{port}/`,
 		RunE: func(c *cobra.Command, args []string) error {
 			t.argv = args
 			if err := t.ofImage(c.Context(), a.site.Dir); err != nil {
@@ -95,7 +103,10 @@ Exit status: as of tare run.`,
 	c.Flags().StringVar(&t.image, "image", "", "run this image of your own in the instances; --add is then for clients")
 	c.Flags().StringArrayVar(&t.add, "add", nil, "add this Debian package to the image (repeatable)")
 	c.Flags().StringVar(&t.serve, "serve", "", "a server to run in each instance, with its arguments; PROGRAM is its client")
-	c.Flags().StringVar(&t.ready, "ready", "", "with --serve: where the server listens, tcp:PORT")
+	c.Flags().StringVar(&t.kernel, "kernel", "", "boot this kernel of your own, a bzImage or an ELF file with a server in it, without an agent")
+	c.Flags().StringVar(&t.initrd, "initrd", "", "with --kernel: its initial RAM file system")
+	c.Flags().StringVar(&t.line, "append", "", "with --kernel: its command line; "+strings.Join(bench.Placeholders, ", ")+" stand for what the launch is given")
+	c.Flags().StringVar(&t.ready, "ready", "", "with --serve or --kernel: where the server listens, tcp:PORT")
 	c.Flags().BoolVar(&t.warmup, "warmup", false, "run the program once before, not measured")
 	c.Flags().IntVar(&t.cpus, "cpus", 1, "CPUs of an instance")
 	c.Flags().StringVar(&t.memory, "memory", "512MiB", "memory of an instance")
@@ -120,9 +131,9 @@ func save(file string, text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// ofImage takes the image's own command where no program is named.
+// ofImage takes the image's own command where no program is named. A kernel needs none to start.
 func (t *trying) ofImage(ctx context.Context, dir string) error {
-	if len(t.argv) > 0 {
+	if len(t.argv) > 0 || t.starts() {
 		return nil
 	}
 	if t.image == "" || t.serve != "" {
@@ -139,8 +150,110 @@ func (t *trying) ofImage(ctx context.Context, dir string) error {
 	return errors.Join(err, own.Close())
 }
 
+// starts says that nothing but the start of the kernel is measured.
+func (t *trying) starts() bool { return len(t.argv) == 0 && t.kernel != "" && t.serve == "" }
+
 // specification is what the command line stands for.
 func (t *trying) specification() ([]byte, error) {
+	port, err := t.port()
+	if err != nil {
+		return nil, err
+	}
+	platforms, title := planning.JoinOptions(t.platforms), ""
+	var scene yaml.MapSlice
+	if t.starts() {
+		scene, err = t.start()
+		title = "How soon is " + path.Base(t.kernel) + " up?"
+	} else {
+		scene, err = t.work(port)
+		title = "What does " + path.Base(t.argv[0]) + " lose?"
+	}
+	if err != nil {
+		return nil, err
+	}
+	if t.kernel != "" && t.serve == "" { // nothing else would serve
+		for i, ref := range platforms {
+			platforms[i] = booting(ref)
+		}
+	}
+	e := yaml.MapSlice{
+		{Key: "name", Value: "try"},
+		{Key: "title", Value: title},
+		{Key: "platforms", Value: platforms},
+		{Key: "baseline", Value: platforms[0]},
+		{Key: "shape", Value: yaml.MapSlice{{Key: "cpus", Value: t.cpus}, {Key: "memory", Value: t.memory}}},
+		{Key: "timing", Value: yaml.MapSlice{{Key: "cooldown", Value: "100ms"}}},
+	}
+	if t.blocks > 0 {
+		e = append(e, yaml.MapItem{Key: "blocks", Value: t.blocks})
+	} else {
+		e = append(e, yaml.MapItem{Key: "until", Value: yaml.MapSlice{{Key: "min", Value: 3}, {Key: "max", Value: 30}}}, yaml.MapItem{Key: "budget", Value: t.budget.String()})
+	}
+	if of := t.runs(port); len(of) > 0 {
+		e = append(e, yaml.MapItem{Key: "image", Value: of})
+	}
+	return yaml.Marshal(append(e, yaml.MapItem{Key: "scenes", Value: []yaml.MapSlice{scene}}))
+}
+
+// port is where the server listens; 0 if there is none.
+func (t *trying) port() (int, error) {
+	switch {
+	case t.kernel == "" && (t.initrd != "" || t.line != ""):
+		return 0, usageError("--initrd and --append are about a kernel: say --kernel, too")
+	case t.kernel != "" && t.image != "" && t.serve == "":
+		return 0, usageError("--image %s: machines boot the kernel alone%w", t.image, bench.Hint("with --serve the other platforms run the image"))
+	case t.serve == "" && t.kernel == "" && t.ready != "":
+		return 0, usageError("--ready is about a server: say --serve, or --kernel")
+	case t.serve == "" && t.kernel == "":
+		return 0, nil
+	}
+	port, ok := strings.CutPrefix(t.ready, "tcp:")
+	n, err := strconv.Atoi(port)
+	if !ok || err != nil || n < 1 {
+		return 0, usageError("--ready %q: with --serve or --kernel, say where the server listens: tcp:8080", t.ready)
+	}
+	return n, nil
+}
+
+// booting has a platform boot the kernel of the user's own. One that cannot is refused where it is read.
+func booting(ref string) string {
+	const own = bench.GuestOption + "=" + bench.OwnGuest
+	options, some := strings.CutSuffix(ref, "]")
+	switch {
+	case strings.Contains(ref, bench.GuestOption+"="):
+		return ref
+	case some:
+		return options + "," + own + "]"
+	}
+	return ref + "[" + own + "]"
+}
+
+// runs is what the instances run: images, packages, a kernel.
+func (t *trying) runs(port int) (of yaml.MapSlice) {
+	add := func(key string, value any, said bool) {
+		if said {
+			of = append(of, yaml.MapItem{Key: key, Value: value})
+		}
+	}
+	add("from", t.image, t.image != "")
+	add("add", t.add, len(t.add) > 0)
+	add("kernel", t.kernel, t.kernel != "")
+	add("initrd", t.initrd, t.initrd != "")
+	add("append", t.line, t.line != "")
+	add("port", port, t.kernel != "")
+	return of
+}
+
+// start is the scene in which a kernel does nothing but start.
+func (t *trying) start() (yaml.MapSlice, error) {
+	if len(t.metrics)+len(t.files)+len(t.add) > 0 || t.warmup {
+		return nil, usageError("--metric, --file, --add and --warmup are about a program, and none is named%w", bench.Hint("tare try --kernel "+t.kernel+" [flags] -- PROGRAM [ARG...]"))
+	}
+	return yaml.MapSlice{{Key: "name", Value: "startup"}, {Key: "startup", Value: true}}, nil
+}
+
+// work is the scene in which the program runs, and its server if it has one.
+func (t *trying) work(port int) (yaml.MapSlice, error) {
 	params := yaml.MapSlice{}
 	files := slices.Clone(t.files)
 	local := func(argv []string, inside bool) ([]string, error) {
@@ -156,13 +269,15 @@ func (t *trying) specification() ([]byte, error) {
 		}
 		return append([]string{"./" + path.Base(file)}, argv[1:]...), nil
 	}
-	argv, err := local(t.argv, t.serve == "")
+	argv, err := local(t.argv, port == 0)
 	if err != nil {
 		return nil, err
 	}
 	workload, program := "command", "argv"
-	switch {
-	case t.serve != "":
+	if port != 0 {
+		workload, program = "service", "load"
+	}
+	if t.serve != "" {
 		server, err := t.server()
 		if err != nil {
 			return nil, err
@@ -170,15 +285,10 @@ func (t *trying) specification() ([]byte, error) {
 		if server, err = local(server, true); err != nil {
 			return nil, err
 		}
-		port, ok := strings.CutPrefix(t.ready, "tcp:")
-		n, err := strconv.Atoi(port)
-		if !ok || err != nil {
-			return nil, usageError("--ready %q: with --serve, say where the server listens: tcp:8080", t.ready)
-		}
-		workload, program = "service", "load"
-		params = append(params, yaml.MapItem{Key: "server", Value: server}, yaml.MapItem{Key: "port", Value: n})
-	case t.ready != "":
-		return nil, usageError("--ready is about a server: say --serve, too")
+		params = append(params, yaml.MapItem{Key: "server", Value: server})
+	}
+	if port != 0 {
+		params = append(params, yaml.MapItem{Key: "port", Value: port})
 	}
 	params = append(params, yaml.MapItem{Key: program, Value: argv})
 	if t.warmup {
@@ -201,32 +311,7 @@ func (t *trying) specification() ([]byte, error) {
 	if len(metrics) > 0 {
 		params = append(params, yaml.MapItem{Key: "metrics", Value: metrics})
 	}
-	platforms := planning.JoinOptions(t.platforms)
-	e := yaml.MapSlice{
-		{Key: "name", Value: "try"},
-		{Key: "title", Value: "What does " + path.Base(t.argv[0]) + " lose?"},
-		{Key: "platforms", Value: platforms},
-		{Key: "baseline", Value: platforms[0]},
-		{Key: "shape", Value: yaml.MapSlice{{Key: "cpus", Value: t.cpus}, {Key: "memory", Value: t.memory}}},
-		{Key: "timing", Value: yaml.MapSlice{{Key: "cooldown", Value: "100ms"}}},
-	}
-	if t.blocks > 0 {
-		e = append(e, yaml.MapItem{Key: "blocks", Value: t.blocks})
-	} else {
-		e = append(e, yaml.MapItem{Key: "until", Value: yaml.MapSlice{{Key: "min", Value: 3}, {Key: "max", Value: 30}}}, yaml.MapItem{Key: "budget", Value: t.budget.String()})
-	}
-	var of yaml.MapSlice
-	if t.image != "" {
-		of = append(of, yaml.MapItem{Key: "from", Value: t.image})
-	}
-	if len(t.add) > 0 {
-		of = append(of, yaml.MapItem{Key: "add", Value: t.add})
-	}
-	if len(of) > 0 {
-		e = append(e, yaml.MapItem{Key: "image", Value: of})
-	}
-	scene := yaml.MapSlice{{Key: "name", Value: "command"}, {Key: "short", Value: path.Base(t.argv[0])}, {Key: "workload", Value: workload}, {Key: "params", Value: params}}
-	return yaml.Marshal(append(e, yaml.MapItem{Key: "scenes", Value: []yaml.MapSlice{scene}}))
+	return yaml.MapSlice{{Key: "name", Value: "command"}, {Key: "short", Value: path.Base(t.argv[0])}, {Key: "workload", Value: workload}, {Key: "params", Value: params}}, nil
 }
 
 // server is the server's command line in words. What needs quoting is refused: no shell is involved.

@@ -39,6 +39,18 @@ func TestTrySpecification(t *testing.T) {
 		"server and client in one": {func(x *trying) {
 			x.argv, x.serve, x.ready = []string{"./serve", "ask"}, "./serve listen", "tcp:8080"
 		}, []string{"files:", "- ask", "- listen"}},
+		"a kernel and its client": {func(x *trying) {
+			x.argv, x.platforms = []string{"./bench", "{server}"}, []string{"qemu-tcg", "kvm[vhost=on", "machine=q35]", "firecracker[guest=own]"}
+			x.kernel, x.initrd, x.line, x.ready = "k.elf", "i.cpio", "ip={address} quiet", "tcp:8080"
+		}, []string{"- qemu-tcg[guest=own]", "- kvm[vhost=on,machine=q35,guest=own]", "- firecracker[guest=own]", "kernel: k.elf", "initrd: i.cpio",
+			"append: ip={address} quiet", "workload: service", "load:\n    - ./bench", "files:\n    - ./bench"}},
+		"a kernel beside a server": {func(x *trying) {
+			x.argv, x.serve, x.platforms = []string{"curl", "{server}"}, "./serve", []string{"native", "kvm", "kvm[guest=own]"}
+			x.kernel, x.ready, x.image = "k.elf", "tcp:8080", ""
+		}, []string{"- native\n", "- kvm\n", "- kvm[guest=own]", "server:", "kernel: k.elf", "port: 8080"}},
+		"a kernel's start": {func(x *trying) {
+			x.kernel, x.ready, x.platforms = "k.elf", "tcp:8080", []string{"qemu-tcg"}
+		}, []string{"startup: true", "title: How soon is k.elf up?", "- qemu-tcg[guest=own]"}},
 	} {
 		x := plain
 		c.change(&x)
@@ -63,10 +75,15 @@ func TestTrySpecification(t *testing.T) {
 		"no program":       {func(x *trying) { x.argv = []string{"../" + filepath.Base(mustGetwd(t))} }, "is not a program"},
 		"metric":           {func(x *trying) { x.metrics = []string{"rate"} }, `--metric "rate"`},
 		"metric's kind":    {func(x *trying) { x.metrics = []string{"rate=xml:a"} }, `--metric "rate=xml:a"`},
-		"quotes":           {func(x *trying) { x.serve = "./serve 'a b'" }, "no shell"},
+		"quotes":           {func(x *trying) { x.serve, x.ready = "./serve 'a b'", "tcp:80" }, "no shell"},
 		"no port":          {func(x *trying) { x.serve = "./serve" }, `--ready ""`},
 		"a port alone":     {func(x *trying) { x.serve, x.ready = "./serve", "8080" }, `--ready "8080"`},
+		"port 0":           {func(x *trying) { x.serve, x.ready = "./serve", "tcp:0" }, `--ready "tcp:0"`},
 		"ready for nobody": {func(x *trying) { x.ready = "tcp:80" }, "say --serve"},
+		"a kernel's port":  {func(x *trying) { x.kernel = "k" }, `--ready ""`},
+		"no kernel":        {func(x *trying) { x.line = "quiet" }, "say --kernel"},
+		"kernel in image":  {func(x *trying) { x.kernel, x.image, x.ready = "k", "i.tar", "tcp:80" }, "boot the kernel alone"},
+		"metric of none":   {func(x *trying) { x.argv, x.kernel, x.ready, x.warmup = nil, "k", "tcp:80", true }, "none is named"},
 	} {
 		x := plain
 		x.argv = []string{"true"}

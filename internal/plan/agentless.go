@@ -6,7 +6,7 @@ import (
 )
 
 // checkAgentless refuses what a scene cannot do on a platform whose machines have no agent: they run
-// nothing but their own server, and answer nothing but its port.
+// nothing but their own server, and answer nothing but its port. On others a server must be named.
 func (m *maker) checkAgentless(s spec.Scene, on bench.PlatformRef) (errs spec.Errors) {
 	for _, a := range s.Actors {
 		ref := on
@@ -14,6 +14,7 @@ func (m *maker) checkAgentless(s spec.Scene, on bench.PlatformRef) (errs spec.Er
 			ref = *a.Platform
 		}
 		if !ref.Agentless() {
+			errs = append(errs, m.checkRuns(s, a, ref)...)
 			continue
 		}
 		const alone = bench.Hint("a machine without an agent serves a load, starts or rests; give other scenes platforms of their own")
@@ -42,7 +43,19 @@ func (m *maker) checkAgentless(s spec.Scene, on bench.PlatformRef) (errs spec.Er
 			return errs
 		}
 	}
-	return nil
+	return errs
+}
+
+// checkRuns refuses a service that names no server for a platform whose instances run one.
+func (m *maker) checkRuns(s spec.Scene, a spec.Actor, ref bench.PlatformRef) spec.Errors {
+	w := m.Words.Workload(a.Workload)
+	if w == nil {
+		return nil
+	}
+	if part, err := w.Steps(a.Part, a.Params, m.setting(s, a)); err != nil || !part.Service || len(part.Main.Argv) > 0 {
+		return nil // an error of the parameters was told before
+	}
+	return spec.Errors{a.Places.At("params.server").Errorf("%s names no server for %s to run%w", a.Workload, ref, bench.Hint("server: [./serve, ...]; only a platform with guest=own needs none"))}
 }
 
 // checkServer refuses a workload that the kernel's server cannot stand in for.

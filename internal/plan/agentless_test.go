@@ -31,6 +31,10 @@ func TestMachinesWithoutAnAgent(t *testing.T) {
 	if ms := p.Metrics["b"]; len(ms) != 1 || ms[0].Name != "time_to_ready" || !ms[0].Headline {
 		t.Errorf("start-up metrics %+v", ms)
 	}
+	alone := planned(t, strings.Replace(ownHead, "native, ", "", 1)+"- {name: a, workload: serve, params: {server: none}}\n", ownKernel())
+	if len(alone.Scenes) != 1 {
+		t.Errorf("without a server for other platforms: %d scenes", len(alone.Scenes))
+	}
 	without := planned(t, "name: x\nplatforms: [native, qemu-tcg]\nscenes: [{name: b, startup: true}]\n", ownKernel())
 	if without.Image.Kernel != nil || len(without.Metrics["b"]) != 2 {
 		t.Errorf("a plan that boots no kernel of the user's own: image %+v, metrics %v", without.Image, without.Metrics)
@@ -45,6 +49,7 @@ func TestMachinesWithoutAnAgentRefused(t *testing.T) {
 		{"{name: a, workload: serve, params: {port: 80}}", "asks port 80, and the kernel's server listens on 8080", "the same port"},
 		{"{name: a, workload: serve, beside: {workload: spin}}", "neighbour runs spin on qemu-tcg[guest=own], which has no agent", "serves a load"},
 		{"{name: a, workload: serve, shape: {memory: 32MiB}}", "32 MiB of memory do not hold the 40 MiB of /k", "shape.memory"},
+		{"{name: a, workload: serve, params: {server: none}}", "serve names no server for native to run", "guest=own"},
 		{"{name: a, ramp: {to: 2}}", "no agent to run the first command", "serves a load"},
 		{"{name: a, workload: serve, migrate: live}", "nothing tells how its move went", "serves a load"},
 	} {

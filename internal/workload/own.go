@@ -49,9 +49,9 @@ type ownPlan struct {
 	okExit  []int
 }
 
-// planOwn reads the parameters of w; those in required are command lines, beside the warm-up, which
-// may be empty. Its error joins one for each value that cannot be used.
-func planOwn(w bench.Workload, p bench.Params, required ...string) (ownPlan, error) {
+// planOwn reads the parameters of w; required is a command line, and so are those in optional and the
+// warm-up, which may be empty. Its error joins one for each value that cannot be used.
+func planOwn(w bench.Workload, p bench.Params, required string, optional ...string) (ownPlan, error) {
 	c := ownPlan{argv: map[string][]scalar{}, dir: p["dir"], bare: p["entrypoint"] == "none"}
 	var faults []error
 	fault := func(param string, err error) { faults = append(faults, &ParamError{w.Name(), param, err}) }
@@ -62,9 +62,9 @@ func planOwn(w bench.Workload, p bench.Params, required ...string) (ownPlan, err
 		}
 		return err == nil
 	}
-	for _, param := range append(slices.Clone(required), "warmup") {
+	for _, param := range slices.Concat(optional, []string{required, "warmup"}) {
 		var argv []scalar
-		if read(param, &argv) && len(argv) == 0 && param != "warmup" {
+		if read(param, &argv) && len(argv) == 0 && param == required {
 			fault(param, fmt.Errorf("%s: names no program", p[param]))
 		}
 		for i, text := range argv {

@@ -82,7 +82,7 @@ func TestFillRefuses(t *testing.T) {
 		{command{}, "metrics", `[{"name":1}]`, "name is a number, not a text", ""},
 		{command{}, "metrics", `[{"name":"a","better":"higher","json":"x","headline":true},{"name":"b","better":"higher","json":"y","headline":true}]`,
 			"2 metrics are headlines", ""},
-		{service{}, "server", `[]`, "names no program", ""},
+		{service{}, "load", `[]`, "names no program", ""},
 		{service{}, "load", `["a\u0000"]`, "zero byte", ""},
 		{service{}, "port", "0", "at least 1", ""},
 		{service{}, "port", "65536", "must be at most 65535", ""},

@@ -31,8 +31,8 @@ func (service) Programs() []string { return nil }
 
 func (service) Params() []bench.Param {
 	return append([]bench.Param{
-		{Name: "server", Kind: bench.KindJSON, Required: true,
-			Doc: `the server and its arguments, in the foreground, a list such as ["redis-server", "--port", "{port}"]; {server} is the instance's address, {port} the port`},
+		{Name: "server", Kind: bench.KindJSON, Default: "[]",
+			Doc: `the server and its arguments, in the foreground, a list such as ["redis-server", "--port", "{port}"]; {server} is the instance's address, {port} the port; every platform needs it but those with guest=own`},
 		{Name: "load", Kind: bench.KindJSON, Required: true,
 			Doc: `the client and its arguments, a list such as ["redis-benchmark", "-h", "{server}", "-p", "{port}", "--csv"]; its output is read`},
 		{Name: "port", Kind: bench.KindInt, Required: true, Min: 1, Max: 65535,
@@ -45,7 +45,7 @@ func (service) Params() []bench.Param {
 
 // plan reads the parameters.
 func (w service) plan(p bench.Params) (c ownPlan, port int, ready time.Duration, err error) {
-	c, err = planOwn(w, p, "server", "load")
+	c, err = planOwn(w, p, "load", "server")
 	if err != nil {
 		return c, 0, 0, err
 	}

@@ -49,6 +49,9 @@ func (p *Planned) CheckPrograms() error {
 			if len(part.Warm) > 0 { // it may make the program
 				first, param = part.Warm[0], "params.warmup"
 			}
+			if len(first.Argv) == 0 { // the server is the kernel that the machine boots
+				continue
+			}
 			if err := find(images, first, part.Files); err != nil {
 				faults = append(faults, a.Places.At(param+".0").Error(err))
 			}

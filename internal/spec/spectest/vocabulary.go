@@ -37,7 +37,8 @@ func Vocabulary() spec.Vocabulary {
 				{Name: "test", Kind: bench.KindWord, Words: []string{"stream", "rr"}, Default: "stream"},
 				{Name: "message", Kind: bench.KindSize, Default: "16384", Min: 1, Load: true},
 			}}},
-			Server{Work{Word: "serve", Others: []string{"load"}, Known: []bench.Param{{Name: "port", Kind: bench.KindInt, Default: "8080"}, {Name: "prepare", Kind: bench.KindInt, Default: "0"}}}},
+			Server{Work{Word: "serve", Others: []string{"load"}, Known: []bench.Param{{Name: "port", Kind: bench.KindInt, Default: "8080"}, {Name: "prepare", Kind: bench.KindInt, Default: "0"},
+				{Name: "server", Kind: bench.KindString, Default: "true"}}}},
 			Filler{Work{Word: "fill", Known: []bench.Param{{Name: "array", Kind: bench.KindSize, Default: "1MiB", Min: 1}}}},
 			Cluster{Work{Word: "sort", Others: []string{"helper", "worker"}, Known: []bench.Param{{Name: "records", Kind: bench.KindInt, Default: "10", Min: 1}}}},
 			Work{Word: "own", Known: []bench.Param{
@@ -115,7 +116,7 @@ func (c Counter) Counted(bench.Params, bench.Output) (float64, time.Duration, er
 	return 0, 0, fmt.Errorf("%s never ran", c.Word)
 }
 
-// Server is a Work whose main part is a service, prepared or not.
+// Server is a Work whose main part is a service, prepared or not, and with a server or not.
 type Server struct{ Work }
 
 // Steps says which port it listens on.
@@ -125,6 +126,9 @@ func (w Server) Steps(part string, p bench.Params, s bench.Setting) (bench.Part,
 		return steps, err
 	}
 	steps.Service = true
+	if p["server"] == "none" {
+		steps.Main.Argv = nil
+	}
 	if steps.Listen, err = strconv.Atoi(p["port"]); p["prepare"] != "0" {
 		steps.Prepare = []bench.Command{steps.Main}
 	}
