@@ -205,6 +205,41 @@ func TestPlatformsOfAPart(t *testing.T) {
 	}
 }
 
+// TestPlatformsOfAScene gives a scene with a list of its own the platforms of the exhibits that need it,
+// of those that are asked for.
+func TestPlatformsOfAScene(t *testing.T) {
+	h := testHost()
+	for _, p := range h.Platforms() {
+		h.found = append(h.found, planning.Checked{Platform: p})
+	}
+	p, err := papers.Find("felter2014")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		ask  Ask
+		want string
+	}{
+		"all":                    {Ask{}, `scenes.linpack.platforms=["native", "docker", "kvm"]`},
+		"one":                    {Ask{Platforms: []string{"docker"}}, `scenes.linpack.platforms=["native", "docker"]`},
+		"one in another's place": {Ask{As: map[string]string{"kvm": "qemu-tcg"}, Platforms: []string{"qemu-tcg"}}, `scenes.linpack.platforms=["native", "qemu-tcg"]`},
+	} {
+		x, err := p.Exhibit("fig1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := h.experiments.Find("compute")
+		if err != nil {
+			t.Fatal(err)
+		}
+		part := &Part{Experiment: "compute", ask: &c.ask}
+		part.take(h, e, p, x)
+		if got := part.Request().Set; !slices.Contains(got, c.want) {
+			t.Errorf("%s: %v, want %s", name, got, c.want)
+		}
+	}
+}
+
 func about(s papers.State) string {
 	text := ""
 	if s.Instead != "" {

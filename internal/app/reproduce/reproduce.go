@@ -67,6 +67,13 @@ type Part struct {
 
 	budget time.Duration
 	ask    *Ask
+	scenes []sceneOf
+}
+
+// sceneOf is a scene with a list of platforms of its own, and those on which exhibits need it.
+type sceneOf struct {
+	name      string
+	platforms []string
 }
 
 // Host is what this host has to reproduce with.
@@ -189,21 +196,37 @@ func (p *Part) take(h *Host, e *spec.Experiment, of *papers.Paper, x *papers.Exh
 			}
 		}
 	}
-	for i := range e.Scenes {
-		s := &e.Scenes[i]
-		if slices.ContainsFunc(names, s.Called) && !slices.Contains(p.Cases, s.Name) {
-			word := s.Name
-			if !slices.Contains(names, s.Name) {
-				word = s.Case()
-			}
-			add(&p.Cases, word)
-		}
-	}
-	add(&p.Platforms, e.Baseline.String())
+	platforms := []string{e.Baseline.String()}
 	for _, name := range x.Platforms {
 		if ref, _ := h.Platform(of, x, name, p.ask.As); ref != "" && p.ask.takes(h.words, ref) {
-			add(&p.Platforms, ref)
+			add(&platforms, ref)
 		}
+	}
+	for _, ref := range platforms {
+		add(&p.Platforms, ref)
+	}
+	for i := range e.Scenes {
+		s := &e.Scenes[i]
+		if !slices.ContainsFunc(names, s.Called) {
+			continue
+		}
+		if _, own := s.Places["platforms"]; own {
+			at := slices.IndexFunc(p.scenes, func(o sceneOf) bool { return o.name == s.Name })
+			if at < 0 {
+				at, p.scenes = len(p.scenes), append(p.scenes, sceneOf{name: s.Name})
+			}
+			for _, ref := range platforms {
+				add(&p.scenes[at].platforms, ref)
+			}
+		}
+		if slices.Contains(p.Cases, s.Name) {
+			continue
+		}
+		word := s.Name
+		if !slices.Contains(names, s.Name) {
+			word = s.Case()
+		}
+		add(&p.Cases, word)
 	}
 }
 
@@ -217,6 +240,9 @@ func (a *Ask) takes(words spec.Vocabulary, ref string) bool {
 func (p *Part) Request() *planning.Request {
 	r := &planning.Request{Name: p.Experiment, Set: append(slices.Clone(p.ask.Set), planning.SetCases(p.Cases)), Meters: p.ask.Meters}
 	r.Set = append(r.Set, planning.SetPlatforms(p.Platforms))
+	for _, s := range p.scenes {
+		r.Set = append(r.Set, "scenes."+s.name+"."+planning.SetPlatforms(s.platforms))
+	}
 	if p.budget > 0 {
 		r.Set = append(r.Set, "budget="+p.budget.String())
 	}
