@@ -421,6 +421,9 @@ func claimPage() []string {
 				if len(c.Size) > 0 {
 					text += fmt.Sprintf(", published %s", numbers(c.Size))
 				}
+				if c.Void != "" {
+					text += ". Not asked: " + c.Void
+				}
 				page = append(page, item(text)...)
 			}
 		}

@@ -49,8 +49,10 @@ type Claim struct {
 	Size Numbers `yaml:"size"`
 	// None says why no test of it is possible, or that one would mean nothing here.
 	None string `yaml:"none"`
-	// Void says what makes the measurement say nothing about it, for the reader.
+	// Void says what makes the measurement say nothing about it: there is a test, and it is not asked.
 	Void string `yaml:"void"`
+	// But says in what the test is not quite the sentence, for the reader; it is asked.
+	But string `yaml:"but"`
 }
 
 // Is says where Q has to lie.

@@ -87,7 +87,7 @@ func reproduced() *claims.Document {
 							{What: "sandbox / native in disk", Q: 0.56, Low: 0.53, High: 0.6, N: 10, Verdict: claims.DoesNot, Size: claims.DoesNot},
 							{What: "docker / native in sysbench", Q: 0.999, Low: 0.997, High: 1.001, N: 10, Verdict: claims.Holds},
 							{What: "sandbox / native in sysbench", Q: 0.97, Low: 0.95, High: 1, N: 10, Verdict: claims.Undecided, Why: "about 30 blocks would decide in 90 % of runs"},
-						}, Void: "the file is smaller than memory"},
+						}, But: "the file is smaller than memory"},
 					{Says: "KVM keeps most of it.", Test: "kvm / native in memory, triad: above 0.800", Verdict: claims.NotAsked, Why: "qemu-tcg is emulated here", Published: []float64{0.85}},
 				}},
 			{ID: "fig3", Title: "Requests over the number of clients", Section: "4.2", Drawn: papers.Curves, State: papers.State{Kind: papers.StandIn, Instead: "nginx for Apache"}, Runs: []string{"results/a"},

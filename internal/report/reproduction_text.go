@@ -110,8 +110,8 @@ func findingText(f *claims.Finding) []block {
 			doc = append(doc, narrow{under, under, words})
 		}
 	}
-	if f.Void != "" {
-		doc = append(doc, narrow{under, under, "to bear in mind: " + f.Void})
+	if f.But != "" {
+		doc = append(doc, narrow{under, under, "to bear in mind: " + f.But})
 	}
 	return doc
 }

@@ -143,8 +143,9 @@ type Finding struct {
 	// Why it is not decided, or not asked.
 	Why string `json:"why,omitempty"`
 	// Needed are the blocks that would decide it; 0 if that is not known.
-	Needed int    `json:"blocks_needed,omitempty"`
-	Void   string `json:"void,omitempty"`
+	Needed int `json:"blocks_needed,omitempty"`
+	// But is in what the test is not quite the claim.
+	But string `json:"but,omitempty"`
 }
 
 // Share is the unit of a part that is a share of a whole.

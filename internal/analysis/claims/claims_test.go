@@ -81,6 +81,7 @@ func TestNotAsked(t *testing.T) {
 		"emulated":                       {with(func(c *papers.Claim) { c.Of = papers.Words{"kvm"} }), rate(10, 5), NotAsked, "qemu-tcg is emulated here"},
 		"another case":                   {with(func(c *papers.Claim) { c.In = papers.Words{"b"} }), rate(10, 5), NotAsked, "b was not measured"},
 		"another metric":                 {with(func(c *papers.Claim) { c.Metric = "time" }), rate(10, 5), NotAsked, "lxc has no time in a"},
+		"void":                           {with(func(c *papers.Claim) { c.Void = "no wire" }), rate(10, 5), NotAsked, "void: no wire"},
 		"no test":                        {papers.Claim{Says: "It is so.", None: "an opinion"}, rate(10, 5), NotAsked, "no test: an opinion"},
 		"power":                          {power, met, Holds, ""},
 		"power, modelled":                {power, drawn, NotAsked, "not measured"},

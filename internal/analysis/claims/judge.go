@@ -17,9 +17,13 @@ type judge struct {
 
 // claim judges one claim.
 func (j *judge) claim(c *papers.Claim) (Finding, error) {
-	f := Finding{Says: c.Says, Test: c.Test(), Published: c.Size, Void: c.Void}
+	f := Finding{Says: c.Says, Test: c.Test(), Published: c.Size, But: c.But}
 	if c.None != "" {
 		f.Verdict, f.Why = NotAsked, "no test: "+c.None
+		return f, nil
+	}
+	if c.Void != "" {
+		f.Verdict, f.Why = NotAsked, "void: "+c.Void
 		return f, nil
 	}
 	all, why := j.combinations(c)
