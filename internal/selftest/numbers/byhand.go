@@ -45,7 +45,7 @@ var (
 	handShape  = bench.Shape{CPUs: 1, Memory: bench.GiB, Disk: bench.GiB}
 )
 
-// spec is an experiment of one trial.
+// spec is an experiment of one trial, which is not repeated: nor is what is done by hand.
 func (c handCase) spec() string {
 	var params []string
 	for k, v := range c.params {
@@ -58,6 +58,7 @@ baseline: docker
 blocks: 1
 shape: {cpus: %d, memory: %d, disk: %d}
 timing: {warmup: %v, measure: %v, cooldown: 0s}
+disturbed: {repeats: 0}
 scenes:
   - {name: work, workload: %s, params: {%s}}
 `, handShape.CPUs, handShape.Memory, handShape.Disk, handTiming.Warmup, handTiming.Measure,
