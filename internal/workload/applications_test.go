@@ -222,7 +222,7 @@ func TestWebServers(t *testing.T) {
 	}{
 		{nil, "listen 8080 reuseport; root", "ssl"},
 		{bench.Params{"tls": "yes"}, "listen 8080 reuseport ssl; ssl_certificate /scratch/web.pem;", "limit_req"},
-		{bench.Params{"limit": "600"}, "rate=600r/s; limit_req zone=all burst=30 nodelay;", "ssl"},
+		{bench.Params{"limit": "600"}, "rate=600r/s; limit_req zone=all burst=300;", "ssl"},
 		{bench.Params{"server": "apache2"}, "MaxKeepAliveRequests 0\nDocumentRoot", "ssl"},
 		{bench.Params{"server": "apache2", "tls": "yes"}, "SSLCertificateFile /scratch/web.pem\nDocumentRoot", "%!"},
 	} {

@@ -48,7 +48,7 @@ func (web) Params() []bench.Param {
 		{Name: "timeout", Kind: bench.KindDuration, Default: "2s", Doc: "how long httperf waits for a connection, or for anything of an answer, until it gives up"},
 		{Name: "connections", Kind: bench.KindInt, Default: "16", Min: 1, Load: true, Doc: "connections of wrk's that are open at a time"},
 		{Name: "keep-alive", Kind: bench.KindWord, Default: "yes", Words: []string{"yes", "no"}, Doc: "whether wrk uses a connection again, or opens one for each request"},
-		{Name: "limit", Kind: bench.KindInt, Default: "0", Max: 1e6, Doc: "requests per second that nginx answers at most, and 503 to the others; 0 for no limit"},
+		{Name: "limit", Kind: bench.KindInt, Default: "0", Max: 1e6, Doc: "requests per second that nginx answers at most: others wait in a queue, which half a second fills, and beyond it get 503; 0 for no limit"},
 		webErrors("requests"),
 	}
 }
@@ -148,8 +148,8 @@ http {
 `
 	// httperf reads 8 KiB at a time, and waits for ever for the rest of a longer record of TLS.
 	nginxTLS = " ssl; ssl_certificate " + webPEM + "; ssl_certificate_key " + webPEM + "; ssl_buffer_size 8k"
-	// It counts in steps of 1 ms, and httperf asks in bursts: a twentieth of a second is room for both.
-	nginxLimit = "limit_req_zone $server_port zone=all:1m rate=%dr/s; limit_req zone=all burst=%d nodelay; limit_req_log_level info;"
+	// A server that takes one request after the other: without a queue, a client's burst would be refused.
+	nginxLimit = "limit_req_zone $server_port zone=all:1m rate=%dr/s; limit_req zone=all burst=%d; limit_req_log_level info;"
 	apacheConf = `ServerRoot /usr/lib/apache2
 ServerName tare
 Listen 0.0.0.0:8080
@@ -200,7 +200,7 @@ func (w web) server(p bench.Params, s bench.Setting) (bench.Part, error) {
 		files = append(files, bench.File{Path: webPEM, Mode: 0o600, Data: pem})
 	}
 	if limit > 0 {
-		limited = fmt.Sprintf(nginxLimit, limit, max(1, limit/20))
+		limited = fmt.Sprintf(nginxLimit, limit, max(1, limit/2))
 	}
 	conf, argv := fmt.Sprintf(nginxConf, s.Shape.CPUs, limited, tls), []string{"nginx", "-c", webConf}
 	if p["server"] == "apache2" {
