@@ -113,6 +113,8 @@ func testPrograms() []Program {
 		{Name: "sysbench", For: tests, Package: "sysbench"},
 		{Name: "dumpe2fs", For: tests, Package: "e2fsprogs"},
 		{Name: "ip", For: tests, Package: "iproute2"},
+		{Name: "nsenter", For: tests, Package: "util-linux"},
+		{Name: "/usr/lib/cni/bridge", For: tests, Package: "containernetworking-plugins"},
 		{Name: "snmpd", For: tests, Package: "snmpd"},
 		{Name: "ipmi_sim", For: tests, Package: "openipmi"},
 		{Name: "/usr/lib/python3/dist-packages/pyghmi", For: tests, Package: "python3-pyghmi"},
