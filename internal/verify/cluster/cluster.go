@@ -39,7 +39,7 @@ const (
 // classes are the runtime classes. Their names are those of containerd's runtimes.
 var classes = []string{"runc", "crun", "runsc"}
 
-// upWithin is how long a cluster may take to be ready; on a machine of two CPUs it takes 8 to 20 s.
+// upWithin is how long a cluster may take to be ready; on a machine of two CPUs it takes 6 to 20 s.
 const upWithin = 5 * time.Minute
 
 // longestDir leaves room for the names of sockets, which have at most 107 bytes (unix(7)).
