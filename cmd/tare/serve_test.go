@@ -1,12 +1,16 @@
 package main
 
 import (
+	"math"
+	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"tare/internal/bench"
+	"tare/internal/result"
 )
 
 // TestServe measures servers of a family and of the user's own, and leaves nothing behind.
@@ -39,6 +43,35 @@ func TestServe(t *testing.T) {
 		case !dies && (o.Status != bench.Done || len(o.Values) == 0):
 			t.Errorf("%s: %s: %s", o.Scene, o.Status, o.Error)
 		}
+	}
+}
+
+// TestPeakOfAServerOfKnownCapacity has the peak of a real server found that answers so many requests
+// per second and no more.
+func TestPeakOfAServerOfKnownCapacity(t *testing.T) {
+	if os.Getenv("TARE_LONG") == "" {
+		t.Skip("asks a server at five rates, two minutes and an image of its own, and the host must be quiet: TARE_LONG=1 runs it")
+	}
+	const capacity = 600.
+	dir := filepath.Join(t.TempDir(), "results")
+	spec := writeSpec(t, "native", `
+  - name: limited
+    workload: web
+    params: {client: httperf, limit: 600, errors: 100}
+    vary: {rate: [300, 450, 550, 750, 1000]}
+    peak: 100ms
+    timing: {warmup: 300ms, measure: 5s}
+`)
+	p := startWithin(t, 5*patience, realState(t), filepath.Join(bin, "tare"), "run", spec, "--set", "blocks=3", "--set", "disturbed.repeats=3",
+		"--allow-unfair", "-o", dir)
+	p.end()
+	sweeps := resultOf(t, dir).Sweeps
+	i := slices.IndexFunc(sweeps, func(s result.Sweep) bool { return s.Lines[0].Peak != nil || s.Lines[0].NoPeak != "" })
+	if i < 0 {
+		t.Fatalf("no peak:\n%s", p.stderr())
+	}
+	if l := sweeps[i].Lines[0]; l.Peak == nil || math.Abs(l.Peak.At/capacity-1) > 0.05 || l.Peak.N != 3 {
+		t.Errorf("%+v %s, want %v", l.Peak, l.NoPeak, capacity)
 	}
 }
 

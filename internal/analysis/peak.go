@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"tare/internal/analysis/effect"
 	"tare/internal/analysis/stats"
@@ -21,7 +22,7 @@ func peaks(s *result.Sweep, cases []result.Case, plan *bench.Plan) {
 	found := map[string]map[int]float64{} // by platform and block
 	for i := range s.Lines {
 		l := &s.Lines[i]
-		found[l.Platform], l.NoPeak = linePeaks(s, l.Platform, cases, asked)
+		found[l.Platform], l.NoPeak = linePeaks(s, l.Platform, cases, asked.Peak, asked.Timing.Measure)
 		if l.NoPeak != "" {
 			continue
 		}
@@ -53,13 +54,13 @@ func peaks(s *result.Sweep, cases []result.Case, plan *bench.Plan) {
 	}
 }
 
-// peakOf is when a rate of the curve is held; nil if its scenes do not say, or it is another metric's.
-func peakOf(s *result.Sweep, cases []result.Case, plan *bench.Plan) *bench.Peak {
+// peakOf is a scene of the curve that says when a rate is held; nil if none does, or of another metric.
+func peakOf(s *result.Sweep, cases []result.Case, plan *bench.Plan) *bench.Scene {
 	for i := range plan.Scenes {
 		sc := &plan.Scenes[i]
 		of := func(c result.Case) bool { return c.Name == sc.Case && others(&c, s.Factor) == s.Name }
 		if sc.Peak != nil && sc.Peak.Loop.Rate == s.Factor && sc.Peak.Loop.Got == s.Metric.Name && slices.ContainsFunc(cases, of) {
-			return sc.Peak
+			return sc
 		}
 	}
 	return nil
@@ -67,7 +68,7 @@ func peakOf(s *result.Sweep, cases []result.Case, plan *bench.Plan) *bench.Peak 
 
 // linePeaks are a platform's, by block, or why there are none: a mean of those alone that the rates
 // enclose would be of chosen blocks.
-func linePeaks(s *result.Sweep, platform string, cases []result.Case, p *bench.Peak) (at map[int]float64, why string) {
+func linePeaks(s *result.Sweep, platform string, cases []result.Case, p *bench.Peak, window time.Duration) (at map[int]float64, why string) {
 	bounds := stats.PeakBounds{Short: p.Short, Errors: p.Errors, Latency: -1} // which no latency keeps
 	launches := map[int]map[float64]*stats.Asked{}                            // by block and rate
 	for i := range cases {
@@ -81,7 +82,7 @@ func linePeaks(s *result.Sweep, platform string, cases []result.Case, p *bench.P
 				continue
 			}
 			if row.Metric.Name == p.Loop.Latency {
-				bounds.Latency = inUnit(row.Metric, p)
+				bounds.Latency, bounds.Window = inUnit(row.Metric, p.Bound), inUnit(row.Metric, window)
 			}
 			for _, v := range row.Points {
 				if launches[v.Block] == nil {
@@ -131,9 +132,9 @@ func linePeaks(s *result.Sweep, platform string, cases []result.Case, p *bench.P
 	return at, ""
 }
 
-// inUnit is the bound of latency in the metric's unit; 0 holds nothing, if that is none of time.
-func inUnit(m bench.Metric, p *bench.Peak) float64 {
-	v, err := m.FromNanoseconds(float64(p.Bound))
+// inUnit is a time in the metric's unit; 0, if that is none of time.
+func inUnit(m bench.Metric, d time.Duration) float64 {
+	v, err := m.FromNanoseconds(float64(d))
 	if err != nil {
 		return 0
 	}

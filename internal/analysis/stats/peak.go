@@ -17,11 +17,18 @@ type PeakBounds struct {
 	Short   float64 // the share by which what is got may be less than what is asked for
 	Errors  float64 // the share of what is asked for that may fail
 	Latency float64
+	// Window is how long the client asked, in the latency's unit. What was got counts the wait for the
+	// last answers too, which in a short window is a share of it; 0 forgives no wait.
+	Window float64
 }
 
 // kept says whether the server kept up with the rate, however long each answer took.
 func (b PeakBounds) kept(a Asked) bool {
-	return a.Got >= (1-b.Short)*a.Rate && a.Answered >= 1-b.Errors
+	least := (1 - b.Short) * a.Rate
+	if b.Window > 0 {
+		least *= b.Window / (b.Window + min(a.Latency, b.Latency))
+	}
+	return a.Got >= least && a.Answered >= 1-b.Errors
 }
 
 func (b PeakBounds) held(a Asked) bool { return b.kept(a) && a.Latency <= b.Latency }

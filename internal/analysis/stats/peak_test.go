@@ -78,4 +78,14 @@ func TestPeak(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v, %v", c.name, at, end, c.at, c.end)
 		}
 	}
+	// Six hundred requests in two seconds, all answered, the last 43 ms after it was asked for.
+	late := []Asked{{300, 293.7, 1, 98.5}, {400, 290, 0.75, 900}}
+	waits := bounds
+	waits.Window = 2000
+	if at, end := Peak(late, waits); at != 300 || end != Enclosed {
+		t.Errorf("with the wait for the last answers: %v, %v", at, end)
+	}
+	if _, end := Peak(late, bounds); end != Below {
+		t.Errorf("no wait is forgiven: %v", end)
+	}
 }
