@@ -391,6 +391,9 @@ func exhibitPage(from papers.Experiments) []string {
 			if len(x.Scale) > 0 {
 				text += ". Of another size: " + strings.Join(x.Scale, "; ")
 			}
+			if len(s.Else) > 0 {
+				text += ". Narrower on a host without the paper's platforms: " + strings.Join(s.Else, "; ")
+			}
 			page = append(page, item(text+".")...)
 		}
 	}

@@ -339,6 +339,9 @@ func (a *app) listExhibits(host *reproduce.Host, r *reproducing) error {
 			if x.State.Instead != "" {
 				lacks = append([]string{x.State.Instead}, lacks...)
 			}
+			if len(x.State.Else) > 0 {
+				lacks = append(lacks, "without the paper's platforms: "+strings.Join(x.State.Else, ", "))
+			}
 			if x.Why != "" {
 				lacks = append(lacks, "here: "+x.Why)
 			}

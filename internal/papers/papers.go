@@ -37,6 +37,8 @@ type Paper struct {
 	// Platforms are ours for each of the paper's, the nearest first: a host that lacks one has the
 	// next. One without any cannot be measured.
 	Platforms map[string][]string `yaml:"platforms"`
+	// Else are ours of another kind for some of them, which stand in on a host that has none of Platforms.
+	Else map[string][]string `yaml:"else"`
 	// Doubts are where the paper contradicts itself.
 	Doubts   []string  `yaml:"doubts"`
 	Exhibits []Exhibit `yaml:"exhibits"`
@@ -192,7 +194,13 @@ func (p *Paper) Ours(x *Exhibit, name string) []string {
 	if refs, ok := x.As[name]; ok {
 		return refs
 	}
-	return p.Platforms[name]
+	return slices.Concat(p.Platforms[name], p.Else[name])
+}
+
+// StandsIn says whether one of ours only stands for the paper's in an exhibit, being of another kind.
+func (p *Paper) StandsIn(x *Exhibit, name, ours string) bool {
+	_, own := x.As[name]
+	return !own && !slices.Contains(p.Platforms[name], ours) && slices.Contains(p.Else[name], ours)
 }
 
 // Read reads a paper's file and checks what needs no experiment. Errors have the line and column
@@ -222,7 +230,7 @@ func (p *Paper) check(x *Exhibit) error {
 	if x.Title == "" {
 		return fmt.Errorf("no title")
 	}
-	for _, name := range slices.Concat(x.Platforms, slices.Collect(maps.Keys(x.As))) {
+	for _, name := range slices.Concat(x.Platforms, slices.Collect(maps.Keys(x.As)), slices.Collect(maps.Keys(p.Else))) {
 		if _, ok := p.Platforms[name]; !ok {
 			return fmt.Errorf("platform %q is not among the paper's", name)
 		}

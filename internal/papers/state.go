@@ -34,6 +34,8 @@ type State struct {
 	// program stands in for which.
 	Missing []string `json:"missing,omitempty"`
 	Instead string   `json:"instead,omitempty"`
+	// Else says which platforms of ours stand for the paper's on a host that has none like them.
+	Else []string `json:"else,omitempty"`
 }
 
 // Experiments reads experiments by name.
@@ -57,8 +59,16 @@ func (p *Paper) State(x *Exhibit, from Experiments) State {
 		s.Missing, found = append(s.Missing, missing...), found || any
 	}
 	for _, name := range x.Platforms {
-		if len(p.Ours(x, name)) == 0 {
+		ours := p.Ours(x, name)
+		if len(ours) == 0 {
 			s.Missing = append(s.Missing, "platform "+name)
+			continue
+		}
+		for i := range x.Shows {
+			s.Missing = append(s.Missing, x.Shows[i].without(name, ours, from)...)
+		}
+		if _, own := x.As[name]; !own && len(p.Else[name]) > 0 {
+			s.Else = append(s.Else, fmt.Sprintf("%s for %s", strings.Join(p.Else[name], ", "), name))
 		}
 	}
 	s.Missing = append(s.Missing, x.Lacks...)
@@ -129,6 +139,30 @@ func (w *Show) missing(from Experiments) (missing []string, found bool) {
 	}
 	return missing, true
 }
+
+// without are the scenes whose own list of platforms has none of ours for the paper's: an experiment's list
+// is replaced by the paper's, and a scene's is not.
+func (w *Show) without(name string, ours []string, from Experiments) (missing []string) {
+	e, err := from.Find(w.Experiment)
+	if err != nil {
+		return nil
+	}
+	for i := range e.Scenes {
+		s := &e.Scenes[i]
+		if s.Platforms.AllReal || slices.EqualFunc(s.Platforms.Named, e.Platforms.Named, sameRef) || !slices.ContainsFunc(w.Scenes, s.Called) {
+			continue
+		}
+		if slices.ContainsFunc(s.Platforms.Named, func(r bench.PlatformRef) bool { return slices.Contains(ours, r.String()) }) {
+			continue
+		}
+		if text := "platform " + name + " in " + s.Name; !slices.Contains(missing, text) {
+			missing = append(missing, text)
+		}
+	}
+	return missing
+}
+
+func sameRef(a, b bench.PlatformRef) bool { return a.String() == b.String() }
 
 // always are the metrics of any scene.
 func always() []string {

@@ -187,6 +187,7 @@ func Judge(p *papers.Paper, exhibits []string, from papers.Experiments, m Measur
 			}
 		}
 		j := &judge{paper: p, exhibit: x, runs: m}
+		e.State = j.standIns(e.State)
 		e.Lacks = j.lacks()
 		for c := range x.Claims {
 			f, err := j.claim(&x.Claims[c])
@@ -200,6 +201,26 @@ func Judge(p *papers.Paper, exhibits []string, from papers.Experiments, m Measur
 	}
 	out.correct()
 	return out, nil
+}
+
+// standIns lowers a state by the platforms for which others stood in the exhibit's runs.
+func (j *judge) standIns(s papers.State) papers.State {
+	for _, name := range j.exhibit.Platforms {
+		for _, experiment := range j.exhibit.Experiments() {
+			for _, r := range j.runs[experiment] {
+				ref, _, ok := r.platform(j.paper.Ours(j.exhibit, name))
+				text := fmt.Sprintf("platform %s, for which %s stands here", name, ref)
+				if !ok || !j.paper.StandsIn(j.exhibit, name, ref) || slices.Contains(s.Missing, text) {
+					continue
+				}
+				s.Missing = append(s.Missing, text)
+				if s.Kind == papers.AsPublished {
+					s.Kind = papers.Narrower
+				}
+			}
+		}
+	}
+	return s
 }
 
 // lacks are the scenes that the exhibit needs and no run has.

@@ -133,3 +133,17 @@ func TestCPUOfLevels(t *testing.T) {
 		}
 	}
 }
+
+// A platform of another kind that was measured for the paper's lowers the state, and one like it does not.
+func TestStandInPlatforms(t *testing.T) {
+	in := result.Case{Name: "a", Rows: []result.Row{rowOf("native", "rate", 10, 10), rowOf("lxc", "rate", 5, 5)}}
+	p := paperOf(slower)
+	if e := verdictsOn(t, p, runOf("r", in)).Exhibits[0]; len(e.State.Missing) > 0 && strings.Contains(strings.Join(e.State.Missing, " "), "stands here") {
+		t.Errorf("of the paper's kind: %q", e.State.Missing)
+	}
+	p.Platforms["lxc"], p.Else = []string{"docker"}, map[string][]string{"lxc": {"lxc"}}
+	e := verdictsOn(t, p, runOf("r", in)).Exhibits[0]
+	if !strings.Contains(strings.Join(e.State.Missing, "; "), "platform lxc, for which lxc stands here") || e.Findings[0].Verdict != Holds {
+		t.Errorf("of another kind: %q, %s", e.State.Missing, e.Findings[0].Verdict)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -425,10 +426,11 @@ func (c *Chosen) standing(as map[string]string) *papers.Paper {
 		return c.Paper
 	}
 	p := *c.Paper
-	p.Platforms = map[string][]string{}
+	p.Platforms, p.Else = map[string][]string{}, maps.Clone(p.Else)
 	for name, refs := range c.Paper.Platforms {
 		if own, ok := as[name]; ok {
 			refs = []string{own}
+			delete(p.Else, name)
 		}
 		p.Platforms[name] = refs
 	}
