@@ -147,3 +147,17 @@ func TestStandInPlatforms(t *testing.T) {
 		t.Errorf("of another kind: %q, %s", e.State.Missing, e.Findings[0].Verdict)
 	}
 }
+
+// "Up to" is said of the largest effect: that it is as large as published is asked of that one alone.
+func TestSizeOfAny(t *testing.T) {
+	beside := func(name string, rate float64) result.Case {
+		return result.Case{Name: name, Rows: []result.Row{rowOf("lxc", "rate", rate, rate, rate)}}
+	}
+	c := papers.Claim{Says: "Up to half is lost.", Of: papers.Words{"lxc"}, In: papers.Words{"b", "c"}, Against: papers.Words{"a"}, Metric: "rate", For: papers.ForAny, Is: papers.Below, Size: papers.Numbers{0.5}}
+	for rate, want := range map[float64]Verdict{5: Holds, 0.5: DoesNot} {
+		f := verdictsOn(t, paperOf(c), runOf("r", beside("a", 10), beside("b", 9), beside("c", rate))).Exhibits[0].Findings[0]
+		if f.Verdict != Holds || f.Size != want {
+			t.Errorf("%g of 10: %s, size %s", rate, f.Verdict, f.Size)
+		}
+	}
+}

@@ -226,7 +226,7 @@ func (f *Finding) conclude(c *papers.Claim, parts []Part) {
 	holds, not := 0.0, 1.0
 	for _, p := range parts {
 		count[p.Verdict]++
-		if p.Size != "" && (c.For != papers.ForAny || p.Verdict == Holds) {
+		if p.Size != "" && c.For != papers.ForAny {
 			sizes[p.Size]++
 		}
 		f.Needed = max(f.Needed, p.Needed)
@@ -250,6 +250,9 @@ func (f *Finding) conclude(c *papers.Claim, parts []Part) {
 			f.Verdict = Undecided
 		}
 	}
+	if most := largest(c, parts); c.For == papers.ForAny && most != nil {
+		f.Size = most.Size // "up to": what is published is the largest of them
+	}
 	if len(sizes) > 0 {
 		f.Size = overall(sizes, sizes[Holds]+sizes[DoesNot]+sizes[Undecided])
 	}
@@ -267,6 +270,20 @@ func (f *Finding) conclude(c *papers.Claim, parts []Part) {
 	default:
 		f.Why = "more blocks or a quieter host may decide"
 	}
+}
+
+// largest is the part with the largest effect to the side where the claim has it; nil if none holds.
+func largest(c *papers.Claim, parts []Part) (most *Part) {
+	for i := range parts {
+		p := &parts[i]
+		if p.Verdict != Holds || p.Size == "" {
+			continue
+		}
+		if most == nil || c.Is == papers.Above && p.Q > most.Q || c.Is == papers.Below && p.Q < most.Q {
+			most = p
+		}
+	}
+	return most
 }
 
 // overall is the verdict of all parts together.
