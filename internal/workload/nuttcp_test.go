@@ -16,7 +16,7 @@ func TestNuttcpSteps(t *testing.T) {
 	for _, c := range []struct{ server, direction, serving, client, way string }{
 		{"outside", "out", nuttcpPeer, bench.SubjectPart, " -t -4 "},
 		{"outside", "in", nuttcpPeer, bench.SubjectPart, " -r -F -4 "},
-		{"inside", "out", bench.SubjectPart, nuttcpPeer, " -r -F -4 "},
+		{"inside", "out", bench.SubjectPart, nuttcpPeer, " -r -4 "},
 		{"inside", "in", bench.SubjectPart, nuttcpPeer, " -t -4 "},
 	} {
 		p, s := fill(t, w, bench.Params{"server": c.server, "direction": c.direction}), setting()
@@ -62,6 +62,9 @@ func TestNuttcpParse(t *testing.T) {
 			}
 		}
 	}
+	if all, err := nuttcpSpells(captured(t, "nuttcp-no-queue.txt")); err != nil || len(all) != 15 {
+		t.Errorf("of gVisor: %d intervals of 15, %v", len(all), err)
+	}
 	three := []byte("megabytes=100.0000 real_sec=1.00 rate_Mbps=838.8608\nmegabytes=50.0000 real_sec=1.00 rate_Mbps=419.4304\n" +
 		"\nmegabytes=250.0000 real_seconds=3.00 rate_Mbps=699.0507 tx_cpu=1 rx_cpu=2\n")
 	s := setting()
@@ -103,7 +106,7 @@ func TestNuttcpParseRefuses(t *testing.T) {
 }
 
 func FuzzNuttcpParse(f *testing.F) {
-	for _, file := range []string{"nuttcp-out.txt", "nuttcp-in.txt", "nuttcp-lost.txt", "nuttcp-refused.txt"} {
+	for _, file := range []string{"nuttcp-out.txt", "nuttcp-in.txt", "nuttcp-lost.txt", "nuttcp-refused.txt", "nuttcp-no-queue.txt"} {
 		f.Add(captured(f, file))
 	}
 	f.Fuzz(func(t *testing.T, stdout []byte) {
