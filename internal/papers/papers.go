@@ -99,12 +99,14 @@ type Show struct {
 // Published is a number that the paper gives. Numbers are those of its machine: ratios are compared
 // with ours, absolute ones are only shown.
 type Published struct {
-	Of     string  `yaml:"of"` // the paper's platform
-	To     string  `yaml:"to"` // that a ratio is to
-	In     string  `yaml:"in"` // our case
-	Metric string  `yaml:"metric"`
-	Value  float64 `yaml:"value"`
-	Unit   string  `yaml:"unit"` // "" of a ratio
+	Of string `yaml:"of"` // the paper's platform
+	To string `yaml:"to"` // that a ratio is to
+	In string `yaml:"in"` // our case
+	// Against is the case that a ratio is to, on the same platform.
+	Against string  `yaml:"against"`
+	Metric  string  `yaml:"metric"`
+	Value   float64 `yaml:"value"`
+	Unit    string  `yaml:"unit"` // "" of a ratio
 	// Bound is most or least where the paper gives no more than that.
 	Bound string `yaml:"bound"`
 }
@@ -251,6 +253,9 @@ func (p *Paper) check(x *Exhibit) error {
 			if _, ok := p.Platforms[name]; !ok && name != "" {
 				return fmt.Errorf("published: platform %q is not among the paper's", name)
 			}
+		}
+		if q.Of == "" || q.Against != "" && (!q.IsRatio() || q.To != "") {
+			return fmt.Errorf("published: it is of a platform, and a ratio is to a platform or against a case")
 		}
 		if q.IsRatio() && !(q.Value > 0) {
 			return fmt.Errorf("published: a ratio of %g", q.Value)

@@ -268,6 +268,9 @@ func (p *Paper) Unknown(x *Exhibit, from Experiments) (errs []error) {
 	}
 	for _, q := range x.Published {
 		check(q.In, q.Metric)
+		if q.Against != "" {
+			check(q.Against, q.Metric)
+		}
 	}
 	return errs
 }

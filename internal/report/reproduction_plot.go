@@ -433,6 +433,9 @@ func numbersCellOf(p *claims.Plot, s *claims.Series, q *claims.Point) numbersCel
 		if x.To != "" {
 			words += " of " + x.To
 		}
+		if x.Against != "" {
+			words += " of its own in " + x.Against
+		}
 		c.Absolute = append(c.Absolute, words)
 	}
 	return c

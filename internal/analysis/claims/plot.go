@@ -123,7 +123,7 @@ func (j *judge) plot(at []place, metric string) (p Plot, any bool) {
 					point.measure(values, nil, false)
 				}
 			}
-			j.publish(&p, &point, name, metric, c)
+			j.publish(&p, &point, name, metric, c, alone)
 			any = any || point.N > 0 || len(point.Published) > 0 || len(point.Absolute) > 0
 			s.Points = append(s.Points, point)
 		}
@@ -131,7 +131,7 @@ func (j *judge) plot(at []place, metric string) (p Plot, any bool) {
 			for _, q := range j.exhibit.Published {
 				if q.Of == name && q.Metric == metric {
 					point := Point{Case: q.In, Title: q.In}
-					if q.IsRatio() {
+					if q.IsRatio() && q.Against == "" {
 						point.Published = []papers.Published{q}
 					} else {
 						point.Absolute = []papers.Published{q}
@@ -151,7 +151,7 @@ func (j *judge) plot(at []place, metric string) (p Plot, any bool) {
 func (j *judge) relativeTo(at []place) string {
 	count := map[string]int{}
 	for _, q := range j.exhibit.Published {
-		if q.IsRatio() {
+		if q.IsRatio() && q.To != "" {
 			count[q.To]++
 		}
 	}
@@ -317,11 +317,11 @@ func (q *Point) measure(values, base map[int]float64, relative bool) {
 
 // publish fills in what the paper says of the point, of a ratio without a published number the sizes
 // that its claims have.
-func (j *judge) publish(p *Plot, into *Point, name, metric string, c place) {
+func (j *judge) publish(p *Plot, into *Point, name, metric string, c place, alone *place) {
 	for _, q := range j.exhibit.Published {
 		switch {
 		case q.Of != name || q.Metric != metric || !c.named(q.In):
-		case q.IsRatio() && p.To == q.To && p.Against == "":
+		case q.IsRatio() && q.Against == "" && p.To == q.To && alone == nil, q.Against != "" && alone != nil && alone.named(q.Against):
 			into.Published = append(into.Published, q)
 		default:
 			into.Absolute = append(into.Absolute, q)

@@ -71,7 +71,9 @@ func TestPlotOfACurve(t *testing.T) {
 // the claims as what is published.
 func TestPlotAgainstOneCase(t *testing.T) {
 	alone := papers.Words{"web:web[clients=1,page=small]"}
-	e := judged(t, papers.Exhibit{Drawn: papers.Bars, Published: []papers.Published{{Of: "box", In: "web:web[clients=16,page=small]", Metric: "rate", Value: 90, Unit: "% of alone"}}, Claims: []papers.Claim{
+	e := judged(t, papers.Exhibit{Drawn: papers.Bars, Published: []papers.Published{{Of: "box", In: "web:web[clients=16,page=small]", Metric: "rate", Value: 90, Unit: "% of alone"},
+		{Of: "box", In: "web:web[clients=1,page=large]", Against: "web:web[clients=1,page=small]", Metric: "rate", Value: 0.8},
+		{Of: "box", In: "web:web[clients=1,page=large]", Against: "web:web[clients=16,page=small]", Metric: "rate", Value: 0.7}}, Claims: []papers.Claim{
 		{Says: "a", Of: papers.Words{"each"}, In: papers.Words{"web[clients=16,page=small]", "web[clients=1,page=large]"}, Against: alone, Metric: "rate", Is: papers.Below, Size: papers.Numbers{0.9}},
 	}})
 	p := e.Plots[0]
@@ -85,6 +87,10 @@ func TestPlotAgainstOneCase(t *testing.T) {
 		if q := s.Points[1]; q.Base || math.Abs(q.Value-1) > 1e-9 || len(q.Published) != 1 || q.Published[0].Value != 0.9 {
 			t.Errorf("beside: %+v", q)
 		}
+	}
+	// A published ratio to the same case is a mark, in the place of a claim's size; one to another is not.
+	if q := p.Series[1].Points[2]; q.Case != "web[clients=1,page=large]" || len(q.Published) != 1 || q.Published[0].Value != 0.8 || len(q.Absolute) != 1 || q.Absolute[0].Value != 0.7 {
+		t.Errorf("published against a case: %+v", q)
 	}
 	if q := p.Series[1].Points[1]; len(q.Absolute) != 1 || math.Abs(q.Here-507) > 1 {
 		t.Errorf("what is not compared: %+v", q)
