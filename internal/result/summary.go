@@ -237,6 +237,9 @@ func (c *Cost) shorten(margin float64) {
 		c.Short, c.Bounds = "?", strings.TrimSuffix(low, " %")+" to "+high
 	default:
 		bare := strings.NewReplacer("+", "", " %", "", "x", "")
+		if strings.HasSuffix(low, "x") != strings.HasSuffix(high, "x") {
+			bare = strings.NewReplacer("+", "") // "+78 % (33 % to 2.4x)"
+		}
 		c.Short, c.Bounds = c.cost(c.Speed, places), bare.Replace(low)+" to "+bare.Replace(high)
 	}
 }

@@ -361,3 +361,11 @@ func TestSentenceOfManyThatAdd(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
+
+// The ends of an interval of which one is a factor keep their units.
+func TestCostNamesTheUnitsOfMixedBounds(t *testing.T) {
+	c := Cost{Metric: bench.Metric{Better: bench.LowerIsBetter}, Verdict: Differs, Speed: 1 / 1.78, Low: 1 / 2.4, High: 1 / 1.33}
+	if c.shorten(0.03); c.Short != "+78 %" || c.Bounds != "33 % to 2.4x" {
+		t.Errorf("%s (%s)", c.Short, c.Bounds)
+	}
+}
