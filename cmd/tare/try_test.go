@@ -4,12 +4,15 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"tare/internal/app/planning"
 	"tare/internal/bench"
+	"tare/internal/image"
+	"tare/internal/platform/vm/vmtest"
 	"tare/internal/spec"
 )
 
@@ -129,5 +132,31 @@ func TestTry(t *testing.T) {
 	start(t, state, "try", "--save", invalid, "--metric", "n=regex:(", "--", "true").ends(exitInvalid)
 	if _, err := os.Stat(invalid); err == nil {
 		t.Error("saved what is not valid")
+	}
+}
+
+// A kernel on the command line is booted without an agent, and its server answers the client.
+func TestTryBootsAKernel(t *testing.T) {
+	state := realState(t)
+	img, err := image.New(state).Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer img.Close()
+	k := vmtest.Served(t, bench.Env{Dir: t.TempDir(), Image: img, AgentPath: filepath.Join(bin, "tare-agent")})
+	dir := filepath.Join(t.TempDir(), "results")
+	const ask = `exec 3<>/dev/tcp/{server}/{port} && printf 'GET / HTTP/1.0\r\n\r\n' >&3 && cat <&3`
+	p := start(t, state, "try", "--kernel", k.Kernel.Path, "--initrd", k.Initrd.Path, "--append", k.Append,
+		"--ready", "tcp:"+strconv.Itoa(k.Port), "--platforms", "qemu-tcg", "--blocks", "1", "-o", dir,
+		"--metric", "length=regex:Content-Length: (.*)", "--", "bash", "-c", ask)
+	p.end()
+	all := outcomes(t, dir)
+	if len(all) != 1 {
+		t.Fatalf("%d trials:\n%s", len(all), p.stderr())
+	}
+	for _, o := range all {
+		if o.Status != bench.Done || len(o.Values) != 2 || o.Values[0].Value != float64(len(vmtest.Answer)) || !o.Actors[0].Platform.Agentless() {
+			t.Errorf("%s: %s: %s: %v", o.Trial, o.Status, o.Error, o.Values)
+		}
 	}
 }
