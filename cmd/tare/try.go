@@ -28,8 +28,9 @@ type trying struct {
 	files        []string
 	add          []string // packages
 	image        string
-	kernel       string // with its initrd and command line
-	initrd, line string
+	kernel       string // with its initrd, disk and command line
+	initrd, disk string
+	line         string
 	whole        bool // argv is the whole command line, whatever the image's entrypoint
 	serve, ready string
 	warmup       bool
@@ -105,6 +106,7 @@ Exit status: as of tare run.`,
 	c.Flags().StringVar(&t.serve, "serve", "", "a server to run in each instance, with its arguments; PROGRAM is its client")
 	c.Flags().StringVar(&t.kernel, "kernel", "", "boot this kernel of your own, a bzImage or an ELF file with a server in it, without an agent")
 	c.Flags().StringVar(&t.initrd, "initrd", "", "with --kernel: its initial RAM file system")
+	c.Flags().StringVar(&t.disk, "disk", "", "with --kernel: the content of its disk, a raw file, which is never written to")
 	c.Flags().StringVar(&t.line, "append", "", "with --kernel: its command line; "+strings.Join(bench.Placeholders, ", ")+" stand for what the launch is given")
 	c.Flags().StringVar(&t.ready, "ready", "", "with --serve or --kernel: where the server listens, tcp:PORT")
 	c.Flags().BoolVar(&t.warmup, "warmup", false, "run the program once before, not measured")
@@ -198,8 +200,8 @@ func (t *trying) specification() ([]byte, error) {
 // port is where the server listens; 0 if there is none.
 func (t *trying) port() (int, error) {
 	switch {
-	case t.kernel == "" && (t.initrd != "" || t.line != ""):
-		return 0, usageError("--initrd and --append are about a kernel: say --kernel, too")
+	case t.kernel == "" && (t.initrd != "" || t.disk != "" || t.line != ""):
+		return 0, usageError("--initrd, --disk and --append are about a kernel: say --kernel, too")
 	case t.kernel != "" && t.image != "" && t.serve == "":
 		return 0, usageError("--image %s: machines boot the kernel alone%w", t.image, bench.Hint("with --serve the other platforms run the image"))
 	case t.serve == "" && t.kernel == "" && t.ready != "":
@@ -239,6 +241,7 @@ func (t *trying) runs(port int) (of yaml.MapSlice) {
 	add("add", t.add, len(t.add) > 0)
 	add("kernel", t.kernel, t.kernel != "")
 	add("initrd", t.initrd, t.initrd != "")
+	add("disk", t.disk, t.disk != "")
 	add("append", t.line, t.line != "")
 	add("port", port, t.kernel != "")
 	return of

@@ -44,8 +44,8 @@ func TestTrySpecification(t *testing.T) {
 		}, []string{"files:", "- ask", "- listen"}},
 		"a kernel and its client": {func(x *trying) {
 			x.argv, x.platforms = []string{"./bench", "{server}"}, []string{"qemu-tcg", "kvm[vhost=on", "machine=q35]", "firecracker[guest=own]"}
-			x.kernel, x.initrd, x.line, x.ready = "k.elf", "i.cpio", "ip={address} quiet", "tcp:8080"
-		}, []string{"- qemu-tcg[guest=own]", "- kvm[vhost=on,machine=q35,guest=own]", "- firecracker[guest=own]", "kernel: k.elf", "initrd: i.cpio",
+			x.kernel, x.initrd, x.disk, x.line, x.ready = "k.elf", "i.cpio", "d.img", "ip={address} quiet", "tcp:8080"
+		}, []string{"- qemu-tcg[guest=own]", "- kvm[vhost=on,machine=q35,guest=own]", "- firecracker[guest=own]", "kernel: k.elf", "initrd: i.cpio", "disk: d.img",
 			"append: ip={address} quiet", "workload: service", "load:\n    - ./bench", "files:\n    - ./bench"}},
 		"a kernel beside a server": {func(x *trying) {
 			x.argv, x.serve, x.platforms = []string{"curl", "{server}"}, "./serve", []string{"native", "kvm", "kvm[guest=own]"}
@@ -135,7 +135,7 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// A kernel on the command line is booted without an agent, and its server answers the client.
+// A kernel on the command line is booted without an agent, with its disk, and its server answers the client.
 func TestTryBootsAKernel(t *testing.T) {
 	state := realState(t)
 	img, err := image.New(state).Open(t.Context())
@@ -146,7 +146,7 @@ func TestTryBootsAKernel(t *testing.T) {
 	k := vmtest.Served(t, bench.Env{Dir: t.TempDir(), Image: img, AgentPath: filepath.Join(bin, "tare-agent")})
 	dir := filepath.Join(t.TempDir(), "results")
 	const ask = `exec 3<>/dev/tcp/{server}/{port} && printf 'GET / HTTP/1.0\r\n\r\n' >&3 && cat <&3`
-	p := start(t, state, "try", "--kernel", k.Kernel.Path, "--initrd", k.Initrd.Path, "--append", k.Append,
+	p := start(t, state, "try", "--kernel", k.Kernel.Path, "--initrd", k.Initrd.Path, "--append", k.Append+" disk=/dev/vda", "--disk", vmtest.Disk(t),
 		"--ready", "tcp:"+strconv.Itoa(k.Port), "--platforms", "qemu-tcg", "--blocks", "1", "-o", dir,
 		"--metric", "length=regex:Content-Length: (.*)", "--", "bash", "-c", ask)
 	p.end()
@@ -155,7 +155,8 @@ func TestTryBootsAKernel(t *testing.T) {
 		t.Fatalf("%d trials:\n%s", len(all), p.stderr())
 	}
 	for _, o := range all {
-		if o.Status != bench.Done || len(o.Values) != 2 || o.Values[0].Value != float64(len(vmtest.Answer)) || !o.Actors[0].Platform.Agentless() {
+		if o.Status != bench.Done || len(o.Values) != 2 || o.Values[0].Value != float64(len(vmtest.Answer)) || !o.Actors[0].Platform.Agentless() ||
+			!strings.Contains(o.Actors[0].Facts[bench.FactOwnKernel], ", disk sha256:") {
 			t.Errorf("%s: %s: %s: %v", o.Trial, o.Status, o.Error, o.Values)
 		}
 	}

@@ -20,7 +20,7 @@ const (
 // GuestChoice is the option as every platform that has it declares it.
 func GuestChoice() Option {
 	return Option{Name: GuestOption, Values: []string{ImageGuest, OwnGuest}, Default: ImageGuest,
-		Doc: "what the machine boots: the image, with the agent in it; or the specification's own kernel (image.kernel) with nothing of Tare's inside, no disk and one network card"}
+		Doc: "what the machine boots: the image, with the agent in it; or the specification's own kernel (image.kernel) with nothing of Tare's inside, one network card and no disk but its own (image.disk)"}
 }
 
 // Agentless is the caveat of a machine that boots a kernel of the user's own.
@@ -34,6 +34,8 @@ func (r PlatformRef) Agentless() bool { return r.On == nil && r.Options[GuestOpt
 type OwnKernel struct {
 	Kernel BootFile  `json:"kernel"`
 	Initrd *BootFile `json:"initrd,omitempty"`
+	// Disk is the content of its first disk, byte for byte. What a machine writes to it ends with the machine.
+	Disk *BootFile `json:"disk,omitempty"`
 	// Append is the kernel's command line, with the [Placeholders] in it.
 	Append string `json:"append,omitempty"`
 	Port   int    `json:"port"` // on which its server accepts once it is ready
@@ -52,7 +54,21 @@ func (k *OwnKernel) String() string {
 	if k.Initrd != nil {
 		text += ", initrd " + short(k.Initrd.Digest)
 	}
+	if k.Disk != nil {
+		text += ", disk " + short(k.Disk.Digest)
+	}
 	return text
+}
+
+// Paths are where its files are.
+func (k *OwnKernel) Paths() []string {
+	paths := []string{k.Kernel.Path}
+	for _, f := range []*BootFile{k.Initrd, k.Disk} {
+		if f != nil {
+			paths = append(paths, f.Path)
+		}
+	}
+	return paths
 }
 
 // Placeholders are what stands in a command line for what only a launch knows.

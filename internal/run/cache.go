@@ -77,9 +77,7 @@ func (c *pageCache) empty(ctx context.Context, a *actor, l *launcher) (pagecache
 		files = append(files, kernel)
 	}
 	if k := l.kernel; k != nil && a.Platform.Agentless() {
-		if files = append(files, k.Kernel.Path); k.Initrd != nil {
-			files = append(files, k.Initrd.Path)
-		}
+		files = append(files, k.Paths()...)
 	}
 	d, err := pagecache.Drop(slices.Concat(reads.Reads(), pagecache.Programs(programs), files))
 	if err == nil {

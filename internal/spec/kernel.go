@@ -10,7 +10,7 @@ import (
 
 // kernel reads which kernel of the user's own machines without an agent boot.
 func (d *decoder) kernel(n *node, f map[string]*node, e *Experiment) {
-	for _, key := range []string{"initrd", "append", "port"} {
+	for _, key := range []string{"initrd", "disk", "append", "port"} {
 		if f[key] != nil && f["kernel"] == nil {
 			d.fail(f[key].place, "%s belongs to a kernel, and none is named%w", key, bench.Hint("such as: image: {kernel: ./server.elf, port: 8080}"))
 		}
@@ -23,6 +23,10 @@ func (d *decoder) kernel(n *node, f map[string]*node, e *Experiment) {
 	if f["initrd"] != nil {
 		k.Initrd = &bench.BootFile{}
 		d.bootFile(f["initrd"], "initrd", k.Initrd, e)
+	}
+	if f["disk"] != nil {
+		k.Disk = &bench.BootFile{}
+		d.bootFile(f["disk"], "disk", k.Disk, e)
 	}
 	if line := f["append"]; line != nil {
 		d.text(line, &k.Append)

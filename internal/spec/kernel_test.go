@@ -17,7 +17,7 @@ func with(image, platforms string) string {
 }
 
 func TestKernelOfOnesOwn(t *testing.T) {
-	e, err := spec.Parse("x.yaml", []byte(with("{kernel: boot/server.elf, initrd: /i.cpio, append: 'ip={address}::{gateway}:{netmask} mac={mac} -- {prefix} {port}', port: 8080}", "native, 'qemu-tcg[guest=own]'")), nil, spectest.Vocabulary())
+	e, err := spec.Parse("x.yaml", []byte(with("{kernel: boot/server.elf, initrd: /i.cpio, disk: /d.img, append: 'ip={address}::{gateway}:{netmask} mac={mac} -- {prefix} {port}', port: 8080}", "native, 'qemu-tcg[guest=own]'")), nil, spectest.Vocabulary())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func TestKernelOfOnesOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := e.Kernel
-	if k == nil || k.Kernel.Path != filepath.Join(here, "boot/server.elf") || k.Initrd.Path != "/i.cpio" || k.Port != 8080 || !strings.HasPrefix(k.Append, "ip={address}") || len(e.Warnings) > 0 {
+	if k == nil || k.Kernel.Path != filepath.Join(here, "boot/server.elf") || k.Initrd.Path != "/i.cpio" || k.Disk.Path != "/d.img" || k.Port != 8080 || !strings.HasPrefix(k.Append, "ip={address}") || len(e.Warnings) > 0 {
 		t.Errorf("%+v, warnings %q", k, e.Warnings)
 	}
 	if ref := e.Platforms.Named[1]; !ref.Agentless() || e.Platforms.Named[0].Agentless() {
@@ -49,6 +49,9 @@ func TestKernelOfOnesOwnRefused(t *testing.T) {
 		{"{kernel: '', port: 80}", on, "no file is named for the kernel", ""},
 		{"{kernel: [k], port: 80}", on, "found a list", ""},
 		{"{kernel: k, port: 80, initrd: ''}", on, "no file is named for the initrd", ""},
+		{"{kernel: k, port: 80, disk: ''}", on, "no file is named for the disk", ""},
+		{"{kernel: k, port: 80, disk: [d]}", on, "found a list", ""},
+		{"{disk: d}", "native", "disk belongs to a kernel", "image: {kernel:"},
 		{"{append: quiet, add: [curl]}", "native", "append belongs to a kernel", "image: {kernel:"},
 		{"{port: 80}", "native", "port belongs to a kernel", "image: {kernel:"},
 		{"{kernel: k, port: 80, append: 'ip={adress}'}", on, `unknown placeholder "{adress}"; did you mean "{address}"?`, "one of: {address}"},

@@ -14,7 +14,7 @@ import (
 var experimentKeys = []string{"name", "title", "question", "platforms", "baseline", "shape", "timing",
 	"blocks", "until", "budget", "disturbed", "seed", "margin", "rare", "max_time", "rest", "conditions", "inject", "studies", "answers", "unmetered", "controls", "covers", "image", "only", "scenes"}
 
-var imageKeys = []string{"add", "from", "kernel", "initrd", "append", "port"}
+var imageKeys = []string{"add", "from", "kernel", "initrd", "disk", "append", "port"}
 
 // experiment reads the whole tree.
 func (d *decoder) experiment(n *node) *Experiment {

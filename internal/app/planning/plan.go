@@ -251,6 +251,9 @@ func carried(p *bench.Plan) ([]string, error) {
 		if k.Initrd != nil {
 			add("boot it with %q of this host", k.Initrd.Path)
 		}
+		if k.Disk != nil {
+			add("give it the content of %q of this host as its disk", k.Disk.Path)
+		}
 	}
 	for _, name := range p.Image.Add {
 		add("install the package %q", name)

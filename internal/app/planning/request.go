@@ -70,8 +70,10 @@ func kernel(ctx context.Context, e *spec.Experiment) (*bench.OwnKernel, error) {
 	k, err := own.Kernel(ctx, *e.Kernel)
 	if errors.Is(err, bench.ErrInvalid) {
 		at := "image.kernel"
-		if e.Kernel.Initrd != nil && strings.HasPrefix(err.Error(), own.InitrdName) {
-			at = "image.initrd"
+		for _, name := range []string{own.InitrdName, own.DiskName} {
+			if strings.HasPrefix(err.Error(), name) {
+				at = "image." + name
+			}
 		}
 		return nil, spec.Errors{e.Places.At(at).Error(err)}
 	}

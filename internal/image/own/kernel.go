@@ -22,9 +22,10 @@ import (
 const (
 	kernelName = "kernel"
 	InitrdName = "initrd"
+	DiskName   = "disk"
 )
 
-// maxBoot bounds a kernel and an initial RAM file system of the user's own.
+// maxBoot bounds a kernel, an initial RAM file system and a disk of the user's own.
 const maxBoot = 2 * bench.GiB
 
 // Kernel reads the files of a kernel of the user's own: what they are, and their digests.
@@ -32,14 +33,8 @@ func Kernel(ctx context.Context, k bench.OwnKernel) (*bench.OwnKernel, error) {
 	if err := read(ctx, kernelName, &k.Kernel, checkKernel, io.Discard); err != nil {
 		return nil, err
 	}
-	if k.Initrd != nil {
-		initrd := *k.Initrd
-		k.Initrd = &initrd
-		if err := read(ctx, InitrdName, k.Initrd, nil, io.Discard); err != nil {
-			return nil, err
-		}
-	}
-	return &k, nil
+	err := others(&k, func(name string, f *bench.BootFile) error { return read(ctx, name, f, nil, io.Discard) })
+	return &k, err
 }
 
 // Keep copies the files of a kernel into a directory, so that a run boots the same whatever becomes of
@@ -48,14 +43,26 @@ func Keep(ctx context.Context, k bench.OwnKernel, dir string) (*bench.OwnKernel,
 	if err := keep(ctx, kernelName, &k.Kernel, dir); err != nil {
 		return nil, err
 	}
-	if k.Initrd != nil {
-		initrd := *k.Initrd
-		k.Initrd = &initrd
-		if err := keep(ctx, InitrdName, k.Initrd, dir); err != nil {
-			return nil, err
+	err := others(&k, func(name string, f *bench.BootFile) error { return keep(ctx, name, f, dir) })
+	return &k, err
+}
+
+// others puts copies in the place of the files beside the kernel, and does something with each.
+func others(k *bench.OwnKernel, do func(name string, f *bench.BootFile) error) error {
+	for _, o := range []struct {
+		name string
+		at   **bench.BootFile
+	}{{InitrdName, &k.Initrd}, {DiskName, &k.Disk}} {
+		if *o.at == nil {
+			continue
+		}
+		f := **o.at
+		*o.at = &f
+		if err := do(o.name, &f); err != nil {
+			return err
 		}
 	}
-	return &k, nil
+	return nil
 }
 
 func keep(ctx context.Context, name string, f *bench.BootFile, dir string) error {
@@ -98,7 +105,7 @@ func read(ctx context.Context, name string, f *bench.BootFile, check func(head [
 	case err != nil:
 		return refuse(err)
 	case !info.Mode().IsRegular():
-		return refuse(errors.New("not a file"))
+		return refuse(fmt.Errorf("not a file%w", bench.Hint("name a file of this host, no directory, device or pipe")))
 	case info.Size() > int64(maxBoot):
 		return refuse(fmt.Errorf("it has %v: at most %v are booted", bench.Bytes(info.Size()), maxBoot))
 	case info.Size() == 0:

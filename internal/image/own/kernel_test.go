@@ -74,11 +74,31 @@ func TestKernelRefused(t *testing.T) {
 	}
 }
 
+// A disk is any file that has an end; what is none is refused by its name, with a hint.
+func TestDiskRefused(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct{ path, says, hint string }{
+		{filepath.Join(dir, "none"), "no such file", "relative to the directory"},
+		{dir, "not a file", "no directory, device or pipe"},
+		{"/dev/zero", "not a file", "no directory, device or pipe"},
+		{written(t, ""), "it is empty", ""},
+	} {
+		k := kernelOf(written(t, bzHead))
+		k.Disk = &bench.BootFile{Path: c.path}
+		_, err := Kernel(t.Context(), k)
+		if !errors.Is(err, bench.ErrInvalid) || !strings.HasPrefix(err.Error(), DiskName) || !strings.Contains(err.Error(), c.says) ||
+			!strings.Contains(err.Error(), c.path) || !strings.Contains(bench.HintOf(err), c.hint) {
+			t.Errorf("%s: %v, hint %q", c.path, err, bench.HintOf(err))
+		}
+	}
+}
+
 // A run boots copies of its own: a file that has changed is refused, and what changes later changes nothing.
 func TestKeep(t *testing.T) {
 	path, dir := written(t, bzHead), t.TempDir()
 	asked := kernelOf(path)
 	asked.Initrd = &bench.BootFile{Path: written(t, "anything")}
+	asked.Disk = &bench.BootFile{Path: written(t, "any content")}
 	k, err := Kernel(t.Context(), asked)
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +111,8 @@ func TestKeep(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(kept.Kernel.Path)
-	if err != nil || string(text) != bzHead || kept.Initrd.Path == k.Initrd.Path || k.Kernel.Path != path {
+	if err != nil || string(text) != bzHead || kept.Initrd.Path == k.Initrd.Path || kept.Disk.Path == k.Disk.Path || kept.Disk.Digest != k.Disk.Digest ||
+		asked.Disk.Digest != "" || k.Kernel.Path != path {
 		t.Errorf("kept %+v of %+v, %v", kept, k, err)
 	}
 	if _, err := Keep(t.Context(), *k, t.TempDir()); !errors.Is(err, bench.ErrInvalid) || !strings.Contains(err.Error(), "by now, and not "+k.Kernel.Digest) {

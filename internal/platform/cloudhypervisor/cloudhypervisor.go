@@ -94,6 +94,9 @@ func argv(m microvm.Machine) ([]string, error) {
 		return append(argv, "--serial", "tty"), nil
 	}
 	argv = append(argv, "--serial", "socket="+fileLine)
+	if m.Disk != "" {
+		argv = append(argv, "--disk", disk(m, m.Disk, direct[m.Options[optCache]]))
+	}
 	if m.Own {
 		return append(argv, "--net", "tap="+m.Tap+",mac="+m.MAC), nil
 	}
@@ -101,7 +104,7 @@ func argv(m microvm.Machine) ([]string, error) {
 		"--net", "tap="+m.Tap+",mac="+m.MAC), nil
 }
 
-// direct is how the scratch disk is opened, by the option's value.
+// direct is how the scratch disk, or the user's own, is opened, by the option's value.
 var direct = map[string]string{"none": "direct=on", "writeback": "direct=off"}
 
 // explicitType is the first version that is told a disk's format, and that of a

@@ -62,6 +62,9 @@ func TestArgvVariants(t *testing.T) {
 		{func(m *microvm.Machine) { m.Options[optPin], m.CPUs = "on", 3 }, []string{"boot=3,max=3,affinity=[0@[4],1@[7],2@[4]]"}, ""},
 		{func(m *microvm.Machine) { m.Version = microvm.Version{Major: 50} },
 			[]string{"path=/img/root.ext4,readonly=on", "path=/d/r1-b01-t02/scratch.raw,direct=on"}, ""},
+		{func(m *microvm.Machine) { m.Own, m.Disk = true, "/d/r1-b01-t02/disk.raw" },
+			[]string{"--disk", "path=/d/r1-b01-t02/disk.raw,direct=on,image_type=raw", "--net"}, "path=/d/r1-b01-t02/scratch.raw,direct=on,image_type=raw"},
+		{func(m *microvm.Machine) { m.Own = true }, []string{"--net"}, "--disk"},
 		{func(m *microvm.Machine) { m.Root, m.Tap = "", "" }, []string{"tty", "console=ttyS0 panic=-1"}, "--disk"},
 	} {
 		m := aMachine()

@@ -48,8 +48,8 @@ var (
 	engines = map[string]string{"sync": "Sync", "io_uring": "Async"}
 )
 
-// configure describes the machine. The options are for the scratch disk: the
-// others are alike in all variants, so that these boot alike.
+// configure describes the machine. The options are for the scratch disk, or
+// the user's own: the others are alike in all variants, so that these boot alike.
 func configure(m microvm.Machine) config {
 	if m.Options[optTransport] == "mmio" {
 		m.Guest.Bus = vm.BusMMIO
@@ -68,6 +68,9 @@ func configure(m microvm.Machine) config {
 		return c
 	}
 	c.Network = []network{{ID: "eth0", MAC: m.MAC, Tap: m.Tap}}
+	if m.Disk != "" {
+		c.Drives = []drive{{ID: "disk", Path: m.Disk, Cache: caches[m.Options[optCache]], Engine: engines[m.Options[optAIO]]}}
+	}
 	if m.Own {
 		return c
 	}

@@ -48,6 +48,9 @@ func TestConfig(t *testing.T) {
 		"own": func(m *microvm.Machine) {
 			m.Own, m.Append, m.Initrd, m.Root, m.Scratch, m.Layer = true, "ip=10.99.0.5::10.99.0.1:255.255.255.0::eth0:off", "", "", "", ""
 		},
+		"own-disk": func(m *microvm.Machine) {
+			m.Own, m.Append, m.Initrd, m.Root, m.Scratch, m.Layer, m.Disk = true, "quiet", "", "", "", "", "/d/r1-b01-t02/disk.raw"
+		},
 		"trial": func(m *microvm.Machine) { m.Root, m.Scratch, m.Layer, m.Tap, m.MAC = "", "", "", "", "" },
 	} {
 		m := aMachine()

@@ -108,6 +108,11 @@ func (e *engine) start(ctx context.Context, i *instance, l bench.Launch) error {
 		return err
 	}
 	i.undo.Add(i.removeFiles)
+	if m.Disk != "" {
+		if err := vm.Disk(ctx, m.Dir, l.Own.Disk.Path); err != nil {
+			return err
+		}
+	}
 	if !m.Own {
 		if err := vm.Scratch(ctx, m.Dir, vm.Raw, l.Shape.Disk); err != nil {
 			return err
@@ -146,6 +151,9 @@ func (e *engine) machine(ctx context.Context, l bench.Launch) (Machine, error) {
 		m.Own, m.Kernel, m.Initrd, m.Root, m.Scratch, m.Layer = true, l.Own.Kernel.Path, "", "", "", ""
 		if l.Own.Initrd != nil {
 			m.Initrd = l.Own.Initrd.Path
+		}
+		if l.Own.Disk != nil {
+			m.Disk = filepath.Join(dir, vm.DiskFile)
 		}
 		if m.Kernel, err = vm.Uncompressed(ctx, e.env.Dir, m.Kernel); err != nil {
 			return m, err

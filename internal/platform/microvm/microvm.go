@@ -73,10 +73,11 @@ type Machine struct {
 	Tap, MAC             string
 	Guest                vm.Guest // what the agent is told, but for Bus and Restart
 
-	// Own: it boots a kernel of the user's own by the command line Append. It has a network and no disk,
-	// and maybe no Initrd.
+	// Own: it boots a kernel of the user's own by the command line Append. It has a network, of disks
+	// only its own Disk, if any, and maybe no Initrd.
 	Own    bool
 	Append string
+	Disk   string // raw, the instance's own copy; "" for none
 }
 
 // Trial reports whether the machine is that of a trial.

@@ -3,6 +3,7 @@ package qemu
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 
 	"tare/internal/bench"
@@ -47,7 +48,8 @@ type machine struct {
 	addr                 netip.Prefix
 	gateway              netip.Addr
 	host                 bench.Hosting
-	own                  bool   // it boots a kernel of the user's own, and has neither disks nor an agent
+	own                  bool   // it boots a kernel of the user's own, without an agent
+	disk                 string // that kernel's own; "" for none
 	line                 string // that kernel's command line
 	incoming             bool   // it waits for another's state instead of booting
 }
@@ -93,7 +95,7 @@ func (m machine) argv() []string {
 		"-chardev", "file,id=console,path="+m.file(pipeConsole), "-serial", "chardev:console",
 		"-chardev", "socket,id=monitor,path="+m.file(fileMonitor), "-mon", "chardev=monitor,mode=control")
 	if m.own {
-		return append(append(argv, m.network()...), m.ownBoot()...)
+		return slices.Concat(argv, m.ownDisk(), m.network(), m.ownBoot())
 	}
 	argv = append(argv,
 		"-object", "iothread,id=io0",
@@ -126,6 +128,18 @@ func (m machine) boot() []string {
 		return m.hypervisor(line)
 	}
 	return []string{"-kernel", m.kernel, "-initrd", m.initrd, "-append", "console=ttyS0 " + line}
+}
+
+// ownDisk is the disk of a kernel of the user's own. What is written to it goes into a file without a
+// name in the instance's directory, so that every launch begins with the same content.
+func (m machine) ownDisk() []string {
+	if m.disk == "" {
+		return nil
+	}
+	return []string{
+		"-object", "iothread,id=io0",
+		"-drive", "if=none,id=disk," + shared(m.disk),
+		"-device", "virtio-blk-pci,drive=disk,iothread=io0"}
 }
 
 // ownBoot is a kernel of the user's own with nothing but what the user says.

@@ -96,6 +96,9 @@ func (g *engine) provide(ctx context.Context, l bench.Launch, i *instance) (mach
 		if m.kernel, m.initrd = l.Own.Kernel.Path, ""; l.Own.Initrd != nil {
 			m.initrd = l.Own.Initrd.Path
 		}
+		if l.Own.Disk != nil {
+			m.disk = l.Own.Disk.Path
+		}
 	} else if err := g.disks(ctx, l); err != nil {
 		return m, err
 	}

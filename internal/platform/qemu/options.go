@@ -134,7 +134,7 @@ var exclusive = func() []bench.Lack {
 		lack("its server could not be reached: use net=tap", optNet+"="+netUser+own))
 	for _, o := range diskOptions {
 		for _, value := range o.values {
-			list = append(list, lack("a machine that boots a kernel of your own has no disk: leave the option out", o.name+"="+value+own))
+			list = append(list, lack("a machine that boots a kernel of your own has no scratch disk: leave the option out", o.name+"="+value+own))
 		}
 	}
 	for _, cache := range []string{"writethrough", "writeback", "unsafe"} {

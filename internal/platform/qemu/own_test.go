@@ -62,6 +62,23 @@ func TestAMachineWithoutAnAgentServes(t *testing.T) {
 	}
 }
 
+// A machine without an agent has the user's disk, and what it writes to it ends with it.
+func TestADiskOfAMachineWithoutAnAgent(t *testing.T) {
+	g := run(t, "qemu-own-disk")
+	k := vmtest.Served(t, g.env)
+	k.Disk = &bench.BootFile{Path: vmtest.Disk(t)}
+	k.Append += " disk=/dev/vda"
+	for _, id := range []string{"a", "b"} {
+		i := startOwn(t, g, ownLaunch(t, g, id, k))
+		if got, err := vmtest.Ask(t.Context(), g.env.Testnet, i.Addr()); err != nil || got != vmtest.Answer {
+			t.Fatalf("it answers %q, %v; its log:\n%s", got, err, i.Log())
+		}
+		if want := fmt.Sprintf("served: disk begins with %q", vmtest.DiskHead); !strings.Contains(i.Log(), want) {
+			t.Errorf("no %s in log:\n%s", want, i.Log())
+		}
+	}
+}
+
 func startOwn(t testing.TB, g *engine, l bench.Launch) *instance {
 	t.Helper()
 	started, err := g.Start(t.Context(), l)
@@ -127,6 +144,12 @@ func TestCommandLineOfAMachineWithoutAnAgent(t *testing.T) {
 		-chardev file,id=console,path=console -serial chardev:console -chardev socket,id=monitor,path=qmp.sock -mon chardev=monitor,mode=control
 		-netdev tap,id=net,ifname=tap0123456789,script=no,downscript=no,vhost=off -device virtio-net-pci,netdev=net,romfile=,mac=02:00:00:00:00:05
 		-kernel /img/vmlinuz -append ip=10.99.0.5`)
+	if d := cmp.Diff(want, m.argv()); d != "" {
+		t.Error(d)
+	}
+	m.disk = "/own/a,b"
+	want = slices.Insert(want, slices.Index(want, "-netdev"), strings.Fields(`-object iothread,id=io0
+		-drive if=none,id=disk,format=raw,snapshot=on,file.locking=off,file=/own/a,,b -device virtio-blk-pci,drive=disk,iothread=io0`)...)
 	if d := cmp.Diff(want, m.argv()); d != "" {
 		t.Error(d)
 	}

@@ -40,5 +40,10 @@ func (m machine) rootDrive() string {
 	case vm.Raw:
 		return "format=raw,file=" + rootFile(kind)
 	}
-	return "format=raw,snapshot=on,file.locking=off,file=" + escape(m.root)
+	return shared(m.root)
+}
+
+// shared is a raw file that machines read together and none writes to: each has a layer of its own over it.
+func shared(file string) string {
+	return "format=raw,snapshot=on,file.locking=off,file=" + escape(file)
 }

@@ -77,6 +77,18 @@ func Layer(ctx context.Context, dir string) error {
 	return nil
 }
 
+// DiskFile is the name of an instance's copy of a disk of the user's own.
+const DiskFile = "disk.raw"
+
+// Disk copies a disk of the user's own into dir, for monitors that write to the file they are given.
+// Zeros are holes in the copy.
+func Disk(ctx context.Context, dir, from string) error {
+	if _, err := launch.Output(ctx, "cp", "--sparse=always", "--reflink=never", from, filepath.Join(dir, DiskFile)); err != nil {
+		return fmt.Errorf("disk: %w", err)
+	}
+	return nil
+}
+
 // emptyDisk makes an empty ext4 in a sparse file.
 func emptyDisk(ctx context.Context, raw, label string, size bench.Bytes) error {
 	f, err := os.OpenFile(raw, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

@@ -176,6 +176,21 @@ func Own(t *testing.T, p *microvm.Platform) {
 		t.Errorf("log:\n%s", i.Log())
 	}
 
+	own.Disk = &bench.BootFile{Path: vmtest.Disk(t)}
+	for _, name := range []string{"disk", "again"} { // what one writes, the next does not see
+		i = start(name, own)
+		if got, err := vmtest.Ask(t.Context(), env.Testnet, i.Addr()); err != nil || got != vmtest.Answer {
+			t.Errorf("with a disk it answers %q, %v; log:\n%s", got, err, i.Log())
+		}
+		if err := i.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if want := fmt.Sprintf("disk of the guest begins with %q", vmtest.DiskHead); !strings.Contains(i.Log(), want) {
+			t.Errorf("no %s in log:\n%s", want, i.Log())
+		}
+	}
+	own.Disk = nil
+
 	lost := own
 	lost.Append = strings.Replace(own.Append, "address={address}", "address=nonsense", 1)
 	i = start("panics", lost)

@@ -92,6 +92,25 @@ func Initrd(t testing.TB, below string) string {
 	return file
 }
 
+// DiskHead is how a disk of [Disk] begins.
+const DiskHead = "a disk of a test"
+
+// Disk returns the file of a disk of 1 MiB. The test fails if its content has changed by the end.
+func Disk(t testing.TB) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "disk")
+	content := append([]byte(DiskHead), make([]byte, 1<<20-len(DiskHead))...)
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if now, err := os.ReadFile(file); err != nil || !bytes.Equal(now, content) {
+			t.Errorf("the disk was written to: begins with %.16q, %v", now, err)
+		}
+	})
+	return file
+}
+
 // archive is a cpio archive in the "newc" format with /init alone.
 func archive(init []byte) []byte {
 	var b bytes.Buffer

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -34,6 +35,11 @@ func (m machine) boot() error {
 	if err := file.Close(); err != nil {
 		return err
 	}
+	for _, d := range m.disks {
+		if err := overwrite(d.path, line); err != nil {
+			return err
+		}
+	}
 	outside, err := card(m.tap)
 	if err != nil {
 		return err
@@ -54,6 +60,22 @@ func (m machine) boot() error {
 	err = first.Run()
 	fmt.Fprintf(line, "[    1.000000] Kernel panic - not syncing: Attempted to kill init! (%v)\r\n", err)
 	return nil
+}
+
+// overwrite says how a disk begins, and writes over it.
+func overwrite(path string, line io.Writer) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head := make([]byte, 16)
+	if _, err := f.ReadAt(head, 0); err != nil {
+		return err
+	}
+	fmt.Fprintf(line, "disk of the guest begins with %q\r\n", head)
+	_, err = f.WriteAt(make([]byte, len(head)), 0)
+	return err
 }
 
 // card opens a tap of the thread's network namespace by its name, or makes it.

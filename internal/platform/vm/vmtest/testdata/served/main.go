@@ -1,6 +1,7 @@
 // Served is the only process of a machine without an agent: an HTTP server. As the first process of a
 // guest it loads the drivers that lie beside it, gives the network card its address and serves.
-// Its arguments are name=value: address with prefix length, gateway, port, and a fault.
+// Its arguments are name=value: address with prefix length, gateway, port, a fault, and a disk whose
+// beginning it says and writes over.
 package main
 
 import (
@@ -37,6 +38,11 @@ func serve(words map[string]string) error {
 	if err := connect(words["address"], words["gateway"]); err != nil {
 		return err
 	}
+	if disk := words["disk"]; disk != "" {
+		if err := overwrite(disk); err != nil {
+			return err
+		}
+	}
 	switch words["fault"] {
 	case "deaf":
 		select {}
@@ -72,6 +78,39 @@ func drivers(list string) error {
 		}
 	}
 	return nil
+}
+
+// overwrite says how a disk of the guest begins, and writes over it. No other process does so than the
+// first of a guest: the host's disks may have the same names.
+func overwrite(disk string) error {
+	if os.Getpid() != 1 {
+		return errors.New("not the first process of a guest")
+	}
+	if err := os.MkdirAll("/dev", 0o755); err != nil {
+		return err
+	}
+	if err := unix.Mount("dev", "/dev", "devtmpfs", 0, ""); err != nil {
+		return fmt.Errorf("mount /dev: %w", err)
+	}
+	var f *os.File
+	var err error
+	for range 1000 { // until its driver has found it
+		if f, err = os.OpenFile(disk, os.O_RDWR|os.O_SYNC, 0); err == nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head := make([]byte, 16)
+	if _, err := f.ReadAt(head, 0); err != nil {
+		return err
+	}
+	fmt.Printf("served: disk begins with %q\n", head)
+	_, err = f.WriteAt(make([]byte, len(head)), 0)
+	return err
 }
 
 // connect gives the network card the address once it is there.
