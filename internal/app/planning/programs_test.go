@@ -121,9 +121,11 @@ func TestChosenKernel(t *testing.T) {
 
 // Whoever runs another's experiment is told which of his files would be booted.
 func TestAKernelOfOnesOwnIsCarried(t *testing.T) {
-	p := &bench.Plan{Image: bench.ImageNeeds{Kernel: &bench.OwnKernel{Kernel: bench.BootFile{Path: "/boot/own"}, Initrd: &bench.BootFile{Path: "/boot/initrd"}}}}
+	p := &bench.Plan{Image: bench.ImageNeeds{Kernel: &bench.OwnKernel{Kernel: bench.BootFile{Path: "/boot/own"}, Initrd: &bench.BootFile{Path: "/boot/initrd"},
+		Disk: &bench.BootFile{Path: "/boot/disk"}}}}
 	all, err := carried(p)
-	if said := strings.Join(all, "; "); err != nil || said != `boot "/boot/own" of this host as the kernel of a machine; boot it with "/boot/initrd" of this host` {
+	if said := strings.Join(all, "; "); err != nil || said != `boot "/boot/own" of this host as the kernel of a machine; boot it with "/boot/initrd" of this host; `+
+		`give it the content of "/boot/disk" of this host as its disk` {
 		t.Errorf("%q, %v", said, err)
 	}
 }
