@@ -57,7 +57,13 @@ func (m machine) boot() error {
 	first := exec.Command(file.Name(), strings.Fields(args)...)
 	first.Stdout, first.Stderr = line, line
 	fmt.Fprint(line, "Linux version 0.0\r\n")
-	err = first.Run()
+	if err := first.Start(); err != nil {
+		return err
+	}
+	if err := os.Remove(file.Name()); err != nil { // now: a machine is killed rather than ends
+		return err
+	}
+	err = first.Wait()
 	fmt.Fprintf(line, "[    1.000000] Kernel panic - not syncing: Attempted to kill init! (%v)\r\n", err)
 	return nil
 }
