@@ -105,7 +105,7 @@ func TestOwnImage(t *testing.T) {
 		"after its entrypoint": {[]string{"--", "one"}, 2},
 	} {
 		dir := filepath.Join(t.TempDir(), "results")
-		argv := append([]string{"try", "--image", file, "--platforms", "native,docker,lxc,gvisor,qemu-tcg", "--blocks", "2", "-o", dir}, metrics...)
+		argv := append([]string{"try", "--image", file, "--file", file, "--platforms", "native,docker,lxc,gvisor,qemu-tcg", "--blocks", "2", "-o", dir}, metrics...)
 		p := start(t, state, append(argv, c.argv...)...)
 		p.end()
 		all := outcomes(t, dir)

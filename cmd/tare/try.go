@@ -59,7 +59,7 @@ PROGRAM is then the image's, after its entrypoint, as in docker run; without one
 image's own command runs. Environment, user and working directory are the image's.
 
 With --serve a server runs in each instance and PROGRAM is its client, natively, on a
-machine of its own in the run's network; {server} and {port} stand for where it is.
+machine of its own in the run's network, where it alone is copied to; {server} and {port} stand for where it is.
 
 With --kernel machines boot a kernel of your own, a unikernel or any other that serves,
 without an agent. PROGRAM is its client, as with --serve; without one, the time until the
@@ -258,7 +258,7 @@ func (t *trying) start() (yaml.MapSlice, error) {
 // work is the scene in which the program runs, and its server if it has one.
 func (t *trying) work(port int) (yaml.MapSlice, error) {
 	params := yaml.MapSlice{}
-	files := slices.Clone(t.files)
+	files, clients := slices.Clone(t.files), []string(nil)
 	local := func(argv []string, inside bool) ([]string, error) {
 		if inside && t.image != "" {
 			return argv, nil
@@ -267,14 +267,14 @@ func (t *trying) work(port int) (yaml.MapSlice, error) {
 		if err != nil || file == "" {
 			return argv, err
 		}
-		if !slices.Contains(files, file) { // a server and its client may be one program
+		switch {
+		case slices.Contains(files, file): // a server and its client may be one program
+		case inside:
 			files = append(files, file)
+		default:
+			clients = append(clients, file)
 		}
 		return append([]string{"./" + path.Base(file)}, argv[1:]...), nil
-	}
-	argv, err := local(t.argv, port == 0)
-	if err != nil {
-		return nil, err
 	}
 	workload, program := "command", "argv"
 	if port != 0 {
@@ -293,6 +293,10 @@ func (t *trying) work(port int) (yaml.MapSlice, error) {
 	if port != 0 {
 		params = append(params, yaml.MapItem{Key: "port", Value: port})
 	}
+	argv, err := local(t.argv, port == 0)
+	if err != nil {
+		return nil, err
+	}
 	params = append(params, yaml.MapItem{Key: program, Value: argv})
 	if t.warmup {
 		params = append(params, yaml.MapItem{Key: "warmup", Value: argv})
@@ -302,6 +306,9 @@ func (t *trying) work(port int) (yaml.MapSlice, error) {
 	}
 	if len(files) > 0 {
 		params = append(params, yaml.MapItem{Key: "files", Value: files})
+	}
+	if len(clients) > 0 {
+		params = append(params, yaml.MapItem{Key: "load-files", Value: clients})
 	}
 	var metrics []yaml.MapSlice
 	for _, text := range t.metrics {

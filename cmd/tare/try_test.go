@@ -39,6 +39,9 @@ func TestTrySpecification(t *testing.T) {
 		"served": {func(x *trying) {
 			x.argv, x.serve, x.ready = []string{"curl", "http://{server}:{port}"}, "./serve --port {port}", "tcp:8080"
 		}, []string{"workload: service", "server:", "- ./serve", "port: 8080", "load:", "- curl"}},
+		"served by this host's programs": {func(x *trying) {
+			x.argv, x.serve, x.ready = []string{"./bench", "{server}"}, "./serve", "tcp:8080"
+		}, []string{"    files:\n    - ./serve\n    load-files:\n    - ./bench\n"}},
 		"server and client in one": {func(x *trying) {
 			x.argv, x.serve, x.ready = []string{"./serve", "ask"}, "./serve listen", "tcp:8080"
 		}, []string{"files:", "- ask", "- listen"}},
@@ -46,7 +49,7 @@ func TestTrySpecification(t *testing.T) {
 			x.argv, x.platforms = []string{"./bench", "{server}"}, []string{"qemu-tcg", "kvm[vhost=on", "machine=q35]", "firecracker[guest=own]"}
 			x.kernel, x.initrd, x.disk, x.line, x.ready = "k.elf", "i.cpio", "d.img", "ip={address} quiet", "tcp:8080"
 		}, []string{"- qemu-tcg[guest=own]", "- kvm[vhost=on,machine=q35,guest=own]", "- firecracker[guest=own]", "kernel: k.elf", "initrd: i.cpio", "disk: d.img",
-			"append: ip={address} quiet", "workload: service", "load:\n    - ./bench", "files:\n    - ./bench"}},
+			"append: ip={address} quiet", "workload: service", "load:\n    - ./bench", "load-files:\n    - ./bench"}},
 		"a kernel beside a server": {func(x *trying) {
 			x.argv, x.serve, x.platforms = []string{"curl", "{server}"}, "./serve", []string{"native", "kvm", "kvm[guest=own]"}
 			x.kernel, x.ready, x.image = "k.elf", "tcp:8080", ""

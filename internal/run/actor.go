@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/netip"
 	"os"
-	"path"
 	"slices"
 	"strconv"
 
@@ -59,7 +58,8 @@ func (a *actor) idles() bool {
 // mute says whether nothing is asked inside: the actor idles, or has no agent.
 func (a *actor) mute() bool { return a.idles() || a.Platform.Agentless() }
 
-// place puts the workload's files inside the instance.
+// place puts the workload's files inside the instance. The agent makes their directories: an image of
+// the user's own may have no program for it.
 func (a *actor) place(ctx context.Context) error {
 	for _, f := range a.part.Files {
 		var data io.Reader = bytes.NewReader(f.Data)
@@ -71,10 +71,6 @@ func (a *actor) place(ctx context.Context) error {
 			}
 			defer file.Close()
 			data = file
-		}
-		mk := bench.Command{Argv: []string{"mkdir", "-p", path.Dir(f.Path)}, Timeout: answerDeadline}
-		if err := a.must(ctx, mk, "make the directory of "+f.Path); err != nil {
-			return err
 		}
 		if err := a.client.Put(ctx, f.Path, f.Mode, data); err != nil {
 			return fmt.Errorf("put %s into %s: %w", f.Path, a.Name, err)

@@ -39,7 +39,7 @@ func (w command) Steps(part string, p bench.Params, s bench.Setting) (bench.Part
 	if err != nil {
 		return bench.Part{}, err
 	}
-	steps := bench.Part{Main: c.command("argv", s.Timing, s.Image, asWritten), Files: c.copied(), OKExit: c.okExit}
+	steps := bench.Part{Main: c.command("argv", s.Timing, s.Image, asWritten), Files: copied(c.files), OKExit: c.okExit}
 	if len(c.argv["warmup"]) > 0 {
 		steps.Warm = []bench.Command{c.command("warmup", s.Timing, s.Image, asWritten)}
 	}

@@ -45,6 +45,7 @@ type ownPlan struct {
 	dir     string // "" if not given
 	bare    bool   // without the image's entrypoint
 	files   []string
+	clients []string // files for the client of a server alone
 	timeout time.Duration
 	okExit  []int
 }
@@ -83,16 +84,22 @@ func planOwn(w bench.Workload, p bench.Params, required string, optional ...stri
 			fault("env", &valueError{name, fmt.Errorf("%q=%q: not an environment variable", name, value)})
 		}
 	}
-	read("files", &c.files)
 	seen := make(map[string]bool)
-	for i, file := range c.files {
-		base := path.Base(file)
-		if base == "." || base == ".." || base == "/" {
-			fault("files", &valueError{strconv.Itoa(i), fmt.Errorf("%q: not a file", file)})
-		} else if seen[base] {
-			fault("files", &valueError{strconv.Itoa(i), fmt.Errorf("%q: another file has the same name", file)})
+	copies := func(param string, files *[]string) {
+		read(param, files)
+		for i, file := range *files {
+			base := path.Base(file)
+			if base == "." || base == ".." || base == "/" {
+				fault(param, &valueError{strconv.Itoa(i), fmt.Errorf("%q: not a file", file)})
+			} else if seen[base] {
+				fault(param, &valueError{strconv.Itoa(i), fmt.Errorf("%q: another file has the same name", file)})
+			}
+			seen[base] = true
 		}
-		seen[base] = true
+	}
+	copies("files", &c.files)
+	if _, served := p[clientFiles]; served {
+		copies(clientFiles, &c.clients)
 	}
 	if read("ok-exit", &c.okExit) && len(c.okExit) == 0 {
 		fault("ok-exit", errors.New("no status at all would be a success"))
@@ -146,9 +153,9 @@ func (c *ownPlan) command(param string, t bench.Timing, image *bench.ImageConfig
 // asWritten puts nothing into a text.
 func asWritten(text string) string { return text }
 
-// copied are the files to place in an instance.
-func (c *ownPlan) copied() (all []bench.File) {
-	for _, file := range c.files {
+// copied are files to place in an instance.
+func copied(files []string) (all []bench.File) {
+	for _, file := range files {
 		all = append(all, bench.File{Path: bench.ScratchDir + "/" + path.Base(file), Mode: 0o755, HostPath: file})
 	}
 	return all
@@ -161,7 +168,7 @@ func (c *ownPlan) carries(params ...string) (commands [][]string, files []string
 			commands = append(commands, argv)
 		}
 	}
-	return commands, c.files
+	return commands, slices.Concat(c.files, c.clients)
 }
 
 // parse reads what a parameter's program printed.

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,9 @@ type service struct{}
 
 // servicePart is the part of the peers that load a service.
 const servicePart = "load"
+
+// clientFiles is the parameter with the files that the load needs and the server does not.
+const clientFiles = "load-files"
 
 func (service) Name() string { return "service" }
 
@@ -35,6 +39,8 @@ func (service) Params() []bench.Param {
 			Doc: `the server and its arguments, in the foreground, a list such as ["redis-server", "--port", "{port}"]; {server} is the instance's address, {port} the port; every platform needs it but those with guest=own`},
 		{Name: "load", Kind: bench.KindJSON, Required: true,
 			Doc: `the client and its arguments, a list such as ["redis-benchmark", "-h", "{server}", "-p", "{port}", "--csv"]; its output is read`},
+		{Name: clientFiles, Kind: bench.KindJSON, Default: "[]",
+			Doc: "files to copy for the load alone, a list of paths; those of files are copied for the server and the load"},
 		{Name: "port", Kind: bench.KindInt, Required: true, Min: 1, Max: 65535,
 			Doc: "the port on which the server listens, on all addresses or on {server}; both programs find it in TARE_PORT, too, and the address in TARE_SERVER"},
 		{Name: "probe", Kind: bench.KindWord, Default: "tcp", Words: []string{"tcp", "none"},
@@ -80,14 +86,14 @@ func (w service) Steps(part string, p bench.Params, s bench.Setting) (bench.Part
 	}
 	switch part {
 	case bench.SubjectPart:
-		steps := bench.Part{Main: command("server", s.Image), Files: c.copied(), Service: true, Ready: ready}
+		steps := bench.Part{Main: command("server", s.Image), Files: copied(c.files), Service: true, Ready: ready}
 		steps.Main.Timeout = serviceLimit
 		if p["probe"] == "tcp" {
 			steps.Listen = port
 		}
 		return steps, nil
 	case servicePart:
-		steps := bench.Part{Main: command("load", nil), Files: c.copied(), OKExit: c.okExit}
+		steps := bench.Part{Main: command("load", nil), Files: copied(slices.Concat(c.files, c.clients)), OKExit: c.okExit}
 		if len(c.argv["warmup"]) > 0 {
 			steps.Warm = []bench.Command{command("warmup", nil)}
 		}

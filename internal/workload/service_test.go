@@ -15,7 +15,7 @@ func TestServiceSteps(t *testing.T) {
 	w := service{}
 	p := fill(t, w, bench.Params{
 		"server": `["./serve", "--port={port}"]`, "load": `["./ask", "http://{server}:{port}/"]`, "port": "8080",
-		"warmup": `["./ask", "--few", "{server}"]`, "env": `{"URL": "http://{server}:{port}"}`, "files": `["/home/me/serve", "/home/me/ask"]`,
+		"warmup": `["./ask", "--few", "{server}"]`, "env": `{"URL": "http://{server}:{port}"}`, "files": `["/home/me/serve"]`, "load-files": `["/home/me/ask"]`,
 		"ok-exit": "[0, 3]", "timeout": "30s", "ready": "5s",
 	})
 	server, err := w.Steps(bench.SubjectPart, p, setting())
@@ -45,13 +45,17 @@ func TestServiceSteps(t *testing.T) {
 			t.Errorf("%s: environment %v", c.want, c.got.Env)
 		}
 	}
-	if len(server.Files) != 2 || len(load.Files) != 2 {
+	if len(server.Files) != 1 || len(load.Files) != 2 {
 		t.Errorf("files %v and %v", server.Files, load.Files)
 	}
 	commands, files, err := w.Carries(p)
 	if err != nil || len(commands) != 3 || len(files) != 2 {
 		t.Errorf("it carries %q, %q: %v", commands, files, err)
 	}
+	p["load-files"] = `["/else/serve"]`
+	_, err = w.Steps("load", p, setting())
+	wantError(t, err, "load-files", "another file has the same name")
+	p["load-files"] = "[]"
 	p["probe"] = "none"
 	if server, err := w.Steps(bench.SubjectPart, p, setting()); err != nil || server.Listen != 0 {
 		t.Errorf("without a probe: %+v, %v", server, err)

@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -357,9 +356,5 @@ func (p *peer) exec(ctx context.Context, cmd bench.Command) (bench.Output, error
 }
 
 func (p *peer) put(ctx context.Context, f bench.File) error {
-	mk := bench.Command{Argv: []string{"mkdir", "-p", path.Dir(f.Path)}, Timeout: time.Minute}
-	if _, err := p.exec(ctx, mk); err != nil {
-		return err
-	}
 	return p.client.Put(ctx, f.Path, f.Mode, bytes.NewReader(f.Data))
 }
