@@ -66,7 +66,8 @@ without an agent. PROGRAM is its client, as with --serve; without one, the time 
 server accepts is measured. With --serve, too, the platforms that boot it are those with
 [guest=own], and the others run the server: --platforms 'native,kvm[guest=own]'.
 
---save FILE writes what is run as a specification, which tare run takes.
+--save FILE writes what is run as a specification, which tare run takes. What is refused is
+not written.
 
 Exit status: as of tare run.`,
 		Example: `  tare try -- stress-ng --cpu 1 --cpu-ops 500
@@ -86,13 +87,14 @@ Exit status: as of tare run.`,
 			if err := m.check(); err != nil {
 				return err
 			}
-			r := planning.Request{Name: t.save, Text: text}
-			if _, _, err := r.Experiment(a.catalog().Words()); err != nil {
-				return err
-			}
+			r := planning.Request{Text: text}
 			if t.save != "" {
-				if err := save(t.save, text); err != nil {
-					return err
+				if _, err := os.Lstat(t.save); err == nil { // rather than after minutes of building
+					return existing(t.save)
+				}
+				m.Accepted = func() error {
+					r.Name = t.save
+					return save(t.save, text)
 				}
 			}
 			return a.run(c.Context(), &r, t.out, m)
@@ -124,13 +126,17 @@ Exit status: as of tare run.`,
 func save(file string, text []byte) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return usageError("--save: %s exists already%w", file, bench.Hint("name another file, or remove this one"))
+		return existing(file)
 	}
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(text)
 	return errors.Join(err, f.Close())
+}
+
+func existing(file string) error {
+	return usageError("--save: %s exists already%w", file, bench.Hint("name another file, or remove this one"))
 }
 
 // ofImage takes the image's own command where no program is named. A kernel needs none to start.

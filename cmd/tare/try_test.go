@@ -19,7 +19,7 @@ import (
 // A command line stands for a specification that can be read, and is what one would have written.
 func TestTrySpecification(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, name := range []string{"bench", "serve"} {
+	for _, name := range []string{"ask", "bench", "serve"} {
 		if err := os.WriteFile(name, []byte("#!/bin/sh\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -54,6 +54,39 @@ func TestTrySpecification(t *testing.T) {
 			x.argv, x.serve, x.platforms = []string{"curl", "{server}"}, "./serve", []string{"native", "kvm", "kvm[guest=own]"}
 			x.kernel, x.ready, x.image = "k.elf", "tcp:8080", ""
 		}, []string{"- native\n", "- kvm\n", "- kvm[guest=own]", "server:", "kernel: k.elf", "port: 8080"}},
+		"as it would be written by hand": {func(x *trying) {
+			x.argv, x.platforms, x.budget = []string{"./ask", "http://{server}:{port}/"}, []string{"qemu-tcg"}, 3*time.Minute
+			x.kernel, x.line, x.ready = "k.elf", "ip={address}", "tcp:8080"
+		}, []string{`name: try
+title: What does ask lose?
+platforms:
+- qemu-tcg[guest=own]
+baseline: qemu-tcg[guest=own]
+shape:
+  cpus: 1
+  memory: 512MiB
+timing:
+  cooldown: 100ms
+until:
+  min: 3
+  max: 30
+budget: 3m0s
+image:
+  kernel: k.elf
+  append: ip={address}
+  port: 8080
+scenes:
+- name: command
+  short: ask
+  workload: service
+  params:
+    port: 8080
+    load:
+    - ./ask
+    - http://{server}:{port}/
+    load-files:
+    - ./ask
+`}},
 		"a kernel's start": {func(x *trying) {
 			x.kernel, x.ready, x.platforms = "k.elf", "tcp:8080", []string{"qemu-tcg"}
 		}, []string{"startup: true", "title: How soon is k.elf up?", "- qemu-tcg[guest=own]"}},
@@ -131,6 +164,11 @@ func TestTry(t *testing.T) {
 	p = start(t, state, "try", "--save", saved, "--", "true")
 	p.ends(exitUsage)
 	p.says("exists already")
+	p = start(t, state, "try", "--save", saved+".again", "--platforms", "native", "--", "nosuchprogram")
+	p.ends(exitInvalid)
+	if _, err := os.Stat(saved + ".again"); err == nil {
+		t.Error("saved a program that no instance has")
+	}
 	invalid := filepath.Join(t.TempDir(), "invalid.yaml")
 	start(t, state, "try", "--save", invalid, "--metric", "n=regex:(", "--", "true").ends(exitInvalid)
 	if _, err := os.Stat(invalid); err == nil {

@@ -43,6 +43,9 @@ type Runs struct {
 	AllowMixed bool          // go on where not all is as when the run began
 	SelfTest   bool          // the run's finding belongs into the certificate
 
+	// Accepted is called once nothing is wrong with what is asked for, before the run is made; nil for nothing.
+	Accepted func() error
+
 	Beside Beside // nil for nothing
 	// Watch returns what is told the events of a run, so many of whose trials are
 	// finished already after so much time, and what is called when there are no more.
@@ -144,6 +147,11 @@ func (rs *Runs) Begin(ctx context.Context, r *planning.Request, out string, comm
 	}
 	if l, err := host.ReadLoad(ctx, "/", loadSample); err == nil && l.Caveat() != "" {
 		p.Warnings = append(p.Warnings, "when the run began, "+l.Caveat())
+	}
+	if rs.Accepted != nil {
+		if err := rs.Accepted(); err != nil {
+			return err
+		}
 	}
 	p.Plan.KeepTrying = rs.KeepTrying
 	h := store.Header{
