@@ -49,9 +49,9 @@ func tryCommand(a *app) *cobra.Command {
 		Short: "Measure one command on several platforms, without a file",
 		Long: `Runs a program on each platform, again and again in blocks of fresh launches,
 until its wall time and the metrics that are read from its output are decided or the
-budget is over. A program of this host that is given with a directory (./bench) is
-copied into the instances, and so is every --file. Any other is the image's (tare image
-list --programs).
+budget is over. A program of this host that is given with a directory (./bench,
+/opt/bench) is copied into the instances, and so is every --file. Any other is the
+image's (tare image list --programs), and so is what is in /usr, /bin or /sbin.
 
 With --image the instances run an image of your own: a path of what docker save wrote, of
 an OCI layout or of a root file system; or docker:NAME, podman:NAME, containerd:NAME.
@@ -340,13 +340,18 @@ func (t *trying) server() ([]string, error) {
 	return words, nil
 }
 
+// imageDirs are those whose programs are the image's, whatever this host has there.
+var imageDirs = []string{"/usr/", "/bin/", "/sbin/", bench.ScratchDir + "/"}
+
 // ofThisHost is the file of this host that a program named with a directory is; "" if it is the image's.
 func ofThisHost(program string) (string, error) {
-	if !strings.Contains(program, "/") || path.IsAbs(program) {
+	if !strings.Contains(program, "/") || slices.ContainsFunc(imageDirs, func(dir string) bool { return strings.HasPrefix(path.Clean(program), dir) }) {
 		return "", nil
 	}
 	info, err := os.Stat(program)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && path.IsAbs(program): // the image may have it
+		return "", nil
 	case errors.Is(err, fs.ErrNotExist):
 		return "", fmt.Errorf("%s: there is no such file here to copy into the instances: %w", program, bench.ErrInvalid)
 	case err == nil && (!info.Mode().IsRegular() || info.Mode()&0o111 == 0):

@@ -42,6 +42,10 @@ func TestTrySpecification(t *testing.T) {
 		"served by this host's programs": {func(x *trying) {
 			x.argv, x.serve, x.ready = []string{"./bench", "{server}"}, "./serve", "tcp:8080"
 		}, []string{"    files:\n    - ./serve\n    load-files:\n    - ./bench\n"}},
+		"of this host by absolute paths": {func(x *trying) {
+			x.argv, x.serve, x.ready = []string{mustGetwd(t) + "/bench", "{server}"}, mustGetwd(t)+"/serve", "tcp:8080"
+		}, []string{"server:\n    - ./serve", "load:\n    - ./bench", "    files:\n    - " + mustGetwd(t) + "/serve\n    load-files:\n    - " + mustGetwd(t) + "/bench\n"}},
+		"the image's by an absolute path": {func(x *trying) { x.argv = []string{"/usr/bin/env"} }, []string{"argv:\n    - /usr/bin/env\n"}},
 		"server and client in one": {func(x *trying) {
 			x.argv, x.serve, x.ready = []string{"./serve", "ask"}, "./serve listen", "tcp:8080"
 		}, []string{"files:", "- ask", "- listen"}},

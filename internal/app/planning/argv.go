@@ -52,7 +52,8 @@ func (p *Planned) CheckPrograms() error {
 			if len(first.Argv) == 0 { // the server is the kernel that the machine boots
 				continue
 			}
-			if err := find(images, first, part.Files); err != nil {
+			hint := p.copyHint(first.Argv[0], setting.Image == nil)
+			if err := find(images, first, part.Files, hint); err != nil {
 				faults = append(faults, a.Places.At(param+".0").Error(err))
 			}
 		}
@@ -83,7 +84,7 @@ func lacks(images *image.Store, w bench.Workload) error {
 		return nil
 	}
 	for _, name := range w.Programs() {
-		if err := find(images, bench.Command{Argv: []string{name}}, nil); err != nil {
+		if err := find(images, bench.Command{Argv: []string{name}}, nil, ""); err != nil {
 			return fmt.Errorf("workload %s runs %s, which your image lacks: %w%w", w.Name(), name, bench.ErrInvalid,
 				bench.Hint("only command and service run an image's own programs"))
 		}
@@ -94,8 +95,9 @@ func lacks(images *image.Store, w bench.Workload) error {
 // unsure are the directories of an instance that are not the image's.
 var unsure = []string{"/dev", "/proc", "/run", "/sys", "/var/run"}
 
-// find says why an instance cannot start a command; nil if it can, or if that is not known.
-func find(images *image.Store, c bench.Command, files []bench.File) error {
+// find says why an instance cannot start a command, and how it could get its program; nil if it can, or
+// if that is not known.
+func find(images *image.Store, c bench.Command, files []bench.File, hint bench.Hint) error {
 	name := c.Argv[0]
 	if strings.Contains(name, "/") {
 		file := name
@@ -106,7 +108,7 @@ func find(images *image.Store, c bench.Command, files []bench.File) error {
 			return nil
 		}
 		if why := startable(images, file, files); why != "" {
-			return fmt.Errorf("program %s %s%w", name, why, copyHint(name))
+			return fmt.Errorf("program %s %s%w", name, why, hint)
 		}
 		return nil
 	}
@@ -131,7 +133,7 @@ func find(images *image.Store, c bench.Command, files []bench.File) error {
 	if slices.ContainsFunc(files, func(f bench.File) bool { return path.Base(f.Path) == name }) {
 		return fmt.Errorf("program %q is not in the PATH%w", name, bench.Hint("it is copied into "+bench.ScratchDir+": write ./"+name))
 	}
-	return fmt.Errorf("program %q is neither in the image nor copied%s%w", name, bench.DidYouMean(name, there), copyHint(name))
+	return fmt.Errorf("program %q is neither in the image nor copied%s%w", name, bench.DidYouMean(name, there), hint)
 }
 
 // startable says why a file of an instance cannot be started; "" if it can, or if that is not known.
@@ -155,8 +157,9 @@ func startable(images *image.Store, file string, files []bench.File) string {
 	return ""
 }
 
-// copyHint says how a program gets into the instances, from where this host has it.
-func copyHint(name string) bench.Hint {
+// copyHint says how a program gets into the instances, from where this host has it, in the words of the
+// file or command line that asks for it. Packages are for the golden image.
+func (p *Planned) copyHint(name string, golden bool) bench.Hint {
 	base := path.Base(name)
 	from := "./" + base
 	for dir := range strings.SplitSeq(bench.CommandPath, ":") {
@@ -166,5 +169,12 @@ func copyHint(name string) bench.Hint {
 			break
 		}
 	}
-	return bench.Hint(fmt.Sprintf("instances have the image's programs and what is copied: files: [%s], and then ./%s in its place", from, base))
+	how := fmt.Sprintf("files: [%s], and then ./%s in its place", from, base)
+	if p.request.typed() {
+		how = fmt.Sprintf("--file %s, and then ./%s in its place", from, base)
+		if golden {
+			how = "--add PACKAGE for its Debian package; or " + how
+		}
+	}
+	return bench.Hint("instances have the image's programs and what is copied: " + how)
 }

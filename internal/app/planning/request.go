@@ -140,9 +140,12 @@ func JoinOptions(parts []string) []string {
 	return refs
 }
 
+// typed says that the specification is a command line.
+func (r *Request) typed() bool { return r.Text != nil && r.Name == "" }
+
 // read finds the specification: a file, or a built-in experiment.
 func (r *Request) read() (file string, text []byte, err error) {
-	if r.Text != nil && r.Name == "" {
+	if r.typed() {
 		return "the command line", r.Text, nil
 	}
 	if r.Text != nil {
