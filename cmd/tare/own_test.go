@@ -42,7 +42,7 @@ func main() {
 `
 
 // savedImage writes what docker save would of an image that has one static program and no shell.
-func savedImage(t *testing.T) string {
+func savedImage(t *testing.T, command string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"main.go": teller, "go.mod": "module teller\n"} {
@@ -61,8 +61,8 @@ func savedImage(t *testing.T) string {
 	}
 	layer := tarOf(t, "usr/bin/app", app, "etc/passwd", []byte("worker:x:1234:1234::/home/worker:/bin/none\n"))
 	config := fmt.Appendf(nil, `{"architecture": %q, "os": "linux", "rootfs": {"type": "layers", "diff_ids": ["sha256:%x"]},
-		"config": {"User": "worker", "Env": ["COLOUR=7", "PATH=/usr/bin"], "WorkingDir": "/data/in", "Entrypoint": ["app", "fixed"], "Cmd": ["by", "default"]}}`,
-		runtime.GOARCH, sha256.Sum256(layer))
+		"config": {"User": "worker", "Env": ["COLOUR=7", "PATH=/usr/bin"], "WorkingDir": "/data/in", "Entrypoint": ["app", "fixed"], "Cmd": ["by", %q]}}`,
+		runtime.GOARCH, sha256.Sum256(layer), command)
 	file := filepath.Join(dir, "saved.tar")
 	saved := tarOf(t, "config.json", config, "layer.tar", layer, "manifest.json", []byte(`[{"Config": "config.json", "Layers": ["layer.tar"]}]`))
 	if err := os.WriteFile(file, saved, 0o644); err != nil {
@@ -95,7 +95,7 @@ func tarOf(t *testing.T, files ...any) []byte {
 // An image of one's own runs as it would in Docker, on every kind of platform.
 func TestOwnImage(t *testing.T) {
 	state := realState(t)
-	file := savedImage(t)
+	file := savedImage(t, "default")
 	metrics := []string{"--metric", "uid=json:uid", "--metric", "args=json:args", "--metric", `colour=regex:"colour": "(\d+)"`, "--metric", "dir=json:dir"}
 	for name, c := range map[string]struct {
 		argv []string
@@ -122,22 +122,34 @@ func TestOwnImage(t *testing.T) {
 			}
 		}
 	}
-	// Its client runs in the golden image, which has a perl and this one not.
-	dir := filepath.Join(t.TempDir(), "results")
-	p := start(t, state, "try", "--image", file, "--platforms", "native,docker", "--blocks", "2", "-o", dir, "--serve", "listen", "--ready", "tcp:7000",
-		"--metric", "got=regex:(.*)", "--", "perl", "-e",
-		`use Socket; socket(S,PF_INET,SOCK_STREAM,0); connect(S,sockaddr_in($ARGV[1],inet_aton($ARGV[0]))) or die; print <S> eq "seven\n" ? 7 : 0`, "{server}", "{port}")
-	p.end()
-	for _, o := range outcomes(t, dir) {
-		if o.Status != bench.Done || len(o.Values) != 2 || o.Values[0].Value != 7 {
-			t.Errorf("served: %s: %s: %s: %v", o.Scene, o.Status, o.Error, o.Values)
-		}
-	}
 	spec := writeSpec(t, "native, docker", "  - {name: cpu, workload: sysbench-cpu}\n")
-	p = start(t, state, "run", spec, "--set", "image.from="+file, "-o", filepath.Join(t.TempDir(), "results"))
+	p := start(t, state, "run", spec, "--set", "image.from="+file, "-o", filepath.Join(t.TempDir(), "results"))
 	p.ends(exitInvalid)
 	p.says("your image lacks")
 	p = start(t, state, "run", spec, "--set", "image.from="+spec)
 	p.ends(exitInvalid)
 	p.says("not a tar archive")
+}
+
+// The client of an image that serves runs in the golden image, which has a perl and this one not.
+func TestOwnImageServes(t *testing.T) {
+	state := realState(t)
+	for name, c := range map[string]struct{ command, serve string }{
+		"what is said": {"default", "listen"}, "by its own command": {"listen", ""},
+	} {
+		dir := filepath.Join(t.TempDir(), "results")
+		p := start(t, state, "try", "--image", savedImage(t, c.command), "--platforms", "native,docker", "--blocks", "1", "-o", dir, "--serve", c.serve, "--ready", "tcp:7000",
+			"--metric", "got=regex:(.*)", "--", "perl", "-e",
+			`use Socket; socket(S,PF_INET,SOCK_STREAM,0); connect(S,sockaddr_in($ARGV[1],inet_aton($ARGV[0]))) or die; print <S> eq "seven\n" ? 7 : 0`, "{server}", "{port}")
+		p.end()
+		all := outcomes(t, dir)
+		if len(all) != 2 {
+			t.Errorf("%s: %d outcomes of 2 trials:\n%s", name, len(all), p.stderr())
+		}
+		for _, o := range all {
+			if o.Status != bench.Done || len(o.Values) != 2 || o.Values[0].Value != 7 {
+				t.Errorf("%s: %s: %s: %s: %v", name, o.Scene, o.Status, o.Error, o.Values)
+			}
+		}
+	}
 }

@@ -31,8 +31,10 @@ type trying struct {
 	kernel       string // with its initrd, disk and command line
 	initrd, disk string
 	line         string
-	whole        bool // argv is the whole command line, whatever the image's entrypoint
+	whole        bool // a command line is whole, whatever the image's entrypoint
 	serve, ready string
+	itself       bool     // the image's own command is the server
+	own          []string // that command
 	warmup       bool
 	cpus         int
 	memory       string
@@ -77,6 +79,7 @@ Exit status: as of tare run.`,
   tare try --kernel ./server.elf --platforms kvm --ready tcp:8080 -- ./ask http://{server}:{port}/`,
 		RunE: func(c *cobra.Command, args []string) error {
 			t.argv = args
+			t.itself = t.serve == "" && c.Flags().Changed("serve")
 			if err := t.ofImage(c.Context(), a.site.Dir); err != nil {
 				return err
 			}
@@ -105,7 +108,7 @@ Exit status: as of tare run.`,
 	c.Flags().StringArrayVar(&t.files, "file", nil, "copy this file into "+bench.ScratchDir+", where the program runs (repeatable)")
 	c.Flags().StringVar(&t.image, "image", "", "run this image of your own in the instances; --add is then for clients")
 	c.Flags().StringArrayVar(&t.add, "add", nil, "add this Debian package to the image (repeatable)")
-	c.Flags().StringVar(&t.serve, "serve", "", "a server to run in each instance, with its arguments; PROGRAM is its client")
+	c.Flags().StringVar(&t.serve, "serve", "", "a server to run in each instance, with its arguments; PROGRAM is its client; '' is the image's own command")
 	c.Flags().StringVar(&t.kernel, "kernel", "", "boot this kernel of your own, a bzImage or an ELF file with a server in it, without an agent")
 	c.Flags().StringVar(&t.initrd, "initrd", "", "with --kernel: its initial RAM file system")
 	c.Flags().StringVar(&t.disk, "disk", "", "with --kernel: the content of its disk, a raw file, which is never written to")
@@ -141,10 +144,12 @@ func existing(file string) error {
 
 // ofImage takes the image's own command where no program is named. A kernel needs none to start.
 func (t *trying) ofImage(ctx context.Context, dir string) error {
-	if len(t.argv) > 0 || t.starts() {
+	switch {
+	case t.itself && t.image == "":
+		return usageError("--serve '': an image's own command is the server: say --image, too%w", bench.Hint("--serve './serve --port {port}' runs a server of this host"))
+	case !t.itself && (len(t.argv) > 0 || t.starts()):
 		return nil
-	}
-	if t.image == "" || t.serve != "" {
+	case len(t.argv) == 0 && (t.image == "" || t.serves()):
 		return usageError("name a program to run%w", bench.Hint("tare try -- PROGRAM [ARG...]"))
 	}
 	own, err := image.New(dir).OpenOwn(ctx, t.image)
@@ -152,14 +157,24 @@ func (t *trying) ofImage(ctx context.Context, dir string) error {
 		return err
 	}
 	config := own.Config()
-	if t.argv, t.whole = slices.Concat(config.Entrypoint, config.Cmd), true; len(t.argv) == 0 {
+	t.own, t.whole = slices.Concat(config.Entrypoint, config.Cmd), true
+	switch {
+	case len(t.own) > 0 && !t.itself:
+		t.argv = t.own
+	case len(t.own) > 0:
+	case t.itself:
+		err = usageError("image %s has neither an entrypoint nor a command: name a server to run%w", t.image, bench.Hint("--serve 'SERVER [ARG...]'"))
+	default:
 		err = usageError("image %s has neither an entrypoint nor a command: name a program to run%w", t.image, bench.Hint("tare try --image "+t.image+" -- PROGRAM [ARG...]"))
 	}
 	return errors.Join(err, own.Close())
 }
 
+// serves says that a server runs in the instances.
+func (t *trying) serves() bool { return t.serve != "" || t.itself }
+
 // starts says that nothing but the start of the kernel is measured.
-func (t *trying) starts() bool { return len(t.argv) == 0 && t.kernel != "" && t.serve == "" }
+func (t *trying) starts() bool { return len(t.argv) == 0 && t.kernel != "" && !t.serves() }
 
 // specification is what the command line stands for.
 func (t *trying) specification() ([]byte, error) {
@@ -179,7 +194,7 @@ func (t *trying) specification() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.kernel != "" && t.serve == "" { // nothing else would serve
+	if t.kernel != "" && !t.serves() { // nothing else would serve
 		for i, ref := range platforms {
 			platforms[i] = booting(ref)
 		}
@@ -208,11 +223,11 @@ func (t *trying) port() (int, error) {
 	switch {
 	case t.kernel == "" && (t.initrd != "" || t.disk != "" || t.line != ""):
 		return 0, usageError("--initrd, --disk and --append are about a kernel: say --kernel, too")
-	case t.kernel != "" && t.image != "" && t.serve == "":
+	case t.kernel != "" && t.image != "" && !t.serves():
 		return 0, usageError("--image %s: machines boot the kernel alone%w", t.image, bench.Hint("with --serve the other platforms run the image"))
-	case t.serve == "" && t.kernel == "" && t.ready != "":
+	case !t.serves() && t.kernel == "" && t.ready != "":
 		return 0, usageError("--ready is about a server: say --serve, or --kernel")
-	case t.serve == "" && t.kernel == "":
+	case !t.serves() && t.kernel == "":
 		return 0, nil
 	}
 	port, ok := strings.CutPrefix(t.ready, "tcp:")
@@ -286,7 +301,7 @@ func (t *trying) work(port int) (yaml.MapSlice, error) {
 	if port != 0 {
 		workload, program = "service", "load"
 	}
-	if t.serve != "" {
+	if t.serves() {
 		server, err := t.server()
 		if err != nil {
 			return nil, err
@@ -332,6 +347,9 @@ func (t *trying) work(port int) (yaml.MapSlice, error) {
 
 // server is the server's command line in words. What needs quoting is refused: no shell is involved.
 func (t *trying) server() ([]string, error) {
+	if t.itself {
+		return t.own, nil
+	}
 	words := strings.Fields(t.serve)
 	if len(words) == 0 || strings.ContainsAny(t.serve, "'\"\\$`|&;<>*?") {
 		return nil, usageError("--serve %q: words divided by blanks, and no shell that would read more into them%w", t.serve,

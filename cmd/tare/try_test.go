@@ -49,6 +49,9 @@ func TestTrySpecification(t *testing.T) {
 		"server and client in one": {func(x *trying) {
 			x.argv, x.serve, x.ready = []string{"./serve", "ask"}, "./serve listen", "tcp:8080"
 		}, []string{"files:", "- ask", "- listen"}},
+		"an image that serves by itself": {func(x *trying) {
+			x.argv, x.image, x.itself, x.own, x.whole, x.ready = []string{"curl", "{server}"}, "i.tar", true, []string{"app", "listen"}, true, "tcp:8080"
+		}, []string{"workload: service", "server:\n    - app\n    - listen\n", "entrypoint: none"}},
 		"a kernel and its client": {func(x *trying) {
 			x.argv, x.platforms = []string{"./bench", "{server}"}, []string{"qemu-tcg", "kvm[vhost=on", "machine=q35]", "firecracker[guest=own]"}
 			x.kernel, x.initrd, x.disk, x.line, x.ready = "k.elf", "i.cpio", "d.img", "ip={address} quiet", "tcp:8080"
