@@ -327,6 +327,14 @@ type Ballooned interface {
 // Described is an instance whose driver knows facts that the agent inside cannot see.
 type Described interface{ Facts() map[string]string }
 
+// Choosing is a platform of whose program another build may be chosen, by [ProgramOption].
+type Choosing interface {
+	// Chosen returns the platform where its own build cannot be used, for the reason own: only the
+	// variants that choose another are available. Its check runs no program. It is nil for one
+	// of whose program none may be chosen.
+	Chosen(own error) Platform
+}
+
 // Cautioned is an instance with a label and caveats that are known only once it has started. In a
 // nesting they are those of the inner platform, checked in the outer guest.
 type Cautioned interface {

@@ -167,6 +167,13 @@ func (e *Experiment) Uses(driver string) bool {
 	return all && !strings.Contains(driver, "@") || slices.ContainsFunc(e.named(), func(r bench.PlatformRef) bool { return r.Driver() == driver })
 }
 
+// Chooses reports whether it names a program to run in the place of the driver's own.
+func (e *Experiment) Chooses(driver string) bool {
+	return slices.ContainsFunc(e.named(), func(r bench.PlatformRef) bool {
+		return r.Driver() == driver && r.Options[bench.ProgramOption] != ""
+	})
+}
+
 // named returns the platforms of the experiment, its scenes and their actors.
 func (e *Experiment) named() []bench.PlatformRef {
 	refs := slices.Clone(e.Platforms.Named)

@@ -113,6 +113,23 @@ func checkEach(ctx context.Context, limit time.Duration, ps []bench.Platform) []
 	return found
 }
 
+// CheckChoosing is [Catalog.Check], but that a platform whose own program cannot be used is
+// available for the variants that choose another, if it is chosen for this driver.
+func (c Catalog) CheckChoosing(ctx context.Context, limit time.Duration, chosen func(driver string) bool) []Checked {
+	found := c.Check(ctx, limit)
+	for i, f := range found {
+		p, ok := f.Platform.(bench.Choosing)
+		if !ok || f.Err == nil || !chosen(f.Name()) {
+			continue
+		}
+		if other := p.Chosen(fmt.Errorf("%s: %w%w", f.Reason(), bench.ErrUnavailable, bench.Hint(bench.HintOf(f.Err)))); other != nil {
+			av, err := other.Check(ctx)
+			found[i] = Checked{other, av, err}
+		}
+	}
+	return found
+}
+
 // offer tells the planner which platforms can be used here, how long they take to
 // launch, and why the others cannot be used.
 func offer(in *plan.Inputs, found []Checked) {

@@ -53,7 +53,7 @@ func (c Catalog) Plan(ctx context.Context, r *Request, try func(*spec.Experiment
 			return nil, err
 		}
 	}
-	found := c.Check(ctx, Patience)
+	found := c.CheckChoosing(ctx, Patience, e.Chooses)
 	in := plan.Inputs{
 		Host:  c.host(facts),
 		Words: words,

@@ -356,7 +356,9 @@ func (rs *Runs) Resume(ctx context.Context, dir string) error {
 		return fmt.Errorf("the run used image %s, this program has %s: %w%w", h.Image, img.Digest(), bench.ErrInvalid,
 			"trials on different images must not be mixed"+another)
 	}
-	found := planning.Catalog{Dir: rs.Site.Dir}.Check(ctx, planning.Patience)
+	found := planning.Catalog{Dir: rs.Site.Dir}.CheckChoosing(ctx, planning.Patience, func(driver string) bool {
+		return len(planning.ProgramsOf(r.Plan(), driver)) > 0
+	})
 	for _, p := range found {
 		if was, ok := h.Platforms[p.Name()]; ok && p.Err == nil && was.Version != p.Version {
 			return fmt.Errorf("the run used %s %s, this host has %s now: %w%w", p.Name(), was.Version, p.Version, bench.ErrInvalid,

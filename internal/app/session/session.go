@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"tare/internal/analysis/stop"
@@ -141,7 +142,7 @@ func (a *attempt) openPlatform(ctx context.Context, s *Session, name string) err
 	if err := os.MkdirAll(dir, state.Mode); err != nil {
 		return fmt.Errorf("make the directory of %s: %w", name, err)
 	}
-	a.say("opening %s %s", name, c.Version)
+	a.say("opening %s", strings.TrimSpace(name+" "+c.Version))
 	e, err := c.Open(ctx, bench.Env{Run: s.ID, Image: a.image, Testnet: s.testnet, Ledger: s.Ledger, AgentPath: s.agent, Dir: dir,
 		Programs: planning.ProgramsOf(a.run.Plan(), name)})
 	if err != nil {

@@ -39,6 +39,7 @@ func New() bench.Platform {
 		},
 		Flags:  flags,
 		Refuse: refuse,
+		Doubts: doubts,
 
 		OwnKernel: true,
 		Unfrozen:  launch.ErrSandboxFrozen,
@@ -67,8 +68,16 @@ var date = regexp.MustCompile(`20[0-9]{6}`)
 // now and then never reports the end of a killed process, and on newer kernels takes every
 // network namespace for the host's; that of 2026-02 does neither.
 func refuse(version string) error {
-	if d := date.FindString(version); d < "20250101" {
+	if d := date.FindString(version); d != "" && d < "20250101" {
 		return fmt.Errorf("runsc %s is too old: it may hang when processes are killed", version)
 	}
 	return nil
+}
+
+// doubts says of a build that has no release's date, such as one of one's own, that it may be as old.
+func doubts(version string) []bench.Caveat {
+	if date.MatchString(version) {
+		return nil
+	}
+	return []bench.Caveat{{Text: "runsc says " + version + " and no release's date: one before 2025 may hang when processes are killed"}}
 }

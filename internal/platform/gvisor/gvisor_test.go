@@ -1,6 +1,7 @@
 package gvisor
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -15,3 +16,23 @@ func TestConformance(t *testing.T) {
 }
 
 func TestCrash(t *testing.T) { launchtest.CrashBoxes(t, New, 10*time.Millisecond) }
+
+// A build is refused for its release's date alone; one without a date is doubted.
+func TestVersionsThatWillDo(t *testing.T) {
+	for version, want := range map[string]struct{ refused, doubted bool }{
+		"20260224.0":            {false, false},
+		"20240729.0":            {true, false},
+		"VERSION_MISSING":       {false, true},
+		"0.0~20240729.0-4+b110": {true, false}, // Debian's
+	} {
+		err, doubt := refuse(version), doubts(version)
+		if (err != nil) != want.refused || (len(doubt) > 0) != want.doubted {
+			t.Errorf("%s: %v, %v", version, err, doubt)
+		}
+		for _, d := range doubt {
+			if !strings.Contains(d.Text, version) {
+				t.Errorf("%s: %q", version, d.Text)
+			}
+		}
+	}
+}

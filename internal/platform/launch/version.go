@@ -46,11 +46,21 @@ func About(ctx context.Context, name string) ([]byte, error) {
 	return Output(ctx, name, args...)
 }
 
-var versionWord = regexp.MustCompile(`\bv?([0-9]+\.[0-9]+[0-9A-Za-z.+~:-]*)`)
+var (
+	versionWord = regexp.MustCompile(`\bv?([0-9]+\.[0-9]+[0-9A-Za-z.+~:-]*)`)
+	// specLine is the version of the runtime specification, which is no version of the program.
+	specLine = regexp.MustCompile(`(?m)^spec:.*$`)
+	// unnumbered is what a build without a version says: "runsc version VERSION_MISSING".
+	unnumbered = regexp.MustCompile(`^\w+ version (\w+)`)
+)
 
 // parseVersion finds the version in what a program prints for --version.
 func parseVersion(text string) (string, error) {
+	text = specLine.ReplaceAllString(text, "")
 	m := versionWord.FindStringSubmatch(text)
+	if m == nil {
+		m = unnumbered.FindStringSubmatch(text)
+	}
 	if m == nil {
 		return "", fmt.Errorf("no version in %q", text)
 	}

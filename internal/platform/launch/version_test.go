@@ -10,7 +10,7 @@ func TestParseVersion(t *testing.T) {
 	for file, want := range map[string]string{
 		"dockerd-20.10.txt": "20.10.24+dfsg1", "docker-28.txt": "28.2.2",
 		"containerd-1.6.txt": "1.6.20~ds1", "runc-1.1.txt": "1.1.5+ds1",
-		"crun-1.8.txt": "1.8.1", "runsc-2026.txt": "20260224.0", "podman-4.3.txt": "4.3.1", "ctr-1.6.txt": "1.6.20~ds1",
+		"crun-1.8.txt": "1.8.1", "runsc-2026.txt": "20260224.0", "runsc-unnumbered.txt": "VERSION_MISSING", "podman-4.3.txt": "4.3.1", "ctr-1.6.txt": "1.6.20~ds1",
 		"bwrap.txt": "0.8.0", "systemd-nspawn.txt": "252.39-1~deb12u2", "linux.uml.txt": "6.1.176",
 	} {
 		text, err := os.ReadFile("testdata/" + file)

@@ -29,6 +29,12 @@ type engine struct {
 // Open looks for the runtime and the image; nothing runs between launches.
 func (p *Platform) Open(ctx context.Context, env bench.Env) (bench.Engine, error) {
 	e := &engine{Runtime: p.runtime, env: env, state: filepath.Join(bench.RuntimeDir, env.Run, p.runtime.Name)}
+	var err error
+	if p.without == nil { // otherwise every launch chooses a program
+		if e.path, err = launch.Program(e.Program); err != nil {
+			return nil, fmt.Errorf("open %s: %w: %w%w", e.Name, err, bench.ErrUnavailable, e.Install)
+		}
+	}
 	if err := e.open(ctx); err != nil {
 		return nil, fmt.Errorf("open %s: %w", p.runtime.Name, err)
 	}
@@ -36,9 +42,6 @@ func (p *Platform) Open(ctx context.Context, env bench.Env) (bench.Engine, error
 }
 
 func (e *engine) open(ctx context.Context) (err error) {
-	if e.path, err = launch.Program(e.Program); err != nil {
-		return fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, e.Install)
-	}
 	if e.cgroups, err = cgroup.Detect(); err != nil {
 		return err
 	}

@@ -61,6 +61,8 @@ type Runtime struct {
 	Unfrozen error
 	// Refuse finds a reason why a version will not do; may be nil.
 	Refuse func(version string) error
+	// Doubts are what is to be borne in mind of a version; may be nil.
+	Doubts func(version string) []bench.Caveat
 	// Feature is a word that it must print for --version, such as "+LIBKRUN"; "" for none.
 	Feature string
 	// Host says what of the host it lacks; may be nil.
@@ -103,10 +105,13 @@ type Service struct {
 }
 
 // Platform implements [bench.Platform] for one runtime.
-type Platform struct{ runtime Runtime }
+type Platform struct {
+	runtime Runtime
+	without error // why the runtime's own build cannot be used, where others are chosen
+}
 
 // New returns the platform of the runtime.
-func New(r Runtime) *Platform { return &Platform{r} }
+func New(r Runtime) *Platform { return &Platform{runtime: r} }
 
 // Name is the runtime's.
 func (p *Platform) Name() string { return p.runtime.Name }
@@ -127,6 +132,14 @@ func (p *Platform) Options() []bench.Option {
 	}, slices.Concat(p.runtime.Options, p.runtime.chosen())...)
 }
 
+// Chosen implements [bench.Choosing].
+func (p *Platform) Chosen(own error) bench.Platform {
+	if !p.runtime.Chooses {
+		return nil
+	}
+	return &Platform{runtime: p.runtime, without: own}
+}
+
 // Check asks the runtime for its version.
 func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	r := p.runtime
@@ -134,13 +147,7 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	if os.Geteuid() != 0 {
 		return a, fmt.Errorf("%s: containers with a bridge need root: %w%w", r.Name, bench.ErrUnavailable, bench.Hint("run as root"))
 	}
-	version, err := launch.Version(ctx, r.Program)
-	if err == nil && r.Refuse != nil {
-		err = r.Refuse(version)
-	}
-	if err == nil && r.Feature != "" {
-		err = r.built(ctx)
-	}
+	version, err := p.version(ctx)
 	if err != nil {
 		return a, fmt.Errorf("%s: %w: %w%w", r.Name, err, bench.ErrUnavailable, r.Install)
 	}
@@ -170,16 +177,41 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 	if err := launch.NeedFilesystem("overlay"); err != nil {
 		return a, fmt.Errorf("%s: %w", r.Name, err)
 	}
-	a.Version, a.Programs[r.Program], a.Caveats = version, version, slices.Concat(r.Caveats, caveats)
+	a.Version, a.Caveats = version, slices.Concat(r.Caveats, caveats)
+	a.Lack(bench.ProgramOption, "", p.without)
+	if p.without == nil {
+		a.Programs[r.Program] = version
+		if r.Doubts != nil {
+			a.Caveats = append(a.Caveats, r.Doubts(version)...)
+		}
+	}
 	for _, o := range r.Options {
 		if o.Name != optRuntime {
 			continue
 		}
 		for _, below := range o.Values {
-			a.Lack(o.Name, below, needRuntime(below))
+			if err := needRuntime(below); err != nil {
+				a.Lacks = append(a.Lacks, bench.Lack{With: map[string]string{o.Name: below, bench.ProgramOption: ""}, Err: err})
+			}
 		}
 	}
 	return a, nil
+}
+
+// version is that of the runtime's own build, if it will do; "" where only others are chosen.
+func (p *Platform) version(ctx context.Context) (string, error) {
+	r := p.runtime
+	if p.without != nil {
+		return "", nil
+	}
+	version, err := launch.Version(ctx, r.Program)
+	if err == nil && r.Refuse != nil {
+		err = r.Refuse(version)
+	}
+	if err == nil && r.Feature != "" {
+		err = r.built(ctx)
+	}
+	return version, err
 }
 
 // chosen is the option of a runtime of which another build may be chosen.

@@ -52,6 +52,14 @@ func (p *Platform) Traits() bench.Traits {
 	return t
 }
 
+// Chosen implements [bench.Choosing]. A build that a launch chooses is not tried.
+func (p *Platform) Chosen(own error) bench.Platform {
+	if c, ok := p.Platform.(bench.Choosing); ok {
+		return c.Chosen(own)
+	}
+	return nil
+}
+
 // variants are the options of each trial.
 func (p *Platform) variants() []map[string]string {
 	defaults := bench.Variant(p.Options(), nil)
