@@ -90,7 +90,7 @@ Exit status: as of tare run.`,
 			if err := m.check(); err != nil {
 				return err
 			}
-			r := planning.Request{Text: text}
+			r := planning.Request{Text: text, Insist: true}
 			if t.save != "" {
 				if _, err := os.Lstat(t.save); err == nil { // rather than after minutes of building
 					return existing(t.save)

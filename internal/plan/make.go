@@ -99,13 +99,24 @@ func Make(e *spec.Experiment, in Inputs) (*bench.Plan, error) {
 	if n := len(m.plan.Scenes) * e.Blocks; n > maxTrials {
 		return nil, spec.Errors{e.Places.At("scenes").Errorf("%d trials: at most %d can be planned", n, maxTrials)}
 	}
-	m.plan.Trials = order(m.plan.Scenes, e.Blocks, m.plan.Seed)
-	m.plan.Exchanged = exchanges(m.Host.Alike, e.Blocks, m.plan.Seed)
+	if u := m.plan.Until; u != nil && lone(m.plan.Scenes) {
+		u.Max, u.Looks, m.plan.Blocks = u.Min, []int{u.Min}, u.Min
+	}
+	m.plan.Trials = order(m.plan.Scenes, m.plan.Blocks, m.plan.Seed)
+	m.plan.Exchanged = exchanges(m.Host.Alike, m.plan.Blocks, m.plan.Seed)
 	m.plan.Image = m.image(e)
 	m.plan.Warnings = append(m.plan.Warnings, m.findings.warnings()...)
 	m.plan.Warnings = append(m.plan.Warnings, injected(e.Inject)...)
 	m.estimate(e)
 	return m.plan, nil
+}
+
+// lone says whether all scenes are of one platform, and none is set against another or is a point
+// of a curve: there is nothing that more blocks would decide.
+func lone(scenes []bench.Scene) bool {
+	return !slices.ContainsFunc(scenes, func(s bench.Scene) bool {
+		return s.Platform.String() != scenes[0].Platform.String() || s.Control || s.Relative != nil || s.Peak != nil || len(s.Factors) > 0
+	})
 }
 
 // answered are the faults of the metrics that are to answer the question and that no case has.

@@ -49,6 +49,9 @@ func againstWords(r *result.Result) string {
 	if s := r.Summary; s != nil && len(s.Costs) > 0 && !slices.ContainsFunc(s.Costs, func(c result.Cost) bool { return !c.Kept }) {
 		return "each platform against itself"
 	}
+	if r.Lone() {
+		return r.Baseline + " alone"
+	}
 	return "against " + r.Baseline
 }
 
@@ -60,6 +63,9 @@ func decidedWords(r *result.Result) string {
 		if dnf > 0 || e.Verdict == result.Differs || e.Verdict == result.Equivalent {
 			decided++
 		}
+	}
+	if of == 0 {
+		return "nothing to compare"
 	}
 	return fmt.Sprintf("%d of %s decided", decided, figure.Count(of, "comparison"))
 }

@@ -104,11 +104,35 @@ func (r *Result) Summarize() {
 	}
 	tellApart(s.Costs)
 	s.Sentences = append(r.curveSentences(), sentences(s.Costs, r)...)
+	if len(s.Costs) == 0 && r.Lone() {
+		s.Sentences = append(s.Sentences, r.figures()...)
+	}
 	if len(s.Costs) > 0 {
 		s.Sentences = append(s.Sentences, r.notHere()...)
 	}
 	s.Cautions = r.cautions(s.Costs)
 	r.Summary = s
+}
+
+// Lone says whether the baseline alone was measured, so that there is nothing to compare.
+func (r *Result) Lone() bool {
+	return r.Relative == nil && !slices.ContainsFunc(r.Cases, func(c Case) bool {
+		return slices.ContainsFunc(c.Rows, func(row Row) bool { return !row.Baseline })
+	})
+}
+
+// figures are what a platform alone has: the median of each headline metric.
+func (r *Result) figures() (all []string) {
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		for _, row := range r.Headline(c) {
+			if row.N > 0 {
+				all = append(all, fmt.Sprintf("%s: %s of %s on %s, the median of %s.", c.Work(), strings.ReplaceAll(row.Metric.Name, "_", " "),
+					figure.Quantity(row.Median, row.Metric.Unit), Labelled(row.Platform, row.Label), figure.Count(row.N, "launch")))
+			}
+		}
+	}
+	return all
 }
 
 // notHere says what the experiment asks for and this host lacks: power, and platforms.

@@ -163,9 +163,20 @@ func (c Catalog) Builtins(ctx context.Context) []Builtin {
 	return all
 }
 
-// Insist is an error if a platform asked for on the command line is left out. A
+// Insist is an error if a platform asked for on the command line is left out, or if of several in
+// a specification of the user's own one is left, so that there is nothing to compare. A
 // specification is for many hosts, a command line for this one.
 func (p *Planned) Insist() error {
+	named := slices.DeleteFunc(slices.Clone(p.Skipped), func(s bench.Skip) bool { return !s.Named })
+	if len(named) > 0 {
+		s := named[0]
+		if p.request.Insist {
+			return cannotRun(s)
+		}
+		if only := p.only(); only != "" && p.request.userFile() {
+			return fmt.Errorf("nothing can be compared: %s alone can run here; %s: %s: %w%w", only, s.Platform, s.Reason, bench.ErrUnavailable, bench.Hint(s.Hint))
+		}
+	}
 	for _, text := range p.request.Platforms {
 		ref, err := p.words.Ref(text)
 		if err != nil {
@@ -173,11 +184,26 @@ func (p *Planned) Insist() error {
 		}
 		for _, s := range p.Skipped {
 			if s.Platform == ref.String() {
-				return fmt.Errorf("platform %s cannot run here: %s%w", s.Platform, s.Reason, bench.Hint(s.Hint))
+				return cannotRun(s)
 			}
 		}
 	}
 	return nil
+}
+
+func cannotRun(s bench.Skip) error {
+	return fmt.Errorf("platform %s cannot run here: %s%w", s.Platform, s.Reason, bench.Hint(s.Hint))
+}
+
+// only is the platform of all scenes, "" if they have several.
+func (p *Planned) only() (name string) {
+	for _, s := range p.Scenes {
+		if name != "" && s.Platform.String() != name || s.Relative != nil {
+			return ""
+		}
+		name = s.Platform.String()
+	}
+	return name
 }
 
 // CheckFiles is an error for a file a workload wants copied that is not there, or a

@@ -27,6 +27,7 @@ type Request struct {
 	Name      string   // a path or a built-in's name; "" for a Text that is from nowhere
 	Text      []byte   // the specification itself, if it is not to be looked up by name
 	Set       []string // values of the specification to replace: path=value
+	Insist    bool     // a platform that the specification names must be able to run here
 	Platforms []string // those to measure instead, one reference each; nil for the specification's
 	Seed      *uint64  // of the order of trials; nil for the specification's, or one that is chosen
 	Meters    []string // power meters, by name
@@ -34,6 +35,12 @@ type Request struct {
 	Trust     bool     // to run another's programs and copy what they name
 	ours      bool     // the run in From began on this host
 	own       *own.Source
+}
+
+// userFile says whether the specification is a file that the user names: no built-in, nor of another run.
+func (r *Request) userFile() bool {
+	_, err := builtin.Find(r.Name)
+	return err != nil && r.Text == nil && r.From == ""
 }
 
 // Own is the image of the user's own that the specification names, as it was first planned with; nil
