@@ -188,8 +188,9 @@ func (t *trying) specification() ([]byte, error) {
 		scene, err = t.start()
 		title = "How soon is " + path.Base(t.kernel) + " up?"
 	} else {
-		scene, err = t.work(port)
-		title = "What does " + path.Base(t.argv[0]) + " lose?"
+		if scene, err = t.work(port); err == nil {
+			title = "What does " + t.subject() + " lose?"
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -216,6 +217,19 @@ func (t *trying) specification() ([]byte, error) {
 		e = append(e, yaml.MapItem{Key: "image", Value: of})
 	}
 	return yaml.Marshal(append(e, yaml.MapItem{Key: "scenes", Value: []yaml.MapSlice{scene}}))
+}
+
+// subject is the name of what runs in the instances.
+func (t *trying) subject() string {
+	switch {
+	case t.itself:
+		return path.Base(t.own[0])
+	case t.serve != "":
+		return path.Base(strings.Fields(t.serve)[0])
+	case t.kernel != "":
+		return path.Base(t.kernel)
+	}
+	return path.Base(t.argv[0])
 }
 
 // port is where the server listens; 0 if there is none.
@@ -342,7 +356,7 @@ func (t *trying) work(port int) (yaml.MapSlice, error) {
 	if len(metrics) > 0 {
 		params = append(params, yaml.MapItem{Key: "metrics", Value: metrics})
 	}
-	return yaml.MapSlice{{Key: "name", Value: "command"}, {Key: "short", Value: path.Base(t.argv[0])}, {Key: "workload", Value: workload}, {Key: "params", Value: params}}, nil
+	return yaml.MapSlice{{Key: "name", Value: "command"}, {Key: "short", Value: t.subject()}, {Key: "workload", Value: workload}, {Key: "params", Value: params}}, nil
 }
 
 // server is the server's command line in words. What needs quoting is refused: no shell is involved.

@@ -41,7 +41,7 @@ func TestTrySpecification(t *testing.T) {
 		}, []string{"workload: service", "server:", "- ./serve", "port: 8080", "load:", "- curl"}},
 		"served by this host's programs": {func(x *trying) {
 			x.argv, x.serve, x.ready = []string{"./bench", "{server}"}, "./serve", "tcp:8080"
-		}, []string{"    files:\n    - ./serve\n    load-files:\n    - ./bench\n"}},
+		}, []string{"title: What does serve lose?", "    files:\n    - ./serve\n    load-files:\n    - ./bench\n"}},
 		"of this host by absolute paths": {func(x *trying) {
 			x.argv, x.serve, x.ready = []string{mustGetwd(t) + "/bench", "{server}"}, mustGetwd(t)+"/serve", "tcp:8080"
 		}, []string{"server:\n    - ./serve", "load:\n    - ./bench", "    files:\n    - " + mustGetwd(t) + "/serve\n    load-files:\n    - " + mustGetwd(t) + "/bench\n"}},
@@ -65,7 +65,7 @@ func TestTrySpecification(t *testing.T) {
 			x.argv, x.platforms, x.budget = []string{"./ask", "http://{server}:{port}/"}, []string{"qemu-tcg"}, 3*time.Minute
 			x.kernel, x.line, x.ready = "k.elf", "ip={address}", "tcp:8080"
 		}, []string{`name: try
-title: What does ask lose?
+title: What does k.elf lose?
 platforms:
 - qemu-tcg[guest=own]
 baseline: qemu-tcg[guest=own]
@@ -84,7 +84,7 @@ image:
   port: 8080
 scenes:
 - name: command
-  short: ask
+  short: k.elf
   workload: service
   params:
     port: 8080
@@ -122,6 +122,7 @@ scenes:
 		"metric":           {func(x *trying) { x.metrics = []string{"rate"} }, `--metric "rate"`},
 		"metric's kind":    {func(x *trying) { x.metrics = []string{"rate=xml:a"} }, `--metric "rate=xml:a"`},
 		"quotes":           {func(x *trying) { x.serve, x.ready = "./serve 'a b'", "tcp:80" }, "no shell"},
+		"a blank server":   {func(x *trying) { x.serve, x.ready = " ", "tcp:80" }, `--serve " "`},
 		"no port":          {func(x *trying) { x.serve = "./serve" }, `--ready ""`},
 		"a port alone":     {func(x *trying) { x.serve, x.ready = "./serve", "8080" }, `--ready "8080"`},
 		"port 0":           {func(x *trying) { x.serve, x.ready = "./serve", "tcp:0" }, `--ready "tcp:0"`},

@@ -114,7 +114,7 @@ type Error struct {
 
 // Error returns place, message and excerpt. bench.HintOf returns the hint.
 func (e *Error) Error() string {
-	text := strings.TrimSuffix(e.Err.Error(), ": ")
+	text := strings.TrimSuffix(bench.Reason(e.Err), ": ")
 	if at := e.Place.String(); at != "" {
 		text = at + ": " + text
 	}

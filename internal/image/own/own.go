@@ -69,6 +69,9 @@ var engines = map[string][]string{
 	"containerd": {"ctr", "--namespace=default", "image", "export", "-"},
 }
 
+// unreached is what engines say whose daemon is not there: docker's client and ctr.
+var unreached = []string{"Cannot connect to the Docker daemon", "failed to dial"}
+
 // Open finds the image that from names: docker:NAME, podman:NAME, containerd:NAME, or a path. temp is
 // a directory with room for what an engine saves. An image that cannot be used wraps [bench.ErrInvalid].
 func Open(ctx context.Context, from, temp string, archive Archiver) (*Source, error) {
@@ -148,6 +151,9 @@ func ofEngine(ctx context.Context, engine, name, temp string) (*Source, error) {
 	cmd := exec.Command(program, argv[1:]...)
 	cmd.Stdout = f
 	if err := tool.Run(ctx, tool.Slow, cmd); err != nil {
+		if slices.ContainsFunc(unreached, func(says string) bool { return strings.Contains(err.Error(), says) }) {
+			err = fmt.Errorf("%w%w", err, bench.Hint("start it (systemctl start "+engine+"), or name a file that "+engine+" saved the image to"))
+		}
 		return nil, errors.Join(err, f.Close())
 	}
 	info, err := f.Stat()

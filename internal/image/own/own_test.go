@@ -296,3 +296,22 @@ func FuzzLayer(f *testing.F) {
 		}
 	})
 }
+
+// An engine without its daemon is told from an image that is not there.
+func TestEngineWithoutItsDaemon(t *testing.T) {
+	bin := t.TempDir()
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	for says, hint := range map[string]string{
+		"Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?": "systemctl start docker",
+		"Error response from daemon: reference does not exist":                                              "",
+	} {
+		script := "#!/bin/sh\necho '" + says + "' >&2\nexit 1\n"
+		if err := os.WriteFile(filepath.Join(bin, "docker"), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(t.Context(), "docker:app", t.TempDir(), nil)
+		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(bench.HintOf(err), hint) || hint == "" && bench.HintOf(err) != "" {
+			t.Errorf("%v, hint %q; want %q", err, bench.HintOf(err), hint)
+		}
+	}
+}
