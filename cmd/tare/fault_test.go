@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -17,7 +18,8 @@ import (
 )
 
 // TestInterrupted presses Ctrl-C in a measurement: everything is closed without
-// tare clean, the exit status says so, and the run can be resumed.
+// tare clean, the exit status says so, and the run can be resumed. A second signal right after the
+// first, as timeout(1) sends it to child and group, changes nothing.
 func TestInterrupted(t *testing.T) {
 	state := realState(t)
 	dir := filepath.Join(t.TempDir(), "results")
@@ -26,11 +28,14 @@ func TestInterrupted(t *testing.T) {
 	p.await(`^1/3 `)
 	p.await(`: measure$`)
 	f := footprintOf(t, state, run)
-	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
+	for range 2 {
+		if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
 	}
 	p.ends(exitUndecided)
-	p.says("interrupt", "hint: tare resume "+dir)
+	p.says("again to stop at once; then tare clean", "interrupt", "hint: tare resume "+dir)
 	f.checkGone(t)
 	before := outcomes(t, dir)
 	if !strings.Contains(p.stdout.String(), "page: ") {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -37,12 +38,9 @@ func main() { os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // execute runs the command line and returns the exit status.
 func execute(args []string, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	// A second Ctrl-C ends the program at once; tare clean then removes what is left.
-	context.AfterFunc(ctx, stop)
-
 	a := newApp(stdout, stderr)
+	ctx, done := stoppable(a.stderr)
+	defer done()
 	root := a.command()
 	root.SetArgs(args)
 	root.SetOut(a.stdout)
@@ -50,6 +48,31 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	err := root.ExecuteContext(ctx)
 	a.say(err)
 	return statusOf(err)
+}
+
+// oneStop is how long after a signal further ones are of the same wish to stop: timeout(1) signals its
+// child and then the whole group.
+const oneStop = time.Second
+
+// stoppable is a context that ends with Ctrl-C or when the program is asked to stop. A signal more than
+// [oneStop] after that ends the program at once.
+func stoppable(notes io.Writer) (ctx context.Context, done func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		var which os.Signal
+		select {
+		case <-ctx.Done():
+			return
+		case which = <-signals:
+		}
+		fmt.Fprintln(notes, "stopping: again to stop at once; then tare clean")
+		cancel(fmt.Errorf("%v signal received", which))
+		time.Sleep(oneStop)
+		signal.Stop(signals)
+	}()
+	return ctx, func() { signal.Stop(signals); cancel(nil) }
 }
 
 func newApp(stdout, stderr io.Writer) *app {
