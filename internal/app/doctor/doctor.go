@@ -4,6 +4,7 @@ package doctor
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -127,7 +128,9 @@ func lacks(a bench.Availability) []Lack {
 	var list []Lack
 	for _, l := range a.Lacks {
 		if !errors.Is(l.Err, bench.ErrInvalid) {
-			list = append(list, Lack{strings.Trim(bench.PlatformRef{Options: l.With}.String(), "[]"), bench.Reason(l.Err), bench.HintOf(l.Err)})
+			with := maps.Clone(l.With)
+			maps.DeleteFunc(with, func(_, value string) bool { return value == "" }) // unless another program is chosen
+			list = append(list, Lack{strings.Trim(bench.PlatformRef{Options: with}.String(), "[]"), bench.Reason(l.Err), bench.HintOf(l.Err)})
 		}
 	}
 	return list

@@ -51,6 +51,9 @@ func runtimeOf(options map[string]string) string {
 	return options["runtime"]
 }
 
+// where are the installation guides of runtimes that Debian has none of, or too old a one.
+var where = map[string]string{"runsc": " of 2025 or later (https://gvisor.dev/docs/user_guide/install/)"}
+
 // available returns an error if the runtime is not installed.
 func available(ctx context.Context, runtime string) error {
 	if runtime == kata {
@@ -58,7 +61,7 @@ func available(ctx context.Context, runtime string) error {
 		return err
 	}
 	if _, err := launch.Program(runtime); err != nil {
-		return fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, bench.Hint("install "+runtime+", or use docker[runtime=runc]"))
+		return fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, bench.Hint("install "+runtime+where[runtime]+", or use docker[runtime=runc]"))
 	}
 	return nil
 }
