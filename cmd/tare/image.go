@@ -15,8 +15,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/app/session"
+	"tare/internal/app/site"
 	"tare/internal/bench"
 	"tare/internal/image"
+	"tare/internal/image/own"
 	"tare/internal/platform/all"
 	"tare/internal/report"
 	"tare/internal/state/cache"
@@ -30,7 +32,7 @@ func imageCommand(a *app) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(imageBuildCommand(a), imageListCommand(a), imageFormsCommand(a), imageRemoveCommand(a))
+	c.AddCommand(imageBuildCommand(a), imageListCommand(a), imageFormsCommand(a), imageSaveCommand(a), imageRemoveCommand(a))
 	return c
 }
 
@@ -157,6 +159,52 @@ func listPrograms(to io.Writer, infos []image.Info) error {
 		}
 	}
 	return w.Flush()
+}
+
+func imageSaveCommand(a *app) *cobra.Command {
+	var ref string
+	c := &cobra.Command{
+		Use:   "save FILE",
+		Short: "Save the image, with the agent, as an archive that container engines load",
+		Long: `Writes the image that every instance runs, with the agent in a layer of its own,
+to an archive as of docker save. docker load, podman load and ctr images import take
+it, so that it can be brought to another machine, a registry or the nodes of a
+cluster. The image must have been built.`,
+		Example: "  tare image save tare.tar\n  ctr -n k8s.io images import tare.tar",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := needRoot("image save"); err != nil {
+				return err
+			}
+			led, err := a.site.ForImages()
+			if err != nil {
+				return err
+			}
+			agent, err := site.Agent()
+			if err != nil {
+				return err
+			}
+			img, err := a.site.Images(image.New, led).Open(c.Context())
+			if err != nil {
+				return err
+			}
+			defer img.Close()
+			if ref == "" {
+				ref = "localhost/tare:" + strings.TrimPrefix(img.Digest(), "sha256:")[:12]
+			}
+			root, err := img.Tar(c.Context())
+			if err != nil {
+				return err
+			}
+			if err := own.Save(args[0], ref, root, agent); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.stdout, "saved %s as %s\n", ref, args[0])
+			return err
+		},
+	}
+	c.Flags().StringVar(&ref, "as", "", "the image's name (default localhost/tare: and the digest's first 12 digits)")
+	return c
 }
 
 func imageRemoveCommand(a *app) *cobra.Command {
