@@ -83,8 +83,8 @@ func (fs *FS) Mode() string {
 	}
 }
 
-// Writable returns an error that wraps [bench.ErrUnavailable] if groups cannot be made.
-func (fs *FS) Writable() error {
+// Tops returns where hierarchies are mounted.
+func (fs *FS) Tops() []string {
 	tops := map[string]string{}
 	for c, h := range fs.v1 {
 		tops[c] = h.dir
@@ -92,7 +92,12 @@ func (fs *FS) Writable() error {
 	if fs.unified.dir != "" {
 		tops[Unified] = fs.unified.dir
 	}
-	for _, dir := range distinct(tops) {
+	return distinct(tops)
+}
+
+// Writable returns an error that wraps [bench.ErrUnavailable] if groups cannot be made.
+func (fs *FS) Writable() error {
+	for _, dir := range fs.Tops() {
 		if err := unix.Access(dir, unix.W_OK); err != nil {
 			return fmt.Errorf("make cgroups in %s: %w: %w%w", dir, bench.ErrUnavailable, err,
 				bench.Hint("run tare as root, and in a container only with its cgroups writable"))

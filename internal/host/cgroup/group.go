@@ -71,26 +71,34 @@ func (g *Group) Add(pid int) error {
 func (g *Group) Procs() ([]int, error) {
 	var pids []int
 	for _, dir := range distinct(g.dirs) {
-		err := walk(dir, func(d string) error {
-			text, err := os.ReadFile(filepath.Join(d, "cgroup.procs"))
-			if err != nil {
-				return err
-			}
-			for _, word := range strings.Fields(string(text)) {
-				pid, err := strconv.Atoi(word)
-				if err != nil {
-					return fmt.Errorf("%s/cgroup.procs: bad process id %q", d, word)
-				}
-				pids = append(pids, pid)
-			}
-			return nil
-		})
+		in, err := Procs(dir)
 		if err != nil {
 			return nil, fmt.Errorf("processes of cgroup %s: %w", g.name, err)
 		}
+		pids = append(pids, in...)
 	}
 	slices.Sort(pids)
 	return slices.Compact(pids), nil
+}
+
+// Procs lists the processes in the control group at the directory, anybody's, and below it; none if it is gone.
+func Procs(dir string) ([]int, error) {
+	var pids []int
+	err := walk(dir, func(d string) error {
+		text, err := os.ReadFile(filepath.Join(d, "cgroup.procs"))
+		if err != nil {
+			return err
+		}
+		for _, word := range strings.Fields(string(text)) {
+			pid, err := strconv.Atoi(word)
+			if err != nil {
+				return fmt.Errorf("%s/cgroup.procs: bad process id %q", d, word)
+			}
+			pids = append(pids, pid)
+		}
+		return nil
+	})
+	return pids, err
 }
 
 // Holds reports whether the process is in the group or below it, in any hierarchy.

@@ -20,6 +20,7 @@ import (
 	"tare/internal/platform/lxc"
 	"tare/internal/platform/native"
 	"tare/internal/platform/nspawn"
+	"tare/internal/platform/pod"
 	"tare/internal/platform/podman"
 	"tare/internal/platform/qemu"
 	"tare/internal/platform/runc"
@@ -56,6 +57,7 @@ func drivers(state string) []bench.Platform {
 		containerd.New(),
 		podman.New(),
 		docker.New(state),
+		pod.New(),
 		gvisor.New(),
 		uml.New(),
 		libkrun.New(),

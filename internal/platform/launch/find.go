@@ -228,6 +228,11 @@ func Parts(g, inside *cgroup.Group, byWord map[string]string) ([]bench.Process, 
 	if err != nil {
 		return nil, err
 	}
+	return PartsOf(pids, within, byWord), nil
+}
+
+// PartsOf is [Parts] among the processes: inside, if they are within, too.
+func PartsOf(pids, within []int, byWord map[string]string) []bench.Process {
 	var list []bench.Process
 	for _, pid := range pids {
 		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
@@ -239,5 +244,20 @@ func Parts(g, inside *cgroup.Group, byWord map[string]string) ([]bench.Process, 
 			list = append(list, bench.Process{PID: pid, Part: part, Inside: slices.Contains(within, pid)})
 		}
 	}
-	return list, nil
+	return list
+}
+
+// Processes lists the host's processes.
+func Processes() ([]int, error) {
+	paths, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return nil, err
+	}
+	var pids []int
+	for _, path := range paths {
+		if pid, err := strconv.Atoi(filepath.Base(path)); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
 }

@@ -1,5 +1,5 @@
-// Package pod has the pure parts of running an instance as a pod of Kubernetes: the pod that a launch
-// asks for, whether the one that runs is it, why one does not start, and which control group is its.
+// Package pod runs instances as pods of Kubernetes on this node: each is asked for at the API server,
+// and the agent is started in it by the API's exec.
 package pod
 
 import (
@@ -11,13 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"tare/internal/bench"
-)
-
-// The labels of every object that Tare makes. Both are Kubernetes' recommended ones.
-const (
-	LabelManagedBy = "app.kubernetes.io/managed-by"
-	LabelRun       = "app.kubernetes.io/instance" // the run's id
-	Manager        = "tare"
+	"tare/internal/host/kube"
 )
 
 // Options of the platform.
@@ -25,6 +19,8 @@ const (
 	OptRuntimeClass = "runtimeClass" // "" is the cluster's default handler
 	OptScheduler    = "scheduler"    // see [Unscheduled]
 	OptQoS          = "qos"          // see [Guaranteed]
+	OptNode         = "node"         // "" is the only one that this host is
+	OptImage        = "image"        // "" is as tare image save names it
 )
 
 // Values of options.
@@ -60,7 +56,7 @@ func (s Site) Of(l bench.Launch) (*corev1.Pod, error) {
 	p := &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{Name: l.ID, Namespace: s.Namespace,
-			Labels: map[string]string{LabelManagedBy: Manager, LabelRun: s.Run}},
+			Labels: map[string]string{kube.LabelManagedBy: kube.Manager, kube.LabelRun: s.Run}},
 		Spec: corev1.PodSpec{
 			RestartPolicy: corev1.RestartPolicyNever, TerminationGracePeriodSeconds: &now,
 			AutomountServiceAccountToken: &no, EnableServiceLinks: &no, DNSPolicy: corev1.DNSDefault,

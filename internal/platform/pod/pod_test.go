@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"tare/internal/bench"
+	"tare/internal/host/kube"
 )
 
 // captured is a pod with its events as Kubernetes 1.34.4 with containerd 1.6.20 told them.
@@ -144,7 +145,7 @@ func TestAPodIsOnItsNode(t *testing.T) {
 	if p.Spec.NodeName != "node1" || p.Spec.Affinity != nil || *p.Spec.RuntimeClassName != "runsc" || p.OwnerReferences[0] != *owner {
 		t.Errorf("%+v", p)
 	}
-	if p.Labels[LabelManagedBy] != "tare" || p.Labels[LabelRun] != "capture" {
+	if p.Labels[kube.LabelManagedBy] != "tare" || p.Labels[kube.LabelRun] != "capture" {
 		t.Errorf("labels %v", p.Labels)
 	}
 	if p, err = here.Of(asked(map[string]string{OptScheduler: Scheduled})); err != nil || p.Spec.NodeName != "" || p.Spec.Affinity == nil || len(p.Spec.Tolerations) > 0 || p.Spec.RuntimeClassName != nil {

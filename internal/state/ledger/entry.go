@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/host/kube"
 )
 
 // Format is the version of the ledger's lines that this program writes. It reads
@@ -173,6 +174,8 @@ func checkThing(stateDir, kind, name string) error {
 		if !plainName.MatchString(name) {
 			return errForm
 		}
+	case bench.KindPod:
+		return kube.CheckThing(name)
 	case bench.KindSetting:
 		return checkSetting(stateDir, name)
 	case bench.KindNote:

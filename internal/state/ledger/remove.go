@@ -14,6 +14,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/host/cgroup"
+	"tare/internal/host/kube"
 	"tare/internal/host/tree"
 )
 
@@ -80,6 +81,8 @@ func remove(ctx context.Context, stateDir, boot string, e Entry) error {
 			return nil
 		}
 		return removePlace(e.Name)
+	case bench.KindPod: // of an earlier boot too: the API server remembers it
+		return kube.RemoveThing(ctx, e.Name)
 	case bench.KindSwap:
 		return removeSwap(stateDir, e.Name)
 	case bench.KindNetNS:
