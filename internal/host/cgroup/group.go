@@ -101,6 +101,21 @@ func Procs(dir string) ([]int, error) {
 	return pids, err
 }
 
+// Confine keeps the control group in the directory, anybody's, and those below it on the CPUs, from the
+// bottom up: on v1 a group's CPUs must hold those of its children. They must exist, and those of its parents hold them.
+func Confine(dir string, cpus []int) error {
+	var dirs []string
+	if err := walk(dir, func(d string) error { dirs = append(dirs, d); return nil }); err != nil {
+		return err
+	}
+	for _, d := range slices.Backward(dirs) {
+		if err := write(filepath.Join(d, "cpuset.cpus"), CPUList(cpus)); err != nil {
+			return err
+		}
+	}
+	return checkCPUSet(dir, cpus)
+}
+
 // Holds reports whether the process is in the group or below it, in any hierarchy.
 func (g *Group) Holds(pid int) (bool, error) {
 	in, err := g.fs.Of(pid)

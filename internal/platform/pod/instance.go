@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,6 +34,7 @@ type instance struct {
 	made     *corev1.Pod
 	launched int64
 	stream   *kube.Exec
+	own      []bench.Span
 	groups   map[string]string // the pod's, by controller, once it runs
 	undo     launch.Undo
 }
@@ -68,6 +70,11 @@ func (i *instance) start(ctx context.Context) error {
 	}
 	if err := i.await(ctx); err != nil {
 		return err
+	}
+	if l.Options[OptCPUs] == Given {
+		if err := i.confine(); err != nil {
+			return err
+		}
 	}
 	if i.stream, err = e.cluster.Exec(i.made, container, agentInside, "serve"); err != nil {
 		return err
@@ -120,10 +127,29 @@ func (i *instance) await(ctx context.Context) error {
 	return Refused(err)
 }
 
+// confine keeps the pod on the CPUs of the launch.
+func (i *instance) confine() error {
+	from := clock.Now()
+	groups, _, err := i.find()
+	if err != nil {
+		return err
+	}
+	i.groups = groups
+	dir := cmp.Or(groups["cpuset"], groups[cgroup.Unified])
+	if err := cgroup.Confine(dir, i.launch.CPUSet); err != nil {
+		return fmt.Errorf("keep the pod on CPUs %v: %w%w", i.launch.CPUSet, err, bench.Hint("leave them to the kubelet: pod[cpus=kubelet]"))
+	}
+	i.own = []bench.Span{launch.Own("confine the pod", from, clock.Now())}
+	return nil
+}
+
+// Trace implements [bench.Traced]: what Tare does between the pod and the agent.
+func (i *instance) Trace() []bench.Span { return i.own }
+
 func (i *instance) Stream() io.ReadWriteCloser { return i.stream }
 func (i *instance) Launched() int64            { return i.launched }
 func (i *instance) Relays() bool               { return true }
-func (i *instance) Unenforced() []string       { return Unenforced(i.launch.Shape) }
+func (i *instance) Unenforced() []string       { return Unenforced(i.launch) }
 
 // Addr is none: the pod lies in the cluster's network, and none of the run's own reaches it.
 func (i *instance) Addr() netip.Addr { return netip.Addr{} }

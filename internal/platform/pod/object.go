@@ -20,6 +20,7 @@ const (
 	OptScheduler    = "scheduler"    // see [Unscheduled]
 	OptQoS          = "qos"          // see [Guaranteed]
 	OptNode         = "node"         // "" is the only one that this host is
+	OptCPUs         = "cpus"         // see [Given]
 	OptImage        = "image"        // "" is as tare image save names it
 )
 
@@ -30,6 +31,9 @@ const (
 	Unscheduled, Scheduled = "none", "default"
 	// Guaranteed pods have limits that equal their requests; Burstable ones have no limit of CPU time.
 	Guaranteed, Burstable = "guaranteed", "burstable"
+	// Given CPUs are written to the pod's control group before the agent starts, so that the pod runs on
+	// those that other platforms run on; else the Kubelet's are what its CPU manager gives.
+	Given, Kubelet = "given", "kubelet"
 )
 
 // Site is where a launch's pod is made.
@@ -62,7 +66,7 @@ func (s Site) Of(l bench.Launch) (*corev1.Pod, error) {
 			AutomountServiceAccountToken: &no, EnableServiceLinks: &no, DNSPolicy: corev1.DNSDefault,
 			Containers: []corev1.Container{{
 				Name: container, Image: s.Image, ImagePullPolicy: corev1.PullIfNotPresent,
-				Command:      []string{"/bin/sleep", "infinity"},
+				Command:      []string{"/bin/sh", "-c", "trap exit TERM; sleep infinity & wait"}, // sleep as process 1 ignores the signal
 				Resources:    resources(l.Shape, l.Options[OptQoS]),
 				VolumeMounts: []corev1.VolumeMount{{Name: scratch, MountPath: bench.ScratchDir}},
 			}},
@@ -110,10 +114,13 @@ func resources(s bench.Shape, qos string) corev1.ResourceRequirements {
 	return r
 }
 
-// Unenforced are the limits of the shape that a pod has no words for: which CPUs it runs on is the
-// kubelet's to say, and the size of an emptyDir is looked at now and then, not refused at a write.
-func Unenforced(s bench.Shape) []string {
-	list := []string{"cpu set", bench.DiskSize}
+// Unenforced are the limits of the launch's shape that a pod has no words for. The size of an emptyDir is
+// looked at now and then, not refused at a write.
+func Unenforced(l bench.Launch) []string {
+	s, list := l.Shape, []string{bench.DiskSize}
+	if l.Options[OptCPUs] == Kubelet {
+		list = []string{"cpu set", bench.DiskSize}
+	}
 	for _, l := range []struct {
 		asked bool
 		name  string

@@ -40,6 +40,8 @@ func (Platform) Options() []bench.Option {
 		{Name: OptImage, Doc: "the image's name; without one it is localhost/tare: and the digest's first 12 digits, as tare image save names it"},
 		{Name: OptScheduler, Values: []string{Unscheduled, Scheduled}, Default: Unscheduled,
 			Doc: "who places the pod; none: the pod names its node; default: the cluster's scheduler, which is part of the launch"},
+		{Name: OptCPUs, Values: []string{Given, Kubelet}, Default: Given,
+			Doc: "who chooses its CPUs; given: those of the launch, which Tare writes to the pod's control group before the agent starts; kubelet: the kubelet"},
 		{Name: OptQoS, Values: []string{Guaranteed, Burstable}, Default: Guaranteed,
 			Doc: "the quality of service; guaranteed: limits equal requests; burstable: no limit of CPU time unless the shape has a quota"},
 	}
@@ -242,7 +244,7 @@ func (f found) caveats() []bench.Caveat {
 	list := []bench.Caveat{
 		{Text: "its start-up holds an exec by the API server, and what Tare waits for the kubelet to tell"},
 		{Text: "it has no address in the run's own network"},
-		{Text: "the kubelet chooses its CPUs"},
+		{Text: "the kubelet chooses its CPUs", With: map[string]string{OptCPUs: Kubelet}},
 	}
 	for _, c := range f.classes {
 		if c.Handler != "runsc" && c.Handler != "gvisor" {
