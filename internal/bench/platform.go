@@ -238,7 +238,7 @@ const (
 	KindSwap    = "swap"    // the file, in use as swap space
 	KindMapped  = "mapped"  // the device of that name made by the kernel's device mapper
 	KindNote    = "note"    // the file [CRIUNote]
-	KindPod     = "pod"     // a pod of a Kubernetes cluster; see package kube
+	KindPod     = "kubepod" // a pod of a Kubernetes cluster; see package kube
 	KindPlace   = "place"   // an empty directory, one of [Places]
 )
 

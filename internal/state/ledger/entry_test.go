@@ -104,7 +104,7 @@ func TestHeldIsWhatWasNotReleased(t *testing.T) {
 
 func TestRemovalOrder(t *testing.T) {
 	var entries []Entry
-	for _, k := range []string{bench.KindDir, bench.KindNetNS, bench.KindTap, bench.KindLoop, bench.KindMapped, bench.KindDomain, bench.KindMount, bench.KindCgroup, bench.KindProcess} {
+	for _, k := range []string{bench.KindDir, bench.KindNetNS, bench.KindTap, bench.KindLoop, bench.KindMapped, bench.KindDomain, bench.KindMount, bench.KindCgroup, bench.KindProcess, bench.KindPod} {
 		entries = append(entries, Entry{Kind: k, Name: "first"}, Entry{Kind: k, Name: "second"})
 	}
 	var got []string
@@ -112,7 +112,7 @@ func TestRemovalOrder(t *testing.T) {
 		got = append(got, e.Kind+" "+e.Name)
 	}
 	want := []string{
-		"domain second", "domain first", "process second", "process first", "cgroup second", "cgroup first", "mount second", "mount first",
+		"kubepod second", "kubepod first", "domain second", "domain first", "process second", "process first", "cgroup second", "cgroup first", "mount second", "mount first",
 		"mapped second", "mapped first", "loop second", "loop first", "tap second", "tap first", "netns second", "netns first", "dir second", "dir first",
 	}
 	if d := cmp.Diff(want, got); d != "" {

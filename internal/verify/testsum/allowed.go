@@ -22,8 +22,9 @@ var facts = map[condition]func(root string) bool{
 	"no kvm": func(root string) bool {
 		return !exists(root, "dev/kvm") || exists(root, "sys/module/kvm_pvm") || !cpuHas(root, "svm") && !cpuHas(root, "vmx")
 	},
-	"no xen":    func(root string) bool { return read(root, "sys/hypervisor/type") != "xen" },
-	"cgroup v1": func(root string) bool { return !exists(root, "sys/fs/cgroup/cgroup.controllers") },
+	"no cluster": func(string) bool { return os.Getenv("KUBECONFIG") == "" },
+	"no xen":     func(root string) bool { return read(root, "sys/hypervisor/type") != "xen" },
+	"cgroup v1":  func(root string) bool { return !exists(root, "sys/fs/cgroup/cgroup.controllers") },
 }
 
 // without begins the condition that a program is missing, one that no package of the
@@ -64,7 +65,7 @@ func readAllowed(path string) (allowance, error) {
 		c := condition(inside)
 		switch {
 		case !strings.HasPrefix(rest, "[") || !closed || !c.known():
-			return nil, fmt.Errorf("%s:%d: %s has no condition: after the name goes one of [always], [not long], [amx], [no kvm], [no xen], [cgroup v1], [without PROGRAM]", path, n, name)
+			return nil, fmt.Errorf("%s:%d: %s has no condition: after the name goes one of [always], [not long], [amx], [no kvm], [no xen], [no cluster], [cgroup v1], [without PROGRAM]", path, n, name)
 		case strings.TrimSpace(why) == "":
 			return nil, fmt.Errorf("%s:%d: %s: why may it be skipped?", path, n, name)
 		}

@@ -1,0 +1,82 @@
+package kube
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tare/internal/bench"
+)
+
+const kubeconfig = `apiVersion: v1
+kind: Config
+clusters: [{name: a, cluster: {server: "https://127.0.0.1:6443"}}]
+users: [{name: a, user: {token: t}}]
+contexts: [{name: a, context: {cluster: a, user: a, namespace: measured}}]
+current-context: a
+`
+
+func written(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kube config")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestWhoeverCleansFindsThePodAgain(t *testing.T) {
+	file := written(t, kubeconfig)
+	c, err := At(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := c.Thing("r-b01-t01-0", "r")
+	if want := "https://127.0.0.1:6443 measured/r-b01-t01-0 r " + file; name != want {
+		t.Errorf("%q, want %q", name, want)
+	}
+	if err := CheckThing(name); err != nil {
+		t.Error(err)
+	}
+	// The kubeconfig leads elsewhere by now: nothing is asked of that cluster.
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(kubeconfig, "6443", "6444")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := RemoveThing(t.Context(), name); err == nil || !strings.Contains(err.Error(), "6444 now") || bench.HintOf(err) == "" {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestWhatIsNoPodIsRefused(t *testing.T) {
+	for _, name := range []string{"", "h", "h n/p", "h /p r", "h n/ r", "h n/../p r", "h n/p r relative", "h n/p r /a/../b", "h n/p r/x", "h N/p r"} {
+		if err := CheckThing(name); err == nil {
+			t.Errorf("%q is taken", name)
+		}
+	}
+	for _, name := range []string{"https://10.0.0.1 n/p r", "h n/p r /a b/c"} {
+		if err := CheckThing(name); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+func FuzzCheckThing(f *testing.F) {
+	f.Add("https://10.0.0.1 n/p r /a")
+	f.Fuzz(func(t *testing.T, name string) {
+		if CheckThing(name) == nil && strings.Contains(name, "/../") && strings.Contains(name, " /") && strings.HasSuffix(name, "/..") {
+			t.Errorf("%q", name)
+		}
+	})
+}
+
+func TestNoClusterIsUnavailableWithAHint(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	for name, file := range map[string]string{"none": "", "missing": filepath.Join(t.TempDir(), "x"), "bad": written(t, "a: ["), "empty": written(t, "")} {
+		t.Setenv(Variable, file)
+		if _, err := Find(); !errors.Is(err, bench.ErrUnavailable) || !strings.Contains(bench.HintOf(err), Variable) {
+			t.Errorf("%s: %v, hint %q", name, err, bench.HintOf(err))
+		}
+	}
+}
