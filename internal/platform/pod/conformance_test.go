@@ -25,7 +25,6 @@ func TestConformance(t *testing.T) {
 		"image":           "the node has an image of its own",
 		"missing image":   "likewise",
 		"refused cpu set": "the pod runs before it is kept on its CPUs",
-		"disk rate":       "a pod has no words for it; the driver says so",
 	}
 	if runtime.NumCPU() <= 4 { // those of pods are requested, so a node has no more to give
 		for _, name := range []string{"cpus", "four at once"} {

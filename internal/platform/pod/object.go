@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"tare/internal/bench"
+	"tare/internal/host/cgroup"
 	"tare/internal/host/kube"
 )
 
@@ -126,13 +127,13 @@ func Unenforced(l bench.Launch) []string {
 		name  string
 	}{
 		{s.CPUPeriod > 0, "cpu period"}, {s.CPUWeight > 0, "cpu weight"}, {s.MemorySoft > 0, "soft memory limit"}, {s.Swap > 0, "swap limit"},
-		{s.DiskIOPS > 0, "disk iops"}, {s.DiskBandwidth > 0, "disk bandwidth"}, {s.DiskWeight > 0, "disk weight"}, {s.Pids > 0, "pids limit"},
+		{s.Pids > 0, "pids limit"},
 	} {
 		if l.asked {
 			list = append(list, l.name)
 		}
 	}
-	return list
+	return append(list, cgroup.DiskLimits(s)...)
 }
 
 // Changed says what of the pod that was made is not as it was asked for, in what it runs: an admission
