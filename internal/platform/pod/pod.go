@@ -2,6 +2,7 @@ package pod
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -103,7 +104,7 @@ func (Platform) Check(ctx context.Context) (bench.Availability, error) {
 }
 
 // errFrozen is why pods take no turns.
-var errFrozen = fmt.Errorf("the control group of a pod is the kubelet's: %w", bench.ErrUnavailable)
+var errFrozen = errors.New("the control group of a pod is the kubelet's")
 
 // refuse finds a reason why an API server will not do.
 func refuse(version string) error {
@@ -112,7 +113,7 @@ func refuse(version string) error {
 		return fmt.Errorf("version %q of the API server: not a version", version)
 	}
 	if slices.Compare(v[:], oldest[:]) < 0 {
-		return fmt.Errorf("Kubernetes %s is too old: the first that will do is %d.%d", version, oldest[0], oldest[1])
+		return fmt.Errorf("version %s of Kubernetes is too old: the first that will do is %d.%d", version, oldest[0], oldest[1])
 	}
 	return nil
 }
