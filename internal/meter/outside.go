@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,7 +23,7 @@ import (
 type Outside struct {
 	dir    string // where /proc is
 	self   int
-	made   string            // begins the control groups that the run makes
+	made   []string          // are in the paths of the run's control groups: those that it makes, and see Include
 	start  uint64            // of this process, in ticks after boot
 	groups []byte            // this process's control groups
 	ours   map[identity]bool // of every process that was seen at the last look
@@ -55,7 +56,7 @@ type process struct {
 // OpenOutside begins to tell processes of others from those of the run with the id, on the tree
 // mounted at procDir.
 func OpenOutside(procDir, run string) (*Outside, error) {
-	o := &Outside{dir: procDir, self: os.Getpid(), made: "/" + bench.CgroupRoot + "/" + run + "/", ours: map[identity]bool{}}
+	o := &Outside{dir: procDir, self: os.Getpid(), made: []string{"/" + bench.CgroupRoot + "/" + run + "/"}, ours: map[identity]bool{}}
 	p, err := o.process(o.self)
 	if err == nil {
 		o.start = p.Start
@@ -73,6 +74,21 @@ func (o *Outside) process(pid int) (proc.Process, error) {
 		return proc.Process{}, err
 	}
 	return proc.ParseProcess(b)
+}
+
+// Include takes an instance's control groups and helpers for the run's, though something else has made them:
+// a kubelet makes those of a pod. It is for use before Since looks back on the instance.
+func (o *Outside) Include(s bench.Scope) {
+	for _, dir := range s.Cgroups {
+		if name := "/" + filepath.Base(dir) + "/"; !slices.ContainsFunc(o.made, func(made string) bool { return strings.Contains(dir+"/", made) }) {
+			o.made = append(o.made, name)
+		}
+	}
+	for _, h := range s.Helpers {
+		if p, err := o.process(h.PID); err == nil {
+			o.ours[identity{h.PID, p.Start}] = true
+		}
+	}
 }
 
 // Since returns the other work since it was last asked for; none the first time. What a process used
@@ -168,7 +184,8 @@ func (o *Outside) belongs(pid int, p proc.Process, all map[int]proc.Process, see
 // isMade says whether a process's control groups, as /proc/PID/cgroup lists them, are of the run's making.
 func (o *Outside) isMade(groups []byte) bool {
 	for line := range strings.Lines(string(groups)) {
-		if strings.Contains(strings.TrimRight(line, "\n")+"/", o.made) {
+		path := strings.TrimRight(line, "\n") + "/"
+		if slices.ContainsFunc(o.made, func(made string) bool { return strings.Contains(path, made) }) {
 			return true
 		}
 	}

@@ -119,3 +119,32 @@ func TestWorkOutside(t *testing.T) {
 		}
 	}
 }
+
+// A pod's control groups are made by its kubelet, and its shim is a child of nobody here.
+func TestAnIncludedInstanceIsNoWorkOfOthers(t *testing.T) {
+	const pod = "/kubepods/pod1-2"
+	dir := t.TempDir()
+	all := []fakeProcess{{pid: 1, name: "init", groups: "/"}, {pid: os.Getpid(), parent: 1, name: "tare", groups: "/user", start: 100}}
+	fakeProc(t, dir, 0, all)
+	o, err := OpenOutside(dir, "r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.Since(); err != nil {
+		t.Fatal(err)
+	}
+	all = append(all, fakeProcess{pid: 20, parent: 1, name: "shim", groups: "/system", start: 200, own: 1},
+		fakeProcess{pid: 21, parent: 20, name: "agent", groups: pod + "/c", start: 201, own: 1},
+		fakeProcess{pid: 22, parent: 1, name: "other", groups: "/kubepods/pod1-3", start: 202, own: 1})
+	fakeProc(t, dir, 0, all)
+	o.Include(bench.Scope{Cgroups: map[string]string{"memory": "/sys/fs/cgroup/memory" + pod}, Helpers: []bench.Process{{PID: 20, Part: "shim"}}})
+	l, err := o.look()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[identity]bool{{20, 200}: true, {21, 201}: true, {22, 202}: false} {
+		if l.all[id].ours != want {
+			t.Errorf("process %d: the run's %t, want %t", id.pid, l.all[id].ours, want)
+		}
+	}
+}

@@ -170,7 +170,7 @@ func (r *Runner) Run(ctx context.Context, finished map[string]bool) error {
 		if err != nil {
 			return err
 		}
-		s.around.since = outside.Since
+		s.around.since, s.around.include = outside.Since, outside.Include
 	}
 	if err := s.recall(); err != nil {
 		return err

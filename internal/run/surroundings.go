@@ -16,10 +16,11 @@ const leastPause = 200 * time.Millisecond
 // surroundings look for other work on the host around the launches of a run, as its plan declares.
 // Without a declaration they look for none.
 type surroundings struct {
-	bound *bench.Disturbance
-	since func() (bench.OtherWork, error) // see [Runner.OtherWork]
-	asked int64                           // when it was, last
-	usual bench.UsualSteal                // by the outcomes so far
+	bound   *bench.Disturbance
+	since   func() (bench.OtherWork, error) // see [Runner.OtherWork]
+	include func(bench.Scope)               // takes an instance for the run's; nil for nobody to tell
+	asked   int64                           // when it was, last
+	usual   bench.UsualSteal                // by the outcomes so far
 }
 
 // ask returns the other work since it was last asked for.
@@ -82,6 +83,15 @@ func (s *surroundings) before(k *account) {
 		return
 	}
 	k.outcome.Outside = &bench.Outside{Before: w}
+}
+
+// own says which instances are the run's, once it is known where their cost is paid.
+func (s *surroundings) own(actors []*actor) {
+	for _, a := range actors {
+		if s.include != nil && a.outcome.Scope != nil {
+			s.include(*a.outcome.Scope)
+		}
+	}
 }
 
 // after notes the other work since the launch, once the measurement has ended, and judges it.

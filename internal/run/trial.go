@@ -58,6 +58,7 @@ func (x *trial) execute(ctx context.Context) {
 	x.beside.halt = cancel
 	still := watchStillness()
 	err := x.jobs.blame(steps, x.steps(steps))
+	x.session.around.own(x.actors)
 	x.session.around.after(x.account, x.scene.Kind)
 	stood := still.end()
 	failed := x.account.phase
