@@ -219,6 +219,7 @@ func (r hpccRun) part(s bench.Setting) (bench.Part, error) {
 		env["OMPI_MCA_plm"] = "isolated" // no launcher: a process on its own
 	} else {
 		env["OMPI_MCA_btl"] = "self,sm"
+		env["PMIX_MCA_gds"] = "hash" // how processes are told what they start with: by shared memory (gds/shmem2) it fails in gVisor
 		argv = []string{"mpirun", "-n", strconv.Itoa(n), "--oversubscribe", "--bind-to", "none"}
 	}
 	files := []bench.File{{Path: bench.ScratchDir + "/hpccinf.txt", Mode: 0o644, Data: hpccInput(r.order, r.rows, r.cols)}}
