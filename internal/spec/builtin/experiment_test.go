@@ -92,7 +92,9 @@ func TestBuiltIn(t *testing.T) {
 					t.Errorf("case %s has %d headlines", s.Case, headlines)
 				}
 			}
-			if p.Until == nil || p.Until.Min < 3 || p.Until.Max <= p.Until.Min {
+			// On a host of which one platform runs it there is nothing to decide.
+			lone := info.Name == "migration"
+			if p.Until == nil || p.Until.Min < 3 || (p.Until.Max <= p.Until.Min) != lone {
 				t.Errorf("it is not measured until it is decided, but %d blocks: %+v", p.Blocks, p.Until)
 			}
 			controlled := slices.ContainsFunc(p.Scenes, func(s bench.Scene) bool { return s.Control })
