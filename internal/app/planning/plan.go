@@ -167,16 +167,6 @@ func (c Catalog) Builtins(ctx context.Context) []Builtin {
 // a specification of the user's own one is left, so that there is nothing to compare. A
 // specification is for many hosts, a command line for this one.
 func (p *Planned) Insist() error {
-	named := slices.DeleteFunc(slices.Clone(p.Skipped), func(s bench.Skip) bool { return !s.Named })
-	if len(named) > 0 {
-		s := named[0]
-		if p.request.Insist {
-			return cannotRun(s)
-		}
-		if only := p.only(); only != "" && p.request.userFile() {
-			return fmt.Errorf("nothing can be compared: %s alone can run here; %s: %s: %w%w", only, s.Platform, s.Reason, bench.ErrUnavailable, bench.Hint(s.Hint))
-		}
-	}
 	for _, text := range p.request.Platforms {
 		ref, err := p.words.Ref(text)
 		if err != nil {
@@ -186,6 +176,16 @@ func (p *Planned) Insist() error {
 			if s.Platform == ref.String() {
 				return cannotRun(s)
 			}
+		}
+	}
+	named := slices.DeleteFunc(slices.Clone(p.Skipped), func(s bench.Skip) bool { return !s.Named })
+	if len(named) > 0 {
+		s := named[0]
+		if p.request.Insist {
+			return cannotRun(s)
+		}
+		if only := p.only(); only != "" && p.request.userFile() {
+			return fmt.Errorf("nothing can be compared: %s alone can run here; %s: %s: %w%w", only, s.Platform, s.Reason, bench.ErrUnavailable, bench.Hint(s.Hint))
 		}
 	}
 	return nil
