@@ -191,7 +191,7 @@ func (s *session) byHand(ctx context.Context, c handCase, metric string, peer *p
 	if err := prepare(ctx, inside, steps); err != nil {
 		return 0, err
 	}
-	if _, err := s.docker(ctx, nil, slices.Concat([]string{"exec", "--detach", name}, steps.Main.Argv)...); err != nil {
+	if err := inside.start(ctx, steps.Main); err != nil {
 		return 0, err
 	}
 	if err := s.accepts(ctx, netip.AddrPortFrom(addr, uint16(steps.Listen))); err != nil {
@@ -281,15 +281,29 @@ type container struct {
 }
 
 func (c container) exec(ctx context.Context, cmd bench.Command) (bench.Output, error) {
-	args := []string{"exec", "--interactive"}
+	out, err := c.session.docker(ctx, cmd.Stdin, c.typed(cmd, "--interactive")...)
+	return bench.Output{Stdout: out}, err
+}
+
+// start starts what goes on for as long as the container does.
+func (c container) start(ctx context.Context, cmd bench.Command) error {
+	_, err := c.session.docker(ctx, nil, c.typed(cmd, "--detach")...)
+	return err
+}
+
+// typed is docker exec with the command's environment, directory and user.
+func (c container) typed(cmd bench.Command, flag string) []string {
+	args := []string{"exec", flag}
 	for k, v := range cmd.Env {
 		args = append(args, "--env", k+"="+v)
 	}
 	if cmd.Dir != "" {
 		args = append(args, "--workdir", cmd.Dir)
 	}
-	out, err := c.session.docker(ctx, cmd.Stdin, slices.Concat(args, []string{c.name}, cmd.Argv)...)
-	return bench.Output{Stdout: out}, err
+	if cmd.User != "" {
+		args = append(args, "--user", cmd.User)
+	}
+	return slices.Concat(args, []string{c.name}, cmd.Argv)
 }
 
 func (c container) put(ctx context.Context, f bench.File) error {
