@@ -8,7 +8,8 @@ import (
 )
 
 // Disturbance says from when on other work on the host disturbs a launch, and what is done then. It
-// is declared before the run. Whether a launch was disturbed never depends on its result.
+// is declared before the run. Whether a launch was disturbed never depends on its result, nor do
+// repeats on its figures.
 type Disturbance struct {
 	// Above is how much other work disturbs, in CPUs: what processes outside the run used, and what
 	// the hypervisor below took beyond what is usual in the run ([UsualSteal]).
@@ -99,9 +100,10 @@ func (d Disturbance) Spares(o *Outcome) bool {
 	return o.Disturbed == "" && d.Of(o.Outside, Steal{}) != ""
 }
 
-// Repeats reports whether the trial is to be launched again after this outcome, which is its last.
+// Repeats reports whether the trial is to be launched again after this outcome, which is its last. A
+// launch that failed is not: it has a reason of its own, and a failure is no figure that noise moves.
 func (p *Plan) Repeats(o *Outcome) bool {
-	return p.Disturbed != nil && o.Disturbed != "" && o.Status.Final() && o.GivenUp == "" && o.Repeat < p.Disturbed.Repeats
+	return p.Disturbed != nil && o.Disturbed != "" && o.Status.Final() && o.Status != Failed && o.Repeat < p.Disturbed.Repeats
 }
 
 // Settled reports whether the trial is never run again after this outcome.

@@ -42,8 +42,10 @@ func TestWhatIsRepeated(t *testing.T) {
 	}{
 		{Outcome{Status: Done}, false, true},
 		{Outcome{Status: Done, Disturbed: "x"}, true, false},
-		{Outcome{Status: Failed, Disturbed: "x"}, true, false}, // whatever the result
-		{Outcome{Status: DidNotFinish, Disturbed: "x"}, true, false},
+		{Outcome{Status: Failed, Disturbed: "x"}, false, true},
+		{Outcome{Status: Failed, Disturbed: "x", Repeat: 1}, false, true},
+		{Outcome{Status: DidNotFinish, Disturbed: "x"}, true, false}, // a result
+		{Outcome{Status: Overdue, Disturbed: "x"}, true, false},
 		{Outcome{Status: Done, Disturbed: "x", Repeat: 1}, false, true},
 		{Outcome{Status: Aborted, Disturbed: "x"}, false, false},
 		{Outcome{Status: Failed, GivenUp: "lxc", Disturbed: "x"}, false, true},

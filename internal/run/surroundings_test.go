@@ -97,6 +97,46 @@ func TestDisturbedLaunchesAreRepeatedAtTheEndOfTheirBlock(t *testing.T) {
 	}
 }
 
+// What fails beside other work has a reason of its own; only what gave values is repeated.
+func TestAFailedLaunchIsNotRepeated(t *testing.T) {
+	for name, c := range map[string]struct {
+		script string
+		want   []bench.Status
+	}{
+		"exits non-zero":    {"exit 3", []bench.Status{bench.Failed}},
+		"does not parse":    {"echo seven", []bench.Status{bench.Failed}},
+		"gives its value":   {"echo 7", []bench.Status{bench.Done, bench.Done}},
+		"fails when it had": {"test -e ran || { touch ran; echo 7; exit; }; exit 3", []bench.Status{bench.Done, bench.Failed}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, s := newRunner(t, counter{}, fake.Options{}, scene("c", subjects(1, bench.Params{"script": "cd " + t.TempDir() + "; " + c.script})))
+			r.Plan.Disturbed = &bench.Disturbance{Above: 0.3, Repeats: 3}
+			launches := 0
+			r.Notify = func(e Event) {
+				if e.Phase == "setup" {
+					launches++
+				}
+			}
+			r.OtherWork = func() (bench.OtherWork, error) {
+				if launches < 2 {
+					return bench.OtherWork{CPUs: 1, Most: "cc1"}, nil
+				}
+				return bench.OtherWork{}, nil
+			}
+			if err := r.Run(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			var got []bench.Status
+			for _, o := range s.outcomes {
+				got = append(got, o.Status)
+			}
+			if !slices.Equal(got, c.want) || s.outcomes[0].Disturbed == "" {
+				t.Errorf("%q, want %q; %+v", got, c.want, s.outcomes[0])
+			}
+		})
+	}
+}
+
 // A run that is stopped at any outcome and resumed launches what the one that is not does.
 func TestAResumedRunRepeatsTheSame(t *testing.T) {
 	work := map[string][]float64{"b01-a": {1, 1}, "b01-b": {1}}

@@ -78,7 +78,7 @@ func (t *Tally) Take(e run.Event) string {
 	case bench.Aborted: // why the run ends is said at its end
 		result = "stopped in " + string(e.Outcome.Phase)
 	default:
-		if e.Outcome.Status == bench.Failed && !e.Again { // others are results
+		if e.Outcome.Status == bench.Failed { // others are results
 			t.Failed++
 		}
 		why, _, _ := strings.Cut(e.Outcome.Error, "\n")

@@ -110,8 +110,8 @@ func TestTally(t *testing.T) {
 		t.Errorf("in the end %s%d trials, %d done, %d failed, %v left", g.Bound(), g.Trials(), g.Done, g.Failed, g.Left())
 	}
 	held := run.Event{Index: 2, Trial: p.Trials[2], Scene: &p.Scenes[0], Again: true,
-		Outcome: &bench.Outcome{Status: bench.Failed, Phase: "launch", Error: "no", Disturbed: "other work held 0.8 CPUs"}}
-	if said := g.Take(held); said != "failed in launch: no, to be repeated: other work held 0.8 CPUs" || g.Failed != 0 || g.Done != 2 {
+		Outcome: &bench.Outcome{Status: bench.DidNotFinish, Phase: "measure", Error: "no", Disturbed: "other work held 0.8 CPUs"}}
+	if said := g.Take(held); said != "dnf in measure: no, to be repeated: other work held 0.8 CPUs" || g.Failed != 0 || g.Done != 2 {
 		t.Errorf("%q, %d failed, %d done", said, g.Failed, g.Done)
 	}
 	e := run.Event{Index: 2, Trial: p.Trials[2], Scene: &p.Scenes[0], Outcome: &bench.Outcome{Status: bench.Failed, Phase: "launch", Error: "no\nmore"}}
