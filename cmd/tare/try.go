@@ -33,8 +33,9 @@ type trying struct {
 	line         string
 	whole        bool // a command line is whole, whatever the image's entrypoint
 	serve, ready string
-	itself       bool     // the image's own command is the server
-	own          []string // that command
+	within       time.Duration // how long the server may take to be ready; 0 is the specification's default
+	itself       bool          // the image's own command is the server
+	own          []string      // that command
 	warmup       bool
 	cpus         int
 	memory       string
@@ -50,8 +51,8 @@ func tryCommand(a *app) *cobra.Command {
 		Use:   "try [flags] [-- PROGRAM [ARG...]]",
 		Short: "Measure one command on several platforms, without a file",
 		Long: `Runs a program on each platform, again and again in blocks of fresh launches,
-until its wall time and the metrics that are read from its output are decided or the
-budget is over. A program of this host that is given with a directory (./bench,
+until its wall time, or the first metric that is read from its output, is decided or the
+budget is over. The report is about every --metric. A program of this host that is given with a directory (./bench,
 /opt/bench) is copied into the instances, and so is every --file. Any other is the
 image's (tare image list --programs), and so is what is in /usr, /bin or /sbin.
 
@@ -114,6 +115,7 @@ Exit status: as of tare run.`,
 	c.Flags().StringVar(&t.disk, "disk", "", "with --kernel: the content of its disk, a raw file, which is never written to")
 	c.Flags().StringVar(&t.line, "append", "", "with --kernel: its command line; "+strings.Join(bench.Placeholders, ", ")+" stand for what the launch is given")
 	c.Flags().StringVar(&t.ready, "ready", "", "with --serve or --kernel: where the server listens, tcp:PORT")
+	c.Flags().DurationVar(&t.within, "ready-within", 0, "with --serve, or --kernel alone: how long it may take until then (default 30s; 90s of a kernel)")
 	c.Flags().BoolVar(&t.warmup, "warmup", false, "run the program once before, not measured")
 	c.Flags().IntVar(&t.cpus, "cpus", 1, "CPUs of an instance")
 	c.Flags().StringVar(&t.memory, "memory", "512MiB", "memory of an instance")
@@ -200,13 +202,20 @@ func (t *trying) specification() ([]byte, error) {
 			platforms[i] = booting(ref)
 		}
 	}
+	timing := yaml.MapSlice{{Key: "cooldown", Value: "100ms"}}
+	if t.within > 0 && t.starts() {
+		timing = append(timing, yaml.MapItem{Key: "deadline", Value: t.within.String()})
+	}
 	e := yaml.MapSlice{
 		{Key: "name", Value: "try"},
 		{Key: "title", Value: title},
 		{Key: "platforms", Value: platforms},
 		{Key: "baseline", Value: platforms[0]},
 		{Key: "shape", Value: yaml.MapSlice{{Key: "cpus", Value: t.cpus}, {Key: "memory", Value: t.memory}}},
-		{Key: "timing", Value: yaml.MapSlice{{Key: "cooldown", Value: "100ms"}}},
+		{Key: "timing", Value: timing},
+	}
+	if asked := t.answers(); len(asked) > 1 { // one is the headline as it is
+		e = append(e, yaml.MapItem{Key: "answers", Value: asked})
 	}
 	if t.blocks > 0 {
 		e = append(e, yaml.MapItem{Key: "blocks", Value: t.blocks})
@@ -217,6 +226,16 @@ func (t *trying) specification() ([]byte, error) {
 		e = append(e, yaml.MapItem{Key: "image", Value: of})
 	}
 	return yaml.Marshal(append(e, yaml.MapItem{Key: "scenes", Value: []yaml.MapSlice{scene}}))
+}
+
+// answers are the metrics asked for: the report is about all of them.
+func (t *trying) answers() (names []string) {
+	for _, text := range t.metrics {
+		name, _, _ := strings.Cut(text, "=")
+		name, _, _ = strings.Cut(name, ":")
+		names = append(names, name)
+	}
+	return names
 }
 
 // subject is the name of what runs in the instances.
@@ -241,6 +260,13 @@ func (t *trying) port() (int, error) {
 		return 0, usageError("--image %s: machines boot the kernel alone%w", t.image, bench.Hint("with --serve the other platforms run the image"))
 	case !t.serves() && t.kernel == "" && t.ready != "":
 		return 0, usageError("--ready is about a server: say --serve, or --kernel")
+	case !t.serves() && t.kernel == "" && t.within != 0:
+		return 0, usageError("--ready-within is about a server: say --serve, or --kernel")
+	case t.within < 0:
+		return 0, usageError("--ready-within %v is negative", t.within)
+	case t.within > 0 && !t.serves() && !t.starts():
+		return 0, usageError("--ready-within: the deadline of a machine without an agent is its client's, too%w",
+			bench.Hint("--save a specification, and set timing.deadline above what both take"))
 	case !t.serves() && t.kernel == "":
 		return 0, nil
 	}
@@ -327,6 +353,9 @@ func (t *trying) work(port int) (yaml.MapSlice, error) {
 	}
 	if port != 0 {
 		params = append(params, yaml.MapItem{Key: "port", Value: port})
+	}
+	if t.within > 0 {
+		params = append(params, yaml.MapItem{Key: "ready", Value: t.within.String()})
 	}
 	argv, err := local(t.argv, port == 0)
 	if err != nil {

@@ -35,10 +35,13 @@ func TestTrySpecification(t *testing.T) {
 		"own": {func(x *trying) {
 			x.argv, x.files, x.add = []string{"./bench", "--json"}, []string{"input"}, []string{"jq"}
 			x.metrics = []string{"rate=json:a.b", "p99:ms:lower=regex:p99: (.*)"}
-		}, []string{"- ./bench", "- input", "add:\n  - jq", "json: a.b", "better: lower", "unit: ms", "regex: \"p99: (.*)\""}},
+		}, []string{"- ./bench", "- input", "add:\n  - jq", "json: a.b", "better: lower", "unit: ms", "regex: \"p99: (.*)\"", "answers:\n- rate\n- p99\n"}},
 		"served": {func(x *trying) {
 			x.argv, x.serve, x.ready = []string{"curl", "http://{server}:{port}"}, "./serve --port {port}", "tcp:8080"
 		}, []string{"workload: service", "server:", "- ./serve", "port: 8080", "load:", "- curl"}},
+		"served late": {func(x *trying) {
+			x.argv, x.serve, x.ready, x.within = []string{"curl", "{server}"}, "./serve", "tcp:8080", 5*time.Minute
+		}, []string{"    ready: 5m0s\n"}},
 		"served by this host's programs": {func(x *trying) {
 			x.argv, x.serve, x.ready = []string{"./bench", "{server}"}, "./serve", "tcp:8080"
 		}, []string{"title: What does serve lose?", "    files:\n    - ./serve\n    load-files:\n    - ./bench\n"}},
@@ -97,6 +100,9 @@ scenes:
 		"a kernel's start": {func(x *trying) {
 			x.kernel, x.ready, x.platforms = "k.elf", "tcp:8080", []string{"qemu-tcg"}
 		}, []string{"startup: true", "title: How soon is k.elf up?", "- qemu-tcg[guest=own]"}},
+		"a kernel's late start": {func(x *trying) {
+			x.argv, x.kernel, x.ready, x.platforms, x.within = nil, "k.elf", "tcp:8080", []string{"qemu-tcg"}, 5*time.Minute
+		}, []string{"startup: true", "  cooldown: 100ms\n  deadline: 5m0s\n"}},
 	} {
 		x := plain
 		c.change(&x)
@@ -127,6 +133,9 @@ scenes:
 		"a port alone":     {func(x *trying) { x.serve, x.ready = "./serve", "8080" }, `--ready "8080"`},
 		"port 0":           {func(x *trying) { x.serve, x.ready = "./serve", "tcp:0" }, `--ready "tcp:0"`},
 		"ready for nobody": {func(x *trying) { x.ready = "tcp:80" }, "say --serve"},
+		"within for none":  {func(x *trying) { x.within = time.Second }, "--ready-within is about a server"},
+		"within before":    {func(x *trying) { x.serve, x.ready, x.within = "./serve", "tcp:80", -time.Second }, "is negative"},
+		"within for both":  {func(x *trying) { x.kernel, x.ready, x.within = "k", "tcp:80", time.Second }, "its client's, too"},
 		"a kernel's port":  {func(x *trying) { x.kernel = "k" }, `--ready ""`},
 		"no kernel":        {func(x *trying) { x.line = "quiet" }, "say --kernel"},
 		"kernel in image":  {func(x *trying) { x.kernel, x.image, x.ready = "k", "i.tar", "tcp:80" }, "boot the kernel alone"},
