@@ -66,8 +66,9 @@ machine of its own in the run's network, where it alone is copied to; {server} a
 
 With --kernel machines boot a kernel of your own, a unikernel or any other that serves,
 without an agent. PROGRAM is its client, as with --serve; without one, the time until the
-server accepts is measured. With --serve, too, the platforms that boot it are those with
-[guest=own], and the others run the server: --platforms 'native,kvm[guest=own]'.
+server accepts is measured. It is booted on kvm, and without KVM on qemu-tcg, unless --platforms
+says otherwise. With --serve, too, the platforms that boot it are those with [guest=own], and
+the others run the server: --platforms 'native,kvm[guest=own]'.
 
 --save FILE writes what is run as a specification, which tare run takes. What is refused is
 not written.
@@ -77,10 +78,13 @@ Exit status: as of tare run.`,
   tare try --platforms native,docker,gvisor --metric rate:req/s=json:result.rate -- ./bench --json
   tare try --image docker:myapp --platforms native,docker,gvisor -- --benchmark
   tare try --serve './serve --listen 0.0.0.0:{port}' --ready tcp:8080 -- ./ask http://{server}:{port}/
-  tare try --kernel ./server.elf --platforms kvm --ready tcp:8080 -- ./ask http://{server}:{port}/`,
+  tare try --kernel ./server.elf --ready tcp:8080 -- ./ask http://{server}:{port}/`,
 		RunE: func(c *cobra.Command, args []string) error {
 			t.argv = args
 			t.itself = t.serve == "" && c.Flags().Changed("serve")
+			if t.kernel != "" && !c.Flags().Changed("platforms") {
+				t.platforms = t.booting(a.catalog().Boots(c.Context()))
+			}
 			if err := t.ofImage(c.Context(), a.site.Dir); err != nil {
 				return err
 			}
@@ -199,7 +203,7 @@ func (t *trying) specification() ([]byte, error) {
 	}
 	if t.kernel != "" && !t.serves() { // nothing else would serve
 		for i, ref := range platforms {
-			platforms[i] = booting(ref)
+			platforms[i] = boots(ref)
 		}
 	}
 	timing := yaml.MapSlice{{Key: "cooldown", Value: "100ms"}}
@@ -278,8 +282,17 @@ func (t *trying) port() (int, error) {
 	return n, nil
 }
 
-// booting has a platform boot the kernel of the user's own. One that cannot is refused where it is read.
-func booting(ref string) string {
+// booting are the platforms where none is named and one boots the kernel: that one, beside those that
+// run the server if there is one.
+func (t *trying) booting(one string) []string {
+	if t.serves() {
+		return append(slices.Clone(t.platforms), boots(one))
+	}
+	return []string{one}
+}
+
+// boots has a platform boot the kernel of the user's own. One that cannot is refused where it is read.
+func boots(ref string) string {
 	const own = bench.GuestOption + "=" + bench.OwnGuest
 	options, some := strings.CutSuffix(ref, "]")
 	switch {

@@ -154,6 +154,23 @@ scenes:
 	}
 }
 
+// A kernel is booted where it can be, unless platforms are named.
+func TestTryBootsAKernelWhereItCan(t *testing.T) {
+	for _, c := range []struct {
+		x    trying
+		want string
+	}{
+		{trying{kernel: "k.elf"}, "qemu-tcg"},
+		{trying{kernel: "k.elf", serve: "./serve"}, "native docker qemu-tcg[guest=own]"},
+		{trying{kernel: "k.elf", itself: true}, "native docker qemu-tcg[guest=own]"},
+	} {
+		c.x.platforms = []string{"native", "docker"} // the flag's own
+		if got := strings.Join(c.x.booting("qemu-tcg"), " "); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.x, got, c.want)
+		}
+	}
+}
+
 func mustGetwd(t *testing.T) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -205,7 +222,7 @@ func TestTryBootsAKernel(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "results")
 	const ask = `exec 3<>/dev/tcp/{server}/{port} && printf 'GET / HTTP/1.0\r\n\r\n' >&3 && cat <&3`
 	p := start(t, state, "try", "--kernel", k.Kernel.Path, "--initrd", k.Initrd.Path, "--append", k.Append+" disk=/dev/vda", "--disk", vmtest.Disk(t),
-		"--ready", "tcp:"+strconv.Itoa(k.Port), "--platforms", "qemu-tcg", "--blocks", "1", "-o", dir,
+		"--ready", "tcp:"+strconv.Itoa(k.Port), "--blocks", "1", "-o", dir,
 		"--metric", "length=regex:Content-Length: (.*)", "--", "bash", "-c", ask)
 	p.end()
 	all := outcomes(t, dir)

@@ -96,6 +96,25 @@ func (c Catalog) Check(ctx context.Context, limit time.Duration) []Checked {
 	return append(append(found, checkEach(ctx, limit, inside)...), none...)
 }
 
+// emulator boots a kernel of the user's own on any host, by emulating its CPU.
+const emulator = "qemu-tcg"
+
+// Boots is the platform that boots a kernel of the user's own where none is named: kvm, or where that
+// cannot be used the emulator, whose figures are labelled.
+func (c Catalog) Boots(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
+	for _, p := range c.Platforms() {
+		if p.Name() != "kvm" {
+			continue
+		}
+		if found := checkEach(ctx, Patience, []bench.Platform{p}); found[0].Err == nil {
+			return p.Name()
+		}
+	}
+	return emulator
+}
+
 func checkEach(ctx context.Context, limit time.Duration, ps []bench.Platform) []Checked {
 	found := make([]Checked, len(ps))
 	var wg sync.WaitGroup
