@@ -394,7 +394,7 @@ func exhibitPage(from papers.Experiments) []string {
 			if len(s.Else) > 0 {
 				text += ". Narrower on a host without the paper's platforms: " + strings.Join(s.Else, "; ")
 			}
-			page = append(page, item(text+".")...)
+			page = append(page, item(strings.TrimSuffix(text, ".")+".")...)
 		}
 	}
 	return page
