@@ -8,7 +8,7 @@ import (
 // disturbed is what other work on the host had the run do again, or wait for.
 type disturbed struct {
 	worst *bench.Outcome            // of the launches that were repeated
-	due   map[string]*bench.Outcome // by trial, of those that are yet to be
+	last  map[string]*bench.Outcome // by trial, the last of it that other work disturbed
 	n     int                       // launches repeated
 	waits float64                   // seconds
 	// spared are the launches that only steal would have had repeated which is usual in the run, and
@@ -19,22 +19,22 @@ type disturbed struct {
 
 // take takes notice of an outcome, in the order of the run.
 func (d *disturbed) take(o *bench.Outcome, p *bench.Plan) {
-	if d.due == nil {
-		d.due = map[string]*bench.Outcome{}
+	if d.last == nil {
+		d.last = map[string]*bench.Outcome{}
 	}
 	d.waits += o.Waited
 	if !o.Status.Final() {
 		return
 	}
-	if before := d.due[o.Trial]; before != nil {
+	if before := d.last[o.Trial]; before != nil { // runs of earlier versions repeated failed launches, too
 		d.n++
 		if d.worst == nil || heaviest(before) > heaviest(d.worst) {
 			d.worst = before
 		}
-		delete(d.due, o.Trial)
+		delete(d.last, o.Trial)
 	}
-	if p.Repeats(o) {
-		d.due[o.Trial] = o
+	if o.Disturbed != "" {
+		d.last[o.Trial] = o
 	}
 	if p.Disturbed != nil && o.Repeat < p.Disturbed.Repeats && p.Disturbed.Spares(o) {
 		d.spared++
