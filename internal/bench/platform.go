@@ -240,6 +240,7 @@ const (
 	KindNote    = "note"    // the file [CRIUNote]
 	KindPod     = "kubepod" // a pod of a Kubernetes cluster; see package kube
 	KindPlace   = "place"   // an empty directory, one of [Places]
+	KindRemote  = "remote"  // a directory on a further host, with what runs of it; see package ssh
 )
 
 // Places are directories of the host that platforms' programs require. A run makes those that no

@@ -14,6 +14,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/host/kube"
+	"tare/internal/host/ssh"
 )
 
 // Format is the version of the ledger's lines that this program writes. It reads
@@ -176,6 +177,8 @@ func checkThing(stateDir, kind, name string) error {
 		}
 	case bench.KindPod:
 		return kube.CheckThing(name)
+	case bench.KindRemote:
+		return ssh.CheckThing(name)
 	case bench.KindSetting:
 		return checkSetting(stateDir, name)
 	case bench.KindNote:

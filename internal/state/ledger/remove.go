@@ -15,6 +15,7 @@ import (
 	"tare/internal/bench"
 	"tare/internal/host/cgroup"
 	"tare/internal/host/kube"
+	"tare/internal/host/ssh"
 	"tare/internal/host/tree"
 )
 
@@ -83,6 +84,8 @@ func remove(ctx context.Context, stateDir, boot string, e Entry) error {
 		return removePlace(e.Name)
 	case bench.KindPod: // of an earlier boot too: the API server remembers it
 		return kube.RemoveThing(ctx, e.Name)
+	case bench.KindRemote: // of an earlier boot too: it lies on another host
+		return ssh.RemoveThing(ctx, e.Name)
 	case bench.KindSwap:
 		return removeSwap(stateDir, e.Name)
 	case bench.KindNetNS:
