@@ -707,6 +707,18 @@ func TestWhole(t *testing.T) {
 			t.Errorf("%s: %+v on %v, %v", s.ID, a.Shape, a.CPUSet, a.Params)
 		}
 	}
+	shared := planned(t, strings.Replace(text, "whole: true,", "whole: true, beside: {workload: spin, placement: shared},", 1), inputs(4))
+	if n := shared.Scenes[0].Actors[1]; n.Role != bench.Neighbour || n.Shape.CPUs != 4 || n.Params["threads"] != "4" || len(n.CPUSet) != 4 {
+		t.Errorf("a neighbour that shares them: %+v on %v, %v", n.Shape, n.CPUSet, n.Params)
+	}
+	apart := planned(t, strings.Replace(text, "whole: true,", "whole: true, beside: {workload: spin, placement: apart},", 1), inputs(4))
+	if n := apart.Scenes[0].Actors[1]; n.Shape.CPUs != 1 || n.Params["threads"] != "1" {
+		t.Errorf("a neighbour apart: %+v, %v", n.Shape, n.Params)
+	}
+	alike := planned(t, strings.Replace(text, "whole: true,", "whole: true, alike: 2, load: each, placement: shared,", 1), inputs(4))
+	if n := alike.Scenes[0].Actors[1]; n.Role != bench.Subject || n.Shape.CPUs != 4 || n.Params["threads"] != "4" || len(n.CPUSet) != 4 {
+		t.Errorf("one of two alike that share them: %+v on %v, %v", n.Shape, n.CPUSet, n.Params)
+	}
 	if all := strings.Join(p.Warnings, "\n"); !strings.Contains(all, "subject has 4 CPUs, all there are, for 3.96 of their time, and 4 threads") {
 		t.Errorf("%q", p.Warnings)
 	}

@@ -10,9 +10,10 @@ import (
 	"tare/internal/spec"
 )
 
-// whole is the scene with the whole machine for its subjects: what is written for one CPU, they get for
-// each of the host's. It is the number of CPUs, a quota of their time, and the parameter that sets the
-// load. So a quota of 0.3 is three tenths of any machine.
+// whole is the scene with the whole machine for its subjects, and for a neighbour that shares it: what is
+// written for one CPU, they get for each of the host's. It is the number of CPUs, a quota of their time, and
+// the parameter that sets the load, but for what works at the disk: more CPUs make no more disks. So a
+// quota of 0.3 is three tenths of any machine.
 func (m *maker) whole(s spec.Scene) spec.Scene {
 	n := len(m.Host.CPUs)
 	if !s.Whole || n == 1 {
@@ -21,7 +22,7 @@ func (m *maker) whole(s spec.Scene) spec.Scene {
 	actors := slices.Clone(s.Actors)
 	for i := range actors {
 		a := &actors[i]
-		if a.Role != bench.Subject {
+		if a.Role != bench.Subject && (a.Role != bench.Neighbour || a.Placement != spec.Shared) {
 			continue
 		}
 		a.Shape.CPUs *= n
@@ -30,7 +31,7 @@ func (m *maker) whole(s spec.Scene) spec.Scene {
 		if a.Shape.CPUQuota > 0 {
 			text += fmt.Sprintf(", for %.3g of their time", a.Shape.CPUQuota)
 		}
-		if w := m.Words.Workload(a.Workload); w != nil {
+		if w := m.Words.Workload(a.Workload); w != nil && w.Resource() != "disk" {
 			for _, p := range w.Params() {
 				each, err := strconv.Atoi(a.Params[p.Name])
 				if !p.Load || err != nil {

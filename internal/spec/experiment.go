@@ -212,7 +212,7 @@ type Scene struct {
 	// Grow: instances whose workload needs more memory than their shape get more, if the host has
 	// enough.
 	Grow bool
-	// Whole: subjects get for each of the host's CPUs what is written for one.
+	// Whole: the subject, and a neighbour that shares its CPUs, get for each of the host's what is written for one.
 	Whole     bool
 	Platforms Platforms
 	Timing    bench.Timing

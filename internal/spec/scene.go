@@ -139,21 +139,21 @@ func (d *decoder) growing(n *node, s *Scene) {
 	}
 }
 
-// wholly refuses whole where the subjects do not have the machine to themselves.
+// wholly refuses whole where the subjects neither have the machine to themselves nor share it.
 func (d *decoder) wholly(n *node, s *Scene) {
 	if !s.Whole {
 		return
 	}
 	subjects := 0
 	for _, a := range s.Actors {
-		if a.Role == bench.Subject {
+		if a.Role == bench.Subject && a.Placement != Shared {
 			subjects += a.Count
 		}
 	}
 	switch {
 	case s.Pool > 0:
 		d.fail(n.place, "whole and pool exclude each other: one gives all of the host's CPUs, the other some%w", bench.Hint("remove one of the two"))
-	case subjects != 1:
+	case subjects > 1:
 		d.fail(n.place, "whole gives one subject the machine, and there are %d%w", subjects, bench.Hint("alike: 4 with placement: shared has several on the same CPUs"))
 	}
 }
