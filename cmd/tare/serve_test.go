@@ -75,6 +75,41 @@ func TestPeakOfAServerOfKnownCapacity(t *testing.T) {
 	}
 }
 
+// TestARateThatTheClientCannotHold has a real httperf asked for more than it has descriptors for. Its row
+// says that the client may be the limit, and one below the server's capacity does not.
+func TestARateThatTheClientCannotHold(t *testing.T) {
+	if os.Getenv("TARE_LONG") == "" {
+		t.Skip("needs an image of its own and a host that lets httperf hold its rate: TARE_LONG=1 runs it")
+	}
+	dir := filepath.Join(t.TempDir(), "results")
+	spec := writeSpec(t, "native", `
+  - name: limited
+    workload: web
+    params: {client: httperf, limit: 600, errors: 100}
+    vary: {rate: [300, 6000]}
+    timing: {warmup: 300ms, measure: 5s}
+`)
+	p := startWithin(t, 5*patience, realState(t), filepath.Join(bin, "tare"), "run", spec, "--set", "blocks=3", "--set", "disturbed.repeats=3",
+		"--allow-unfair", "-o", dir)
+	p.end()
+	seen := 0
+	for _, c := range resultOf(t, dir).Cases {
+		for _, row := range c.Rows {
+			if row.Metric.Name != "requests" {
+				continue
+			}
+			seen++
+			said := strings.Contains(strings.Join(row.Warnings, "\n"), "% of its rate and may be the limit")
+			if want := strings.Contains(c.Name, "6000"); said != want {
+				t.Errorf("%s: %q", c.Name, row.Warnings)
+			}
+		}
+	}
+	if seen != 2 {
+		t.Errorf("%d rows of two cases:\n%s", seen, p.stderr())
+	}
+}
+
 // TestApplications has every application of the built-in experiment do its work, in the image that
 // holds them all.
 func TestApplications(t *testing.T) {

@@ -52,9 +52,10 @@ func tryCommand(a *app) *cobra.Command {
 		Short: "Measure one command on several platforms, without a file",
 		Long: `Runs a program on each platform, again and again in blocks of fresh launches,
 until its wall time, or the first metric that is read from its output, is decided or the
-budget is over. The report is about every --metric. A program of this host that is given with a directory (./bench,
-/opt/bench) is copied into the instances, and so is every --file. Any other is the
-image's (tare image list --programs), and so is what is in /usr, /bin or /sbin.
+budget is over. The report is about every --metric. A program of this host that is given
+with a directory (./bench, /opt/bench) is copied into the instances, and so is every
+--file. Any other is the image's (tare image list --programs), and so is what is in /usr,
+/bin or /sbin.
 
 With --image the instances run an image of your own: a path of what docker save wrote, of
 an OCI layout or of a root file system; or docker:NAME, podman:NAME, containerd:NAME.
@@ -66,9 +67,9 @@ machine of its own in the run's network, where it alone is copied to; {server} a
 
 With --kernel machines boot a kernel of your own, a unikernel or any other that serves,
 without an agent. PROGRAM is its client, as with --serve; without one, the time until the
-server accepts is measured. It is booted on kvm, and without KVM on qemu-tcg, unless --platforms
-says otherwise. With --serve, too, the platforms that boot it are those with [guest=own], and
-the others run the server: --platforms 'native,kvm[guest=own]'.
+server accepts is measured. It is booted on kvm, and without KVM on qemu-tcg, unless
+--platforms says otherwise. With --serve, too, the platforms that boot it are those with
+[guest=own], and the others run the server: --platforms 'native,kvm[guest=own]'.
 
 --save FILE writes what is run as a specification, which tare run takes. What is refused is
 not written.

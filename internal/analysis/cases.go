@@ -153,9 +153,9 @@ func resourceOf(p *bench.Plan, sc *bench.Scene) string {
 // rows are a case's rows: the metrics in their order, of each the platforms.
 func rows(c *caseData, j *judge, repeat *again) []result.Row {
 	var all []result.Row
-	busy := map[*launches]float64{} // nil, a case without a baseline, has none
+	loads := map[*launches]loadSide{} // nil, a case without a baseline, has none
 	for _, l := range c.scenes {
-		busy[l] = l.loadBusy()
+		loads[l] = l.loadSide(c.metrics)
 	}
 	for _, m := range c.metrics {
 		var native []result.Point
@@ -183,7 +183,7 @@ func rows(c *caseData, j *judge, repeat *again) []result.Row {
 			if row.Effect != nil {
 				row.Effect.AddWhy(roundedTo(row.Effect, m, row.Median))
 			}
-			tellLoad(&row, busy[l], busy[c.base], j.baseline)
+			tellLoad(&row, loads[l], loads[c.base], j.baseline)
 			for _, c := range c.audits[l].Caused() {
 				row.Warnings = append(row.Warnings, fmt.Sprintf("%s: %s against %s: %s", c.Name, c.Subject, c.Baseline, c.Why))
 			}

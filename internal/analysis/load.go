@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 
 	"tare/internal/analysis/stats"
 	"tare/internal/bench"
@@ -34,11 +35,40 @@ func (l *launches) loadBusy() float64 {
 	return stats.Median(each)
 }
 
-// tellLoad says in a platform's row, and in its effect, that the load side was busy on either side of
-// the comparison.
-func tellLoad(row *result.Row, own, base float64, baseline string) {
-	row.LoadBusy = own
-	said := loadCaution("its", own)
+// A loadSide is what of the load side may limit a platform's figures.
+type loadSide struct {
+	busy float64 // see [launches.loadBusy]
+	// held is the median of what the load program says of its rate, in percent, and least from where on it
+	// was held; both are 0 where it says nothing.
+	held, least float64
+}
+
+// loadSide is that of the launches that finished.
+func (l *launches) loadSide(metrics []bench.Metric) loadSide {
+	side := loadSide{busy: l.loadBusy()}
+	i := slices.IndexFunc(metrics, func(m bench.Metric) bool { return m.Least > 0 })
+	if i < 0 {
+		return side
+	}
+	var each []float64
+	for _, o := range l.done {
+		for _, v := range o.Values {
+			if v.Metric == metrics[i].Name {
+				each = append(each, v.Value)
+			}
+		}
+	}
+	if len(each) > 0 {
+		side.held, side.least = stats.Median(each), metrics[i].Least
+	}
+	return side
+}
+
+// tellLoad says in a platform's row, and in its effect, that the load side may be the limit on either
+// side of the comparison.
+func tellLoad(row *result.Row, own, base loadSide, baseline string) {
+	row.LoadBusy = own.busy
+	said := own.caution("its")
 	if said != "" {
 		row.Warnings = append(row.Warnings, said)
 	}
@@ -46,17 +76,20 @@ func tellLoad(row *result.Row, own, base float64, baseline string) {
 		return
 	}
 	if said == "" {
-		said = loadCaution(baseline+"'s", base)
+		said = base.caution(baseline + "'s")
 	}
 	if said != "" {
 		row.Effect.Loaded = said
 	}
 }
 
-// loadCaution is what a figure wears whose load side was busier than the limit.
-func loadCaution(whose string, busy float64) string {
-	if busy <= loadBusyLimit {
-		return ""
+// caution is what a figure wears whose load side did not hold its rate, or was busier than the limit.
+func (s loadSide) caution(whose string) string {
+	switch {
+	case s.held < s.least:
+		return fmt.Sprintf("%s load side asked at %.1f %% of its rate and may be the limit", whose, s.held)
+	case s.busy > loadBusyLimit:
+		return fmt.Sprintf("%s load side was busy for %.0f %% of its CPU time and may be the limit", whose, s.busy*100)
 	}
-	return fmt.Sprintf("%s load side was busy for %.0f %% of its CPU time and may be the limit", whose, busy*100)
+	return ""
 }

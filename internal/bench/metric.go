@@ -42,6 +42,9 @@ type Metric struct {
 	// percentile: "latency" and 0.99.
 	Histogram string  `json:"histogram,omitempty"`
 	Quantile  float64 `json:"quantile,omitempty"`
+	// Least, of a metric that the load side tells of itself, is from where on that was as it was asked to
+	// be. Below, it may be what limits a figure; 0 for any other metric.
+	Least float64 `json:"least,omitempty"`
 	// Step is what the program rounds its values to, in Unit; 0 if that is fine enough for any.
 	Step float64 `json:"step,omitempty"`
 }

@@ -90,7 +90,7 @@ type Effect struct {
 	// sides were not measured alike, such as an emulated platform beside a real one.
 	Caution string `json:"caution,omitempty"`
 	// Loaded, if not empty, must be shown so, too: the load side was busy enough to be what limits one
-	// of the two.
+	// of the two, or did not hold its rate.
 	Loaded string `json:"loaded,omitempty"`
 	// Ratios are the paired ratios by block, every one.
 	Ratios []Point `json:"ratios"`

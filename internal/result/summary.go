@@ -430,7 +430,7 @@ func (r *Result) cautions(costs []Cost) []string {
 		}
 	}
 	if len(loaded) > 0 {
-		add("the load side may be the limit on " + listing(loaded) + ": it was busy for most of its CPU time, see each row")
+		add("the load side may be the limit on " + listing(loaded) + ": see each row")
 	}
 	if c := r.Controls; c != nil && c.Hold < c.Of {
 		add(fmt.Sprintf("%s differs from itself in %d of %s: chance, or a bias that the audit cannot see", c.Baseline, c.Of-c.Hold, figure.Count(c.Of, "comparison")))

@@ -140,7 +140,7 @@ func TestCautions(t *testing.T) {
 			"docker": {Verdict: Unfair, Unfair: "kernel: another"}, "tcg": {Ratio: 0.1, Low: 0.09, High: 0.11, Verdict: Differs, Caution: "emulated", Loaded: "its load side was busy"}}, "docker", "tcg")}}
 	r.Summarize()
 	want := []string{
-		"not complete: 2 of 20 trials have no outcome yet", "1 of 20 trials failed, the first with: no agent", "docker on cpu: unfair: kernel: another", "tcg: emulated", "the load side may be the limit on cpu: it was busy for most of its CPU time, see each row",
+		"not complete: 2 of 20 trials have no outcome yet", "1 of 20 trials failed, the first with: no agent", "docker on cpu: unfair: kernel: another", "tcg: emulated", "the load side may be the limit on cpu: see each row",
 		"native differs from itself in 1 of 7 comparisons: chance, or a bias that the audit cannot see", "other work kept the host busy", "only 2 usable CPUs", "left out: kvm: /dev/kvm is missing",
 	}
 	if got := r.Summary.Cautions; strings.Join(got, "\n") != strings.Join(want, "\n") {

@@ -26,6 +26,7 @@ var httperfMetrics = []bench.Metric{
 	{Name: "p90_latency", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Merge, Histogram: "latency", Quantile: 0.9, Doc: "90th percentile of it, in steps of 1 ms"},
 	{Name: "p99_latency", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Merge, Histogram: "latency", Quantile: 0.99, Doc: "99th percentile of it"},
 	{Name: "lateness", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Max, Doc: "how long after it was due httperf began a connection, at most; latencies lack it"},
+	{Name: "rate_held", Unit: "%", Better: bench.HigherIsBetter, Combine: bench.Mean, Least: 98, Doc: "share of its rate at which httperf began connections; below 98 % the row says that the client may be the limit"},
 }
 
 // Loop implements [bench.OpenLoop].
@@ -95,6 +96,8 @@ func (w web) httperf(p bench.Params, s bench.Setting, addr netip.Addr, length ti
 // What httperf prints.
 var (
 	httperfDuration = regexp.MustCompile(`(?m)^Total: connections \d+ requests \d+ replies \d+ test-duration (\S+) s$`)
+	httperfBegun    = regexp.MustCompile(`(?m)^Total: connections (\d+) requests \d+ replies \d+ test-duration \S+ s$`)
+	httperfLate     = regexp.MustCompile(`(?m)^Errors: total \d+ client-timo (\d+) socket-timo \d+ connrefused \d+ connreset \d+$`)
 	httperfGood     = regexp.MustCompile(`(?m)^Reply status: 1xx=\d+ 2xx=(\d+) 3xx=\d+ 4xx=\d+ 5xx=\d+$`)
 	httperfMin      = regexp.MustCompile(`(?m)^Connection time \[ms\]: min (\S+) avg \S+ max \S+ median \S+ stddev \S+$`)
 	httperfMean     = regexp.MustCompile(`(?m)^Connection time \[ms\]: min \S+ avg (\S+) max \S+ median \S+ stddev \S+$`)
@@ -157,6 +160,10 @@ func (w web) parseHTTPerf(p bench.Params, s bench.Setting, out bench.Output) ([]
 	if err != nil {
 		return nil, fmt.Errorf("httperf: %w", err)
 	}
+	held, err := a.held(out.Stdout, took, float64(times.Max[1])/1e9)
+	if err != nil {
+		return nil, err
+	}
 	// A connection has a time if any of its requests was answered.
 	if n := times.Count(); n > a.connections || a.calls == 1 && float64(n) < good {
 		return nil, fmt.Errorf("httperf: %d times of %.0f connections that were answered", n, min(good, float64(a.connections)))
@@ -172,7 +179,29 @@ func (w web) parseHTTPerf(p bench.Params, s bench.Setting, out bench.Output) ([]
 		{Metric: "p90_latency", Value: p90},
 		{Metric: "p99_latency", Value: p99},
 		{Metric: "lateness", Value: 1e3 * burst / a.perSecond()},
+		{Metric: "rate_held", Value: 100 * held},
 	}, nil
+}
+
+// held is the share of its rate at which httperf began connections, at most: it leaves out those for
+// which it has no descriptor, and where it falls behind it takes longer. It ended after took; the
+// connection that ended last began no more than the slowest one's time before, in seconds.
+func (a asking) held(stdout []byte, took, slowest float64) (float64, error) {
+	begun, err := httperfNumber(httperfBegun, "connections", stdout, number)
+	if err != nil {
+		return 0, err
+	}
+	late, err := httperfNumber(httperfLate, "client-timo", stdout, number)
+	if err != nil {
+		return 0, err
+	}
+	if begun > float64(a.connections) {
+		return 0, fmt.Errorf("httperf: %.0f connections begun, %d asked for", begun, a.connections)
+	}
+	if late > 0 { // it has no time: it waited for itself, for TLS and for each answer
+		slowest = max(slowest, float64(2+a.calls)*a.timeout.Seconds())
+	}
+	return begun / float64(a.connections) * a.timetable() / max(a.timetable(), took-slowest), nil
 }
 
 // Histograms reads the times of httperf's connections. wrk tells none.
