@@ -37,9 +37,9 @@ type Claim struct {
 	// For says of several combinations whether all, any, or the geometric mean of them is meant; "" is
 	// all.
 	For string `yaml:"for"`
-	// Along is a factor with numbers for levels.
-	Along string `yaml:"along"`
-	Is    Is     `yaml:"is"`
+	// Along is a factor with numbers for levels, or several of which each case of In has one.
+	Along Words `yaml:"along"`
+	Is    Is    `yaml:"is"`
 	// Than is what Q is below or above; 0 is 1.
 	Than float64 `yaml:"than"`
 	// Within is by what factor Q may differ from Than where it is equal; 0 is the run's margin.
@@ -92,8 +92,11 @@ const (
 	LayerCPU = "cpu_layer"
 )
 
+// PowerAboveRest is the power of a launch less that at rest around its block.
+const PowerAboveRest = "power_above_rest"
+
 // Special lists them.
-var Special = []string{Unfinished, Knee, Peak, PSS, Apart, GuestCPU, LayerCPU}
+var Special = []string{Unfinished, Knee, Peak, PSS, Apart, GuestCPU, LayerCPU, PowerAboveRest}
 
 const (
 	each   = "each"
@@ -214,8 +217,8 @@ func (c *Claim) Test() string {
 		text += " / " + strings.Join(c.Against, ", ")
 	}
 	text += ", " + c.Metric
-	if c.Along != "" {
-		text += " along " + c.Along
+	if len(c.Along) > 0 {
+		text += " along " + strings.Join(c.Along, ", ")
 	}
 	if c.For != "" && c.For != ForAll {
 		text += " (" + c.For + ")"
@@ -253,7 +256,7 @@ func (p *Paper) checkClaim(x *Exhibit, c *Claim) error {
 	if !slices.Contains([]Is{Below, Above, Equal, Unequal, Rises, Falls, Flat, Sublinear}, c.Is) {
 		return fmt.Errorf("is: %q", c.Is)
 	}
-	if c.Slope() != (c.Along != "") {
+	if c.Slope() != (len(c.Along) > 0) {
 		return fmt.Errorf("%s goes with a factor that it is along, and no other does", c.Is)
 	}
 	if !slices.Contains([]string{"", ForAll, ForAny, ForMean}, c.For) {

@@ -10,7 +10,8 @@ import (
 )
 
 // Metrics that are to answer the question are some that a scene has, of its program or of what it uses. One
-// that nothing has is told, unless the scene that has it may be one that was left out.
+// that nothing has is told, unless the scene that has it may be one that was left out, by the host or by
+// only.
 func TestAnswers(t *testing.T) {
 	const text = `name: x
 platforms: native
@@ -41,5 +42,12 @@ scenes:
 		case len(p.Answers) != 2 || p.Answers[1] != c.answer:
 			t.Errorf("%+v: the plan has %v", c, p.Answers)
 		}
+	}
+	e, err := spec.Parse("x.yaml", []byte(strings.NewReplacer("ANSWER", "rte", "CPUS", "1").Replace(text)), []string{"only=[a]"}, inputs(2).Words)
+	if err == nil {
+		_, err = plan.Make(e, inputs(2))
+	}
+	if err != nil {
+		t.Errorf("one scene alone: %v", err)
 	}
 }

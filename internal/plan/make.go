@@ -89,7 +89,7 @@ func Make(e *spec.Experiment, in Inputs) (*bench.Plan, error) {
 			return nil, err
 		}
 	}
-	if len(scenes) == len(e.Scenes) { // or the scene that has the metric may be one that was left out
+	if len(scenes) == len(e.Scenes) && !e.Partial { // or the scene that has the metric may be one that was left out
 		errs = append(errs, m.answered(e)...)
 	}
 	if len(errs) > 0 {

@@ -111,6 +111,8 @@ type Experiment struct {
 	Inject []Inject
 	// Answers are the metrics that answer the question, in the place of the workloads' headline metrics.
 	Answers []string
+	// Partial: scenes were left out (only), which may be those with the metrics that answer.
+	Partial bool
 	// Studies names the checks of the fairness audit whose differences the experiment studies.
 	Studies []string
 	// Covers are the published figures and tables that it replicates, such as "tesfatsion2018

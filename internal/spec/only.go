@@ -62,6 +62,7 @@ func (d *decoder) only(n *node, e *Experiment) {
 		}
 	}
 	if len(left) > 0 {
+		e.Partial = len(left) < len(e.Scenes)
 		e.Scenes = left
 	}
 }

@@ -3,6 +3,8 @@ package workload
 import (
 	"bytes"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,6 +29,8 @@ func (sysbenchCPU) Params() []bench.Param {
 	return []bench.Param{
 		{Name: "threads", Kind: bench.KindInt, Default: "1", Min: 1, Load: true,
 			Doc: "threads searching at the same time"},
+		{Name: "share", Kind: bench.KindInt, Min: 1, Max: 100,
+			Doc: "percent of the threads that are started, all if not given; refused where no number of threads comes within 5 points of it"},
 		{Name: "max-prime", Kind: bench.KindInt, Default: "10000", Min: 2000,
 			Doc: "an event is the search for all primes up to this number; below 2000 it is over before sysbench, which prints hundredths of a millisecond, can time it"},
 	}
@@ -51,13 +55,17 @@ func (w sysbenchCPU) Steps(part string, p bench.Params, s bench.Setting) (bench.
 	if err != nil {
 		return bench.Part{}, err
 	}
-	main, err := w.run(p, s.Timing, measure)
+	threads, err := w.started(p)
+	if err != nil {
+		return bench.Part{}, err
+	}
+	main, err := w.run(p, s.Timing, measure, threads)
 	if err != nil {
 		return bench.Part{}, err
 	}
 	steps := bench.Part{Main: main}
 	if s.Timing.Warmup > 0 {
-		warm, err := w.run(p, s.Timing, s.Timing.Warmup)
+		warm, err := w.run(p, s.Timing, s.Timing.Warmup, threads)
 		if err != nil {
 			return bench.Part{}, err
 		}
@@ -66,12 +74,33 @@ func (w sysbenchCPU) Steps(part string, p bench.Params, s bench.Setting) (bench.
 	return steps, nil
 }
 
-func (sysbenchCPU) run(p bench.Params, t bench.Timing, length time.Duration) (bench.Command, error) {
+// coarsest is by how many points of percent the threads that are started may miss their share.
+const coarsest = 5
+
+// started is how many threads come nearest to the share of all.
+func (w sysbenchCPU) started(p bench.Params) (int64, error) {
+	threads, err := intOf(w, p, "threads")
+	if _, given := p["share"]; err != nil || !given {
+		return threads, err
+	}
+	share, err := intOf(w, p, "share")
+	if err != nil {
+		return 0, err
+	}
+	n := max(1, int64(math.Round(float64(threads*share)/100)))
+	if is := 100 * float64(n) / float64(threads); math.Abs(is-float64(share)) > coarsest {
+		return 0, &ParamError{w.Name(), "share", fmt.Errorf("%d %% of the threads, of which there are %d: the nearest is %d, which is %.0f %%%w", share, threads, n, is,
+			bench.Hint("take more threads, or a quota of CPU time: shape.cpu_quota"))}
+	}
+	return n, nil
+}
+
+func (sysbenchCPU) run(p bench.Params, t bench.Timing, length time.Duration, threads int64) (bench.Command, error) {
 	limit, err := timeout(t, length)
 	if err != nil {
 		return bench.Command{}, err
 	}
-	argv := []string{"sysbench", "cpu", "--threads=" + p["threads"], "--cpu-max-prime=" + p["max-prime"],
+	argv := []string{"sysbench", "cpu", "--threads=" + strconv.FormatInt(threads, 10), "--cpu-max-prime=" + p["max-prime"],
 		"--time=" + wholeSeconds(length), "--events=0", "--percentile=95", "--histogram=on"}
 	argv = append(argv, sysbenchReport(length)...)
 	return bench.Command{Argv: append(argv, "run"), Timeout: limit}, nil

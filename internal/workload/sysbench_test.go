@@ -3,7 +3,9 @@ package workload
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"tare/internal/bench"
 )
@@ -27,6 +29,28 @@ func TestSysbenchSteps(t *testing.T) {
 	s.Timing.Warmup = 0
 	if steps, err = w.Steps(bench.SubjectPart, p, s); err != nil || len(steps.Warm) != 0 {
 		t.Errorf("no warm-up asked for: %+v, %v; --time=0 would run for ever", steps.Warm, err)
+	}
+}
+
+// As many threads are started as come nearest to the share of all; a share that none comes near is refused.
+func TestSysbenchShare(t *testing.T) {
+	s := bench.Setting{Timing: bench.Timing{Measure: time.Second}}
+	for _, c := range []struct{ threads, share, want string }{
+		{"32", "1", "--threads=1"}, {"32", "30", "--threads=10"}, {"32", "60", "--threads=19"}, {"32", "99", "--threads=32"},
+		{"2", "99", "--threads=2"},
+		{"2", "30", "30 % of the threads, of which there are 2: the nearest is 1, which is 50 %"},
+		{"8", "1", "1 % of the threads, of which there are 8: the nearest is 1, which is 12 %"},
+	} {
+		part, err := sysbenchCPU{}.Steps(bench.SubjectPart, fill(t, sysbenchCPU{}, bench.Params{"threads": c.threads, "share": c.share}), s)
+		if err != nil {
+			if !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%+v: %v", c, err)
+			}
+			continue
+		}
+		if !slices.Contains(part.Main.Argv, c.want) {
+			t.Errorf("%+v: %v", c, part.Main.Argv)
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ type asked struct {
 	of, to      string // our platforms; to is "" without
 	in, against *result.Case
 	along       []*result.Case // of a slope, in place of in
+	factor      string         // that they are along
 }
 
 func (a asked) what() string {
@@ -78,10 +79,12 @@ func (j *judge) combinations(c *papers.Claim) (all []asked, why []string) {
 				continue
 			}
 			if c.Slope() {
-				for _, group := range alongFactor(cases, c.Along) {
-					b := a
-					b.along = group
-					all = append(all, b)
+				for _, factor := range c.Along {
+					for _, group := range alongFactor(cases, factor) {
+						b := a
+						b.along, b.factor = group, factor
+						all = append(all, b)
+					}
 				}
 				continue
 			}

@@ -371,6 +371,37 @@ func levelCPU(c *result.Case, platform, metric string) (points []result.Point, m
 	return points, m, "", why
 }
 
+// aboveRest is the power of each launch less that at rest around its block, by the first meter that
+// measures both. A launch of a block without a rest has none.
+func (r *Run) aboveRest(c *result.Case, platform string) (points []result.Point, m bench.Metric, caution, why string) {
+	m = bench.PowerMetric
+	m.Name, m.Doc = papers.PowerAboveRest, "mean power less that at rest around the block"
+	i := slices.IndexFunc(c.Energy, func(e result.Energy) bool { return e.Platform == platform && len(e.Points) > 0 && !e.Modelled })
+	if i < 0 {
+		_, _, _, why = r.values(c, platform, bench.PowerMetric.Name)
+		return nil, m, "", why
+	}
+	rests := map[int]float64{}
+	for _, p := range r.Result.Power {
+		if p.Meter != c.Energy[i].Meter {
+			continue
+		}
+		for _, rest := range p.Idles {
+			rests[rest.Block] = rest.Watts
+		}
+	}
+	for _, p := range c.Energy[i].Points {
+		if rest, ok := rests[p.Block]; ok {
+			p.Value -= rest
+			points = append(points, p)
+		}
+	}
+	if len(points) == 0 {
+		why = "the power at rest is not known"
+	}
+	return points, m, "", why
+}
+
 // values are what a platform's launches of a case had of a metric; why says the reason where there
 // are none, and caution what has to be said with them.
 func (r *Run) values(c *result.Case, platform, metric string) (points []result.Point, m bench.Metric, caution, why string) {
@@ -390,6 +421,8 @@ func (r *Run) values(c *result.Case, platform, metric string) (points []result.P
 			why = "no power meter was read"
 		}
 		return nil, bench.PowerMetric, "", why
+	case papers.PowerAboveRest:
+		return r.aboveRest(c, platform)
 	case papers.GuestCPU, papers.LayerCPU:
 		return levelCPU(c, platform, metric)
 	case papers.PSS:

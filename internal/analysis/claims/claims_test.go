@@ -68,6 +68,7 @@ func TestNotAsked(t *testing.T) {
 		return c
 	}
 	power := with(func(c *papers.Claim) { c.Metric = bench.PowerMetric.Name })
+	above := with(func(c *papers.Claim) { c.Metric = papers.PowerAboveRest })
 	for name, c := range map[string]struct {
 		claim papers.Claim
 		in    result.Case
@@ -86,12 +87,45 @@ func TestNotAsked(t *testing.T) {
 		"power":                          {power, met, Holds, ""},
 		"power, modelled":                {power, drawn, NotAsked, "not measured"},
 		"power, no meter":                {power, rate(10, 5), NotAsked, "no power meter was read"},
+		"power above rest, no rest":      {above, met, NotAsked, "the power at rest is not known"},
+		"power above rest, modelled":     {above, drawn, NotAsked, "not measured"},
 		"power of a pair that is unfair": {power, unfairPower, NotAsked, "unfair: memory differs"},
 	} {
 		f := verdictsOn(t, paperOf(c.claim), runOf("r", c.in)).Exhibits[0].Findings[0]
 		if f.Verdict != c.want || !strings.Contains(f.Why, c.why) {
 			t.Errorf("%s: %s, %q", name, f.Verdict, f.Why)
 		}
+	}
+}
+
+// Power above rest is that of each launch less the rest of its block: 1 of 2 W and 4 of 5 W.
+func TestPowerAboveRest(t *testing.T) {
+	c := result.Case{Name: "a", Energy: []result.Energy{
+		{Meter: "other:", Platform: "lxc", Modelled: true, Points: rowOf("lxc", "power", 9, 9, 9).Points},
+		{Meter: "pdu:", Platform: "lxc", Points: rowOf("lxc", "power", 2, 3, 4).Points},
+		{Meter: "pdu:", Platform: "native", Points: rowOf("native", "power", 5, 6, 7).Points},
+	}}
+	run := runOf("r", c)
+	run.Result.Power = []result.Power{{Meter: "other:", Idles: []result.IdlePower{{Block: 1, Watts: 8}}},
+		{Meter: "pdu:", Idles: []result.IdlePower{{Block: 1, Watts: 1}, {Block: 2, Watts: 2}, {Block: 3, Watts: 3}}}}
+	claim := slower
+	claim.Metric = papers.PowerAboveRest
+	f := verdictsOn(t, paperOf(claim), run).Exhibits[0].Findings[0]
+	if f.Verdict != Holds || math.Abs(f.Parts[0].Q-0.25) > 1e-9 || f.Parts[0].N != 3 {
+		t.Errorf("%s, %q, %+v", f.Verdict, f.Why, f.Parts)
+	}
+}
+
+// A slope is along the factor that a case has, of several that a claim names.
+func TestAlongOneOfSeveral(t *testing.T) {
+	level := func(scene, factor, level string, rate float64) result.Case {
+		return result.Case{Name: scene + "[" + factor + "=" + level + "]", Factors: map[string]string{factor: level},
+			Rows: []result.Row{rowOf("lxc", "rate", rate, rate, rate)}}
+	}
+	claim := papers.Claim{Says: "It rises.", Of: papers.Words{"lxc"}, In: papers.Words{"a", "b"}, Metric: "rate", Along: papers.Words{"share", "quota"}, Is: papers.Rises}
+	f := verdictsOn(t, paperOf(claim), runOf("r", level("a", "share", "1", 1), level("a", "share", "10", 10), level("b", "quota", "0.1", 2), level("b", "quota", "1", 20))).Exhibits[0].Findings[0]
+	if f.Verdict != Holds || len(f.Parts) != 2 {
+		t.Errorf("%s, %q, %+v", f.Verdict, f.Why, f.Parts)
 	}
 }
 

@@ -123,7 +123,7 @@ func TestUnitOfAPart(t *testing.T) {
 			t.Errorf("%s: %+v", c.Test(), p)
 		}
 	}
-	c := papers.Claim{Says: "so", Of: papers.Words{"box"}, In: papers.Words{"web"}, Metric: "rate", Is: papers.Flat, Along: "clients"}
+	c := papers.Claim{Says: "so", Of: papers.Words{"box"}, In: papers.Words{"web"}, Metric: "rate", Is: papers.Flat, Along: papers.Words{"clients"}}
 	if p := judged(t, papers.Exhibit{Drawn: papers.Bars, Claims: []papers.Claim{c}}).Findings[0].Parts[0]; p.Unit != "" || !p.Slope {
 		t.Errorf("%+v", p)
 	}

@@ -22,7 +22,7 @@ func (a asked) quantity(c *papers.Claim) (logs map[int]float64, caution, why str
 	values := map[int][]float64{}
 	n := 0
 	for _, in := range a.along {
-		x, ok := bench.LevelNumber(in.Factors[c.Along])
+		x, ok := bench.LevelNumber(in.Factors[a.factor])
 		if !ok || x <= 0 {
 			continue
 		}
@@ -39,7 +39,7 @@ func (a asked) quantity(c *papers.Claim) (logs map[int]float64, caution, why str
 		}
 	}
 	if n < 2 {
-		return nil, "", fmt.Sprintf("%s was measured at fewer than two levels of %s", a.what(), c.Along)
+		return nil, "", fmt.Sprintf("%s was measured at fewer than two levels of %s", a.what(), a.factor)
 	}
 	logs = map[int]float64{}
 	for block, x := range levels {

@@ -52,6 +52,10 @@ func (m *made) runs(t *testing.T, h *Host) claims.Measured {
 			r.Cases = append(r.Cases, m.caseOf(&e.Scenes[i], name))
 			m.sweep(r, &e.Scenes[i], name)
 		}
+		r.Power = []result.Power{{}} // at rest the machine draws nothing
+		for b := 1; b <= blocks; b++ {
+			r.Power[0].Idles = append(r.Power[0].Idles, result.IdlePower{Block: b})
+		}
 		out[name] = append(out[name], &claims.Run{Dir: name, Result: r})
 	}
 	return out
@@ -156,11 +160,11 @@ func (m *made) valueOf(platform string, s *spec.Scene, experiment string) float6
 	if !of || !called(c.In) || called(c.Against) {
 		return 0
 	}
-	if c.Along == "" {
+	if len(c.Along) == 0 {
 		return log
 	}
 	for _, f := range s.Factors {
-		if x, ok := bench.LevelNumber(f.Level); ok && f.Name == c.Along && x > 0 {
+		if x, ok := bench.LevelNumber(f.Level); ok && slices.Contains(c.Along, f.Name) && x > 0 {
 			return log * math.Log(x)
 		}
 	}
