@@ -30,16 +30,23 @@ const (
 	// CondIdle says what CPUs do while they are idle: poll keeps them out of idle states, so that
 	// none has to wake up.
 	CondIdle = "idle"
+	// CondWire is the rate of the one wire between the instances and all of their peers, such as
+	// "1Gbit". It is no wire but a shaped link: both directions send no faster.
+	CondWire = "wire"
 )
 
 // ConditionNames lists all conditions in the order they are set.
-var ConditionNames = []string{CondGovernor, CondFrequency, CondTHP, CondKSM, CondSwap, CondIOScheduler, CondIdle}
+var ConditionNames = []string{CondGovernor, CondFrequency, CondTHP, CondKSM, CondSwap, CondIOScheduler, CondIdle, CondWire}
 
 // ConditionsText writes conditions for people, such as "governor performance, thp never".
 func ConditionsText(conditions map[string]string) string {
 	var all []string
 	for _, name := range ConditionNames {
-		if v, ok := conditions[name]; ok {
+		v, ok := conditions[name]
+		if ok && name == CondWire {
+			v += " (shaped)"
+		}
+		if ok {
 			all = append(all, name+" "+v)
 		}
 	}
@@ -83,6 +90,9 @@ func CheckCondition(name, value string) error {
 		if !slices.Contains(idleValues, value) {
 			return fmt.Errorf("idle %q: not poll%w", value, Hint("leave the condition out for CPUs that sleep while they are idle"))
 		}
+	case CondWire:
+		_, err := ParseWire(value)
+		return err
 	default:
 		return fmt.Errorf("condition %q cannot be set%w", name, Hint("those that can: "+strings.Join(ConditionNames, ", ")))
 	}
@@ -101,6 +111,24 @@ func parseSwap(text string) (Bytes, error) {
 		return 0, fmt.Errorf("swap %q: at least %s%w", text, leastSwap, Hint("write a size, such as 2GiB; leave the condition out for none"))
 	}
 	return size, nil
+}
+
+// The rates that a wire can have, in bit/s.
+const (
+	leastWire = 1e6
+	mostWire  = 400e9
+)
+
+// ParseWire reads the rate of a wire, such as 100Mbit, 1Gbit or 2.5Gbit, and returns it in bit/s.
+func ParseWire(text string) (float64, error) {
+	for unit, bits := range map[string]float64{"Mbit": 1e6, "Gbit": 1e9} {
+		digits, ok := strings.CutSuffix(text, unit)
+		v, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+		if ok && err == nil && !strings.ContainsAny(digits, "eExXpP_") && v*bits >= leastWire && v*bits <= mostWire {
+			return v * bits, nil
+		}
+	}
+	return 0, fmt.Errorf("wire %q: not a rate between 1Mbit and 400Gbit%w", text, Hint("write it like 100Mbit, 1Gbit or 10Gbit"))
 }
 
 // frequency is the frequency asked for: in kHz, or as a share of the highest.
@@ -166,6 +194,8 @@ func (c Control) Refuses(name, value string) string {
 		if _, _, err := c.Swap(value); err != nil {
 			return err.Error()
 		}
+		return ""
+	case CondWire: // of any rate, where there is one
 		return ""
 	}
 	if !slices.Contains(c.Values, value) {

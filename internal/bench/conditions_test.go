@@ -71,14 +71,14 @@ func TestConditionsText(t *testing.T) {
 
 func TestCheckCondition(t *testing.T) {
 	for _, c := range [][2]string{{"governor", "performance"}, {"frequency", "1.2GHz"}, {"frequency", "50%"}, {"thp", "never"}, {"ksm", "on"},
-		{"swap", "2GiB"}, {"io_scheduler", "mq-deadline"}, {"idle", "poll"}} {
+		{"swap", "2GiB"}, {"io_scheduler", "mq-deadline"}, {"idle", "poll"}, {"wire", "1Gbit"}, {"wire", "2.5Gbit"}, {"wire", "100Mbit"}} {
 		if err := CheckCondition(c[0], c[1]); err != nil {
 			t.Error(err)
 		}
 	}
 	for _, c := range [][2]string{{"governor", "Performance"}, {"governor", "a b"}, {"governor", "../x"}, {"frequency", "0GHz"}, {"frequency", "-1GHz"},
 		{"frequency", "150%"}, {"frequency", "1e3MHz"}, {"frequency", "NaNGHz"}, {"frequency", "1200"}, {"thp", "Always"}, {"ksm", "1"}, {"turbo", "off"},
-		{"swap", "0"}, {"swap", "on"}, {"swap", "-1GiB"}, {"io_scheduler", "cfq"}, {"idle", "sleep"}} {
+		{"swap", "0"}, {"swap", "on"}, {"swap", "-1GiB"}, {"io_scheduler", "cfq"}, {"idle", "sleep"}, {"wire", "1"}, {"wire", "1Gbit/s"}, {"wire", "NaNGbit"}, {"wire", "0.5Mbit"}, {"wire", "1Tbit"}, {"wire", "1e1Mbit"}} {
 		if CheckCondition(c[0], c[1]) == nil {
 			t.Errorf("%s: %s passes", c[0], c[1])
 		}

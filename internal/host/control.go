@@ -17,6 +17,7 @@ const (
 	policies = "sys/devices/system/cpu/cpufreq/policy*"
 	thpFile  = "sys/kernel/mm/transparent_hugepage/enabled"
 	ksmFile  = "sys/kernel/mm/ksm/run"
+	netDir   = "proc/sys/net"
 )
 
 // Controls returns the settable values of every condition on this host. The files are below root
@@ -31,6 +32,7 @@ func Controls(root, dir string) map[string]bench.Control {
 		bench.CondSwap:        swapping(root, dir),
 		bench.CondIOScheduler: schedulers(root, dir),
 		bench.CondIdle:        idling(root),
+		bench.CondWire:        oneOf(root, netDir, "this kernel tells nothing of its network"), // the test network makes it, of any rate
 	}
 }
 

@@ -94,6 +94,12 @@ type Show struct {
 	Metrics []string `yaml:"metrics"`
 	// Levels are those that the paper has of each factor, in our spelling.
 	Levels map[string][]string `yaml:"levels"`
+	// Params are parameters that the subject's program has to have, and Conditions those of the host.
+	Params     map[string]string `yaml:"params"`
+	Conditions map[string]string `yaml:"conditions"`
+	// CPUs are how many each instance has to have at least, and Apart says that no two may have the same.
+	CPUs  int  `yaml:"cpus"`
+	Apart bool `yaml:"apart"`
 }
 
 // Published is a number that the paper gives. Numbers are those of its machine: ratios are compared

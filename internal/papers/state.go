@@ -1,6 +1,7 @@
 package papers
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"tare/internal/bench"
+	"tare/internal/bench/figure"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/spec"
@@ -103,6 +105,11 @@ func (w *Show) missing(from Experiments) (missing []string, found bool) {
 				missing = append(missing, fmt.Sprintf("program %s, for %s", w.Program, program))
 			}
 			is, found = true, true
+			for _, text := range w.differs(s) {
+				if !slices.Contains(missing, text) {
+					missing = append(missing, text)
+				}
+			}
 			for _, f := range s.Factors {
 				levels[f.Name] = append(levels[f.Name], f.Level)
 			}
@@ -138,6 +145,29 @@ func (w *Show) missing(from Experiments) (missing []string, found bool) {
 		}
 	}
 	return missing, true
+}
+
+// differs says in what a scene is set up otherwise than the exhibit asks.
+func (w *Show) differs(s *spec.Scene) (texts []string) {
+	subject := &s.Actors[0]
+	for _, name := range slices.Sorted(maps.Keys(w.Params)) {
+		if want, have := w.Params[name], subject.Params[name]; have != want {
+			texts = append(texts, fmt.Sprintf("%s %s, for %s", bench.FactorWords(name), want, cmp.Or(have, "none")))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Conditions)) {
+		if want := w.Conditions[name]; s.Conditions[name] != want {
+			texts = append(texts, fmt.Sprintf("a %s of %s", name, want))
+		}
+	}
+	if subject.Shape.CPUs < w.CPUs {
+		texts = append(texts, fmt.Sprintf("%s for each instance, for %d", figure.Count(w.CPUs, "CPU"), subject.Shape.CPUs))
+	}
+	shared := func(a spec.Actor) bool { return a.Role != bench.Peer && a.Placement == spec.Shared }
+	if w.Apart && slices.ContainsFunc(s.Actors, shared) {
+		texts = append(texts, "CPUs of its own for each instance")
+	}
+	return texts
 }
 
 // without are the scenes whose own list of platforms has none of ours for the paper's: an experiment's list

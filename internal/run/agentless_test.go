@@ -92,7 +92,7 @@ type here struct{ Testnet }
 
 func (here) Do(f func() error) error { return f() }
 func (here) Bridge() string          { return "no-such-bridge" }
-func (here) Peer(context.Context, string) (string, netip.Addr, error) {
+func (here) Peer(context.Context, string, float64) (string, netip.Addr, error) {
 	return "", netip.MustParseAddr("127.0.0.1"), nil
 }
 

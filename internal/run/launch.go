@@ -39,6 +39,15 @@ func (l *launcher) engine(a *actor) (e Engine, ok bool) {
 	return e, ok
 }
 
+// wire is the rate of the scene's wire in bit/s, 0 for one without a limit.
+func (l *launcher) wire() (float64, error) {
+	value, ok := l.scene.Conditions[bench.CondWire]
+	if !ok {
+		return 0, nil
+	}
+	return bench.ParseWire(value)
+}
+
 // launch starts an actor and waits until its agent has greeted and, of a start-up's subject,
 // until the first command has ended. The error of one that is not up in time says the time.
 func (l *launcher) launch(ctx context.Context, a *actor) error {
@@ -49,8 +58,11 @@ func (l *launcher) launch(ctx context.Context, a *actor) error {
 	}
 	a.outcome.Version, a.outcome.Label = cmp.Or(e.Chosen[a.Platform.String()], e.Version), e.Label
 	if a.Role == bench.Peer && l.network != nil {
-		var err error
-		if a.netns, a.addr, err = l.network.Peer(ctx, a.Name); err != nil {
+		rate, err := l.wire()
+		if err != nil {
+			return err
+		}
+		if a.netns, a.addr, err = l.network.Peer(ctx, a.Name, rate); err != nil {
 			return err
 		}
 	}

@@ -34,8 +34,8 @@ import (
 type Testnet interface {
 	bench.Testnet
 	// Peer returns the network namespace of a further machine, made at first
-	// use, and its address.
-	Peer(ctx context.Context, name string) (netns string, addr netip.Addr, err error)
+	// use, and its address. Peers of a rate in bit/s share one wire of it; 0 is no limit.
+	Peer(ctx context.Context, name string, rate float64) (netns string, addr netip.Addr, err error)
 }
 
 // Engine is a platform that is open for this run.

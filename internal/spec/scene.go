@@ -108,6 +108,7 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 	d.clustered(&s)
 	d.turns(f, &s, e)
 	s.Actors = append(s.Actors, d.peers(peerNode, s, peer)...)
+	d.wired(f["conditions"], &s)
 	for i := range s.Actors {
 		d.tame(&s.Actors[i])
 		d.notContained(&s, &s.Actors[i])
@@ -137,6 +138,18 @@ func (d *decoder) growing(n *node, s *Scene) {
 	if !unreadWork(s.Actors) && !slices.ContainsFunc(s.Actors, func(a Actor) bool { return slices.Contains(sized, a.Workload) }) {
 		d.fail(n.place, "grow: no workload of the scene says how much memory it needs%w", bench.Hint("these do: "+strings.Join(sized, ", ")))
 	}
+}
+
+// wired takes the wire from a scene that has no other end, and refuses one that the scene itself asks for.
+func (d *decoder) wired(n *node, s *Scene) {
+	if s.Conditions[bench.CondWire] == "" || unreadWork(s.Actors) || slices.ContainsFunc(s.Actors, func(a Actor) bool { return a.Role == bench.Peer }) {
+		return
+	}
+	if n != nil && n.get(bench.CondWire) != nil {
+		d.fail(s.Places.At("conditions."+bench.CondWire), "wire: no peer is at its other end%w", bench.Hint("take a workload that has one, such as netperf or web"))
+	}
+	s.Conditions = maps.Clone(s.Conditions)
+	delete(s.Conditions, bench.CondWire)
 }
 
 // wholly refuses whole where the subjects neither have the machine to themselves nor share it.

@@ -78,7 +78,7 @@ func TestStateFalls(t *testing.T) {
 			if p.State(x, from).Kind != papers.AsPublished {
 				continue
 			}
-			for what, without := range map[string]func(*spec.Experiment) bool{"level": withoutLevel(x), "program": withoutProgram(x)} {
+			for what, without := range map[string]func(*spec.Experiment) bool{"level": withoutLevel(x), "program": withoutProgram(x), "condition": withoutCondition(x), "CPU": withoutCPU(x)} {
 				less := papers.Experiments{Words: from.Words, Find: func(name string) (*spec.Experiment, error) {
 					e, err := from.Find(name)
 					if err != nil {
@@ -101,7 +101,7 @@ func TestStateFalls(t *testing.T) {
 			}
 		}
 	}
-	for _, what := range []string{"level", "program"} {
+	for _, what := range []string{"level", "program", "condition"} {
 		if !tried[what] {
 			t.Errorf("no exhibit as published has a %s that could be taken out", what)
 		}
@@ -155,6 +155,37 @@ func withoutProgram(x *papers.Exhibit) func(*spec.Experiment) bool {
 				s.Actors = slices.Clone(s.Actors)
 				s.Actors[0].Workload, s.Actors[0].Params = "idle", nil
 				changed = true
+			}
+		}
+		return changed
+	}
+}
+
+// withoutCondition takes the conditions of the host from scenes that have to have some.
+func withoutCondition(x *papers.Exhibit) func(*spec.Experiment) bool {
+	return func(e *spec.Experiment) bool {
+		changed := false
+		for _, w := range x.Shows {
+			for i := range e.Scenes {
+				if s := &e.Scenes[i]; len(w.Conditions) > 0 && slices.ContainsFunc(w.Scenes, s.Called) {
+					s.Conditions, changed = nil, true
+				}
+			}
+		}
+		return changed
+	}
+}
+
+// withoutCPU takes a CPU from instances that have to have several.
+func withoutCPU(x *papers.Exhibit) func(*spec.Experiment) bool {
+	return func(e *spec.Experiment) bool {
+		changed := false
+		for _, w := range x.Shows {
+			for i := range e.Scenes {
+				if s := &e.Scenes[i]; w.CPUs > 1 && slices.ContainsFunc(w.Scenes, s.Called) {
+					s.Actors = slices.Clone(s.Actors)
+					s.Actors[0].Shape.CPUs, changed = 1, true
+				}
 			}
 		}
 		return changed

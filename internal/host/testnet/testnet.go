@@ -5,7 +5,8 @@
 //	                    test network namespace                         peer namespace
 //	instances --- tarebr0 10.231.0.1/16 | wireN 10.232.N.1/30 --- wire 10.232.N.2/30
 //
-// The test network routes between the bridge and the wires without translation.
+// The test network routes between the bridge and the wires without translation. Peers of a scene whose
+// wire has a rate (bench.CondWire) share one that is shaped to it.
 package testnet
 
 import (
@@ -40,6 +41,7 @@ type Network struct {
 	mu     sync.Mutex
 	leases leases
 	peers  map[string]peer
+	shapes map[float64]*shaped // by rate, in bit/s
 }
 
 var runName = regexp.MustCompile(`^[a-z0-9-]+$`)
@@ -59,7 +61,7 @@ func NewAt(ctx context.Context, run string, led bench.Ledger, network netip.Pref
 	if os.Geteuid() != 0 {
 		return nil, fmt.Errorf("make test network: network namespaces need root: %w%w", bench.ErrUnavailable, bench.Hint("run tare as root"))
 	}
-	l := &Network{run: run, dir: filepath.Join(bench.RuntimeDir, run), ledger: led, network: network, leases: newLeases(network), peers: map[string]peer{}}
+	l := &Network{run: run, dir: filepath.Join(bench.RuntimeDir, run), ledger: led, network: network, leases: newLeases(network), peers: map[string]peer{}, shapes: map[float64]*shaped{}}
 	if err := l.build(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("make test network: %w", err), l.Close(context.WithoutCancel(ctx)))
 	}

@@ -3,6 +3,7 @@ package testnet
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -111,11 +112,11 @@ func TestEveryoneReachesEveryone(t *testing.T) {
 	a, b := instance(t, l), instance(t, l)
 	one, lease1 := a.NetNS, a.Lease
 	two, lease2 := b.NetNS, b.Lease
-	peer, addr, err := l.Peer(t.Context(), "peer")
+	peer, addr, err := l.Peer(t.Context(), "peer", 0)
 	must(t, err)
-	other, otherAddr, err := l.Peer(t.Context(), "peer-2")
+	other, otherAddr, err := l.Peer(t.Context(), "peer-2", 0)
 	must(t, err)
-	again, _, err := l.Peer(t.Context(), "peer")
+	again, _, err := l.Peer(t.Context(), "peer", 0)
 	must(t, err)
 	if again != peer {
 		t.Errorf("asked for again, peer is %s, want %s", again, peer)
@@ -151,11 +152,86 @@ func TestEveryoneReachesEveryone(t *testing.T) {
 	}
 }
 
+// Peers of a rate share one wire of it: two together get no more than one, either way. The rate is far
+// below what the devices can do, so that they are not the limit on any host.
+func TestPeersShareAShapedWire(t *testing.T) {
+	l := newNetwork(t)
+	inside := instance(t, l)
+	const rate, bytes = 80e6, 2 << 20 // for a peer; two take 0.4 s at the rate, and more than 0.3 s with the burst
+	one, addr, err := l.Peer(t.Context(), "peer", rate)
+	must(t, err)
+	two, addr2, err := l.Peer(t.Context(), "peer-2", rate)
+	must(t, err)
+	free, freeAddr, err := l.Peer(t.Context(), "peer", 0)
+	must(t, err)
+	if again, _, err := l.Peer(t.Context(), "peer", rate); err != nil || again != one || one == two || one == free {
+		t.Fatalf("asked for again, peer is %s (%v), want %s, beside %s and %s", again, err, one, two, free)
+	}
+	for _, c := range []struct {
+		what string
+		ways [][2]string // from, to
+		addr []netip.Addr
+		held bool
+	}{
+		{"out of the instance", [][2]string{{inside.NetNS, one}, {inside.NetNS, two}}, []netip.Addr{addr, addr2}, true},
+		{"into the instance", [][2]string{{one, inside.NetNS}, {two, inside.NetNS}}, []netip.Addr{inside.Lease.Addr.Addr(), inside.Lease.Addr.Addr()}, true},
+		{"out of the test network, where native is", [][2]string{{l.NetNS(), one}, {l.NetNS(), two}}, []netip.Addr{addr, addr2}, true},
+		{"to a peer without a rate", [][2]string{{inside.NetNS, free}, {inside.NetNS, free}}, []netip.Addr{freeAddr, freeAddr}, false},
+	} {
+		began := time.Now()
+		var group sync.WaitGroup
+		errs := make([]error, len(c.ways))
+		for i, way := range c.ways {
+			group.Go(func() { errs[i] = send(way[0], way[1], c.addr[i], bytes) })
+		}
+		group.Wait()
+		must(t, errors.Join(errs...))
+		if took := time.Since(began); c.held && took < 300*time.Millisecond {
+			t.Errorf("%s: 4 MiB took %v over a wire of 80 Mbit/s", c.what, took)
+		}
+	}
+}
+
+// send sends so many bytes over TCP from one namespace to an address in another.
+func send(from, to string, addr netip.Addr, n int64) error {
+	var ln net.Listener
+	err := Inside(to, func() (err error) {
+		ln, err = net.ListenTCP("tcp4", net.TCPAddrFromAddrPort(netip.AddrPortFrom(addr, 0)))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer ln.Close()
+	got := make(chan error, 1)
+	go func() {
+		c, err := ln.Accept()
+		if err == nil {
+			_, err = io.CopyN(io.Discard, c, n)
+			c.Close()
+		}
+		got <- err
+	}()
+	err = Inside(from, func() error {
+		c, err := (&net.Dialer{Timeout: 2 * time.Second}).Dial("tcp4", ln.Addr().String())
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		_, err = c.Write(make([]byte, n))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return <-got
+}
+
 // No namespace of the test network can reach the host's own network by any of the host's addresses.
 func TestNoWayOut(t *testing.T) {
 	l := newNetwork(t)
 	inside := instance(t, l).NetNS
-	peer, _, err := l.Peer(t.Context(), "peer")
+	peer, _, err := l.Peer(t.Context(), "peer", 0)
 	must(t, err)
 	addrs, err := net.InterfaceAddrs()
 	must(t, err)
@@ -209,7 +285,7 @@ func TestSettle(t *testing.T) {
 	a, b := instance(t, l), instance(t, l)
 	one, lease := a.NetNS, a.Lease
 	two, lease2 := b.NetNS, b.Lease
-	peer, addr, err := l.Peer(t.Context(), "peer")
+	peer, addr, err := l.Peer(t.Context(), "peer", 0)
 	must(t, err)
 	must(t, l.iptables(t.Context(), []string{"-P", "FORWARD", "DROP"}))
 	if err := reach(one, peer, addr); err == nil {
@@ -232,10 +308,12 @@ func TestSettle(t *testing.T) {
 	if err := errors.Join(reach(one, peer, addr), reach(peer, one, lease.Addr.Addr()), reach(one, two, lease2.Addr.Addr())); err != nil {
 		t.Error(err)
 	}
-	late, lateAddr, err := l.Peer(t.Context(), "late")
-	must(t, err)
-	if err := reach(one, late, lateAddr); err != nil {
-		t.Errorf("a peer made after settling: %v", err)
+	for _, rate := range []float64{0, 1e9} {
+		late, lateAddr, err := l.Peer(t.Context(), "late", rate)
+		must(t, err)
+		if err := reach(one, late, lateAddr); err != nil {
+			t.Errorf("a peer made after settling, with a wire of %g bit/s: %v", rate, err)
+		}
 	}
 }
 

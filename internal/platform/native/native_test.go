@@ -61,7 +61,7 @@ func must(t testing.TB, err error) {
 // A peer is in its own namespace and says its address there.
 func TestPeer(t *testing.T) {
 	e, net := open(t)
-	netns, addr, err := net.Peer(t.Context(), "peer")
+	netns, addr, err := net.Peer(t.Context(), "peer", 0)
 	must(t, err)
 	l := launchOf(t, e, "a")
 	l.NetNS = netns

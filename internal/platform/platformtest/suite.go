@@ -194,7 +194,7 @@ func open(t *testing.T, p bench.Platform, o Options, run, dir string) *suite {
 		})
 	}
 	if s.testnet != nil {
-		if s.peer, s.peerAddr, err = s.testnet.Peer(t.Context(), "peer"); err != nil {
+		if s.peer, s.peerAddr, err = s.testnet.Peer(t.Context(), "peer", 0); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -154,7 +154,7 @@ func (b *bombing) run(t *testing.T, name, kind string, worked func(adversary) bo
 	containments := []*Group{main.group}
 	parts := append([]string{bench.SubjectPart}, w.Parts()...)
 	for _, part := range w.Parts() {
-		netns, _, err := b.testnet.Peer(t.Context(), "peer")
+		netns, _, err := b.testnet.Peer(t.Context(), "peer", 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -335,7 +335,7 @@ type peer struct {
 }
 
 func (s *session) peer(ctx context.Context) (*peer, error) {
-	netns, addr, err := s.testnet.Peer(ctx, "peer")
+	netns, addr, err := s.testnet.Peer(ctx, "peer", 0)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func host() plan.Inputs {
 	return plan.Inputs{
 		Seed: 1,
 		Host: plan.Host{CPUs: []int{0, 1}, Memory: 8 * bench.GiB, LLC: 32 * bench.MiB, DiskFree: 40 * bench.GiB,
-			Controls: map[string]bench.Control{bench.CondFrequency: {Least: 800_000, Most: 3_600_000},
+			Controls: map[string]bench.Control{bench.CondWire: {}, bench.CondFrequency: {Least: 800_000, Most: 3_600_000},
 				bench.CondGovernor: {Values: []string{"performance", "powersave"}}, bench.CondTHP: {Values: []string{"always", "madvise", "never"}},
 				bench.CondSwap: {Room: 30 * bench.GiB}}},
 		Available: map[string]bench.Availability{
