@@ -84,7 +84,7 @@ Exit status: as of tare run.`,
 			t.argv = args
 			t.itself = t.serve == "" && c.Flags().Changed("serve")
 			if t.kernel != "" && !c.Flags().Changed("platforms") {
-				t.platforms = t.booting(a.catalog().Boots(c.Context()))
+				t.platforms = t.booting(a.catalog().FirstUsable(c.Context(), "kvm", "qemu-tcg")) // the emulator boots one anywhere
 			}
 			if err := t.ofImage(c.Context(), a.site.Dir); err != nil {
 				return err

@@ -96,23 +96,19 @@ func (c Catalog) Check(ctx context.Context, limit time.Duration) []Checked {
 	return append(append(found, checkEach(ctx, limit, inside)...), none...)
 }
 
-// emulator boots a kernel of the user's own on any host, by emulating its CPU.
-const emulator = "qemu-tcg"
-
-// Boots is the platform that boots a kernel of the user's own where none is named: kvm, or where that
-// cannot be used the emulator, whose figures are labelled.
-func (c Catalog) Boots(ctx context.Context) string {
+// FirstUsable is the first of the platforms that can be used here, or the last if none before it can.
+func (c Catalog) FirstUsable(ctx context.Context, names ...string) string {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
-	for _, p := range c.Platforms() {
-		if p.Name() != "kvm" {
-			continue
-		}
-		if found := checkEach(ctx, Patience, []bench.Platform{p}); found[0].Err == nil {
-			return p.Name()
+	last := len(names) - 1
+	for _, name := range names[:last] {
+		for _, p := range c.Platforms() {
+			if p.Name() == name && checkEach(ctx, Patience, []bench.Platform{p})[0].Err == nil {
+				return name
+			}
 		}
 	}
-	return emulator
+	return names[last]
 }
 
 func checkEach(ctx context.Context, limit time.Duration, ps []bench.Platform) []Checked {
