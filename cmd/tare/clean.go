@@ -13,6 +13,8 @@ import (
 
 func cleanCommand(a *app) *cobra.Command {
 	var asJSON, all bool
+	var e elsewhere
+	var runs []string
 	c := &cobra.Command{
 		Use:   "clean",
 		Short: "Remove everything an earlier run left on the host",
@@ -30,8 +32,13 @@ the certificate of the self-test stay.`,
 		Example: "  tare clean\n  tare clean --json\n  tare clean --all",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := needRoot("clean"); err != nil {
+			if err := e.check(c); err != nil {
 				return err
+			}
+			if e.on == "" {
+				if err := needRoot("clean"); err != nil {
+					return err
+				}
 			}
 			rows := []removed{}
 			report := func(r removed, err error) {
@@ -43,9 +50,14 @@ the certificate of the self-test stay.`,
 					fmt.Fprintln(a.stdout, &r)
 				}
 			}
-			err := a.site.Cleaner().Clean(c.Context(), func(r ledger.Removed) {
-				report(removed{Kind: r.Kind, Name: r.Name, Run: r.Run, Left: r.Left}, r.Err)
-			})
+			var err error
+			if e.on == kubernetes {
+				err = a.cleanOn(c.Context(), &e, runs, report)
+			} else {
+				err = a.site.Cleaner().Clean(c.Context(), func(r ledger.Removed) {
+					report(removed{Kind: r.Kind, Name: r.Name, Run: r.Run, Left: r.Left}, r.Err)
+				})
+			}
 			if all {
 				err = errors.Join(err, a.site.RemoveKept(c.Context(), func(kind, name string, size bench.Bytes, err error) {
 					report(removed{Kind: kind, Name: name, Size: size}, err)
@@ -63,6 +75,9 @@ the certificate of the self-test stay.`,
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "remove also what is kept for the next run: images, Docker's stores of them")
+	e.whereFlags(c)
+	c.Flags().StringSliceVar(&runs, "run", nil, "with --on kubernetes: remove this run, though it was begun elsewhere and may be going on (repeatable)")
+	c.MarkFlagsMutuallyExclusive("all", "on")
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was removed as JSON")
 	return c
 }

@@ -165,12 +165,12 @@ func imageSaveCommand(a *app) *cobra.Command {
 	var ref string
 	c := &cobra.Command{
 		Use:   "save FILE",
-		Short: "Save the image, with the agent, as an archive that container engines load",
-		Long: `Writes the image that every instance runs, with the agent in a layer of its own,
-to an archive as of docker save. docker load, podman load and ctr images import take
-it, so that it can be brought to another machine, a registry or the nodes of a
-cluster. The image must have been built.`,
-		Example: "  tare image save tare.tar\n  ctr -n k8s.io images import tare.tar",
+		Short: "Save the image, with this program, as an archive that container engines load",
+		Long: `Writes the image that every instance runs, with this program and its agent in a layer
+of their own, to an archive as of docker save. docker load, podman load and ctr images
+import take it, so that it can be brought to another machine, a registry or the nodes of
+a cluster: tare run --on kubernetes has nodes run it. The image must have been built.`,
+		Example: "  tare image save tare.tar\n  tare image save tare.tar --as registry.example/tare:1\n  ctr -n k8s.io images import tare.tar",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := needRoot("image save"); err != nil {
@@ -180,7 +180,7 @@ cluster. The image must have been built.`,
 			if err != nil {
 				return err
 			}
-			agent, err := site.Agent()
+			beside, err := site.Programs()
 			if err != nil {
 				return err
 			}
@@ -190,13 +190,14 @@ cluster. The image must have been built.`,
 			}
 			defer img.Close()
 			if ref == "" {
-				ref = "localhost/tare:" + strings.TrimPrefix(img.Digest(), "sha256:")[:12]
+				ref = image.SavedName(img.Digest())
 			}
 			root, err := img.Tar(c.Context())
 			if err != nil {
 				return err
 			}
-			if err := own.Save(args[0], ref, root, agent); err != nil {
+			maps.Copy(beside, img.Beside())
+			if err := own.Save(args[0], ref, root, beside); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(a.stdout, "saved %s as %s\n", ref, args[0])

@@ -127,7 +127,7 @@ guest, layer and host at the same time, and says how sure it is.
 	root.AddCommand(
 		doctorCommand(a), listCommand(a), imageCommand(a), planCommand(a), runCommand(a), tryCommand(a), abCommand(a),
 		resumeCommand(a), reportCommand(a), reproduceCommand(a), compareCommand(a), gateCommand(a),
-		selftestCommand(a), nestedCommand(), watchdogCommand(a), removeCommand(a), cleanCommand(a), versionCommand(a),
+		selftestCommand(a), nestedCommand(), nodeCommand(a), nodeResultsCommand(a), watchdogCommand(a), removeCommand(a), cleanCommand(a), versionCommand(a),
 	)
 	usageStatus(root)
 	return root

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -25,6 +26,8 @@ func runCommand(a *app) *cobra.Command {
 	var r asking
 	var out string
 	var m manner
+	var e elsewhere
+	var asked []string
 	c := &cobra.Command{
 		Use:        "run SPEC|NAME",
 		SuggestFor: []string{"benchmark", "bench", "measure", "start"},
@@ -41,6 +44,11 @@ are read only if --power names them. Unless that run began on this host, its own
 programs and the files of this host that it would copy are told and refused: once
 you have read them, --trust takes them.
 
+With --on kubernetes, a node of a cluster runs it, in a job that is made for it and
+removed: the node itself (native) and a pod of each RuntimeClass that it has, unless
+--platforms names others. The results are fetched into the folder here. No root is
+needed here; the pod that measures there is privileged.
+
 Exit status: 0 every case's main metric is decided on every platform; 2 not all of
 them, or the run was stopped; 3 the specification is invalid or a comparison unfair;
 4 a trial failed.`,
@@ -48,14 +56,21 @@ them, or the run was stopped; 3 the specification is invalid or a comparison unf
   tare run quick --platforms native,docker --set blocks=10
   tare run my.yaml -o results/mine --seed 7 --max-time 1h
   tare run energy --power 'snmp://pdu/raritan?outlet=3'
-  tare run --from results/20260102-030405-abcd`,
+  tare run --from results/20260102-030405-abcd
+  tare run quick --on kubernetes --namespace tare --node node1 --image registry.example/tare:1`,
 		Args: r.args,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := r.take(a, c, args); err != nil {
 				return err
 			}
-			if err := m.check(); err != nil {
+			if err := errors.Join(m.check(), e.check(c)); err != nil {
 				return err
+			}
+			if e.on == kubernetes {
+				return a.runOn(c.Context(), &e, &r, out, m)
+			}
+			if m.ID != "" { // whoever says it reports the run
+				a.repeat, m.end = asked, func(*store.Run) error { return nil }
 			}
 			return a.run(c.Context(), &r.Request, out, m)
 		},
@@ -66,6 +81,12 @@ them, or the run was stopped; 3 the specification is invalid or a comparison unf
 	c.Flags().BoolVar(&m.KeepTrying, "keep-trying", false, "give up no platform, though its launches fail twice in the same way")
 	c.Flags().StringArrayVar(&r.Meters, "power", nil, "read this power meter, such as rapl: or 'snmp://pdu/raritan?outlet=3' (repeatable; tare list meters)")
 	m.flags(c)
+	e.flags(c)
+	c.Flags().StringVar(&m.ID, "id", "", "the run's id: whoever gives it reports the run")
+	c.Flags().StringArrayVar(&asked, "asked", nil, "with --id: the command that repeats the run")
+	for _, name := range []string{"id", "asked"} {
+		_ = c.Flags().MarkHidden(name) // it is there
+	}
 	return c
 }
 

@@ -239,6 +239,7 @@ const (
 	KindMapped  = "mapped"  // the device of that name made by the kernel's device mapper
 	KindNote    = "note"    // the file [CRIUNote]
 	KindPod     = "kubepod" // a pod of a Kubernetes cluster; see package kube
+	KindJob     = "kubejob" // a job of a Kubernetes cluster, with its run's pods; see package kube
 	KindPlace   = "place"   // an empty directory, one of [Places]
 	KindRemote  = "remote"  // a directory on a further host, with what runs of it; see package ssh
 )

@@ -166,7 +166,12 @@ func (e *Experiment) OnHost() (words []string, all bool) {
 // Uses reports whether a trial may use the driver's platform, as far as is known without the host.
 func (e *Experiment) Uses(driver string) bool {
 	_, all := e.OnHost()
-	return all && !strings.Contains(driver, "@") || slices.ContainsFunc(e.named(), func(r bench.PlatformRef) bool { return r.Driver() == driver })
+	return all && !strings.Contains(driver, "@") || e.Names(driver)
+}
+
+// Names reports whether it names the driver's platform itself.
+func (e *Experiment) Names(driver string) bool {
+	return slices.ContainsFunc(e.named(), func(r bench.PlatformRef) bool { return r.Driver() == driver })
 }
 
 // Chooses reports whether it names a program to run in the place of the driver's own.

@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -203,6 +204,25 @@ func readSpec(path string) ([]byte, error) {
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, spec.MaxText+1))
 }
+
+// Carry returns by what another tare is asked for the same experiment: a built-in one by its name, with no
+// text, else the text and a name for its file. Names says that it names the driver's platform itself.
+func (r *Request) Carry(words spec.Vocabulary, driver string) (name string, text []byte, names bool, err error) {
+	e, text, err := r.Experiment(words)
+	if err != nil {
+		return "", nil, false, err
+	}
+	if bench.Bytes(len(text)) > maxCarried {
+		return "", nil, false, fmt.Errorf("%s: %v: at most %v can be carried to another host: %w", r.Name, bench.Bytes(len(text)), maxCarried, bench.ErrInvalid)
+	}
+	if found, err := builtin.Find(r.Name); err == nil && bytes.Equal(found, text) {
+		return r.Name, nil, e.Names(driver), nil
+	}
+	return strings.TrimSuffix(filepath.Base(r.Name), ".yaml") + ".yaml", text, e.Names(driver), nil
+}
+
+// maxCarried bounds a specification that is an environment variable elsewhere (execve(2), MAX_ARG_STRLEN).
+const maxCarried = 100 * bench.KiB
 
 // Experiment reads what is asked for; beside an error of the specification, as much
 // as could be read.

@@ -35,6 +35,7 @@ type Runs struct {
 	Version  string // of this program
 	Watchdog string // the command of this program that calls containment.Watchdog
 
+	ID         string        // of the run that is begun; "" for a new one
 	MaxTime    time.Duration // 0: as long as the specification says
 	Wait       bool          // until no other run measures on the host, rather than fail
 	QuietWait  time.Duration // before each block, at most, for other work on the host to end
@@ -70,6 +71,9 @@ type Stopped struct {
 	TimeUp bool // by its time limit
 }
 
+// Stop is that a run was stopped because of err, and not by its time limit.
+func Stop(err error) *Stopped { return &Stopped{error: err} }
+
 // Unwrap returns why.
 func (s *Stopped) Unwrap() error { return s.error }
 
@@ -79,7 +83,7 @@ const loadSample = 200 * time.Millisecond
 // Begin plans an experiment and carries it out. The results are in out, a folder
 // named for the run if it is empty. Command is what repeats the run.
 func (rs *Runs) Begin(ctx context.Context, r *planning.Request, out string, command []string) error {
-	id := newID(time.Now())
+	id := cmp.Or(rs.ID, NewID(time.Now()))
 	if out == "" {
 		out = filepath.Join("results", id)
 	}
@@ -462,8 +466,8 @@ func extent(p *bench.Plan) string {
 	return fmt.Sprintf("%s in %s, %sseed %d, %s", trials, blocks, until, p.Seed, took)
 }
 
-// newID names a run: its day and time and four letters, so that two runs of one
+// NewID names a run: its day and time and four letters, so that two runs of one
 // second on one host differ.
-func newID(now time.Time) string {
+func NewID(now time.Time) string {
 	return now.UTC().Format("20060102-150405") + "-" + strings.ToLower(rand.Text()[:4])
 }

@@ -11,6 +11,7 @@ import (
 
 	"tare/internal/bench"
 	"tare/internal/image"
+	"tare/internal/image/own"
 	"tare/internal/result/store"
 	"tare/internal/state"
 	"tare/internal/state/cache"
@@ -88,6 +89,22 @@ func (s *Site) CheckBegun(r *store.Run) error {
 
 // CertificateDir is where the self-test's findings are kept.
 func (s *Site) CertificateDir() string { return filepath.Join(s.Dir, "selftest") }
+
+// Program is where a saved image has this program, with the agent beside it.
+const Program = "/.tare/tare"
+
+// Programs are this program and the agent, by their places in a saved image.
+func Programs() (map[string]string, error) {
+	agent, err := Agent()
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	return map[string]string{own.AgentPlace: agent, Program: self, filepath.Join(filepath.Dir(Program), filepath.Base(agent)): agent}, nil
+}
 
 // Agent is the agent's program, beside this one.
 func Agent() (string, error) {

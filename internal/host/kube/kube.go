@@ -1,16 +1,22 @@
 // Package kube asks the API server of a Kubernetes cluster for the few things that Tare needs of it:
-// pods with their events, programs started in them, nodes, runtime classes and rights.
+// jobs, pods with their events and logs, programs started in them, nodes, runtime classes and rights.
 package kube
 
 import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 
 	authv1 "k8s.io/api/authorization/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,6 +28,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"tare/internal/bench"
 )
@@ -33,9 +40,11 @@ const Variable = "KUBECONFIG"
 type Cluster struct {
 	// Namespace is where the account's objects are made.
 	Namespace string
-	file      string // the kubeconfig, "" in a pod
+	file      string // the kubeconfig, "" in a pod; several as in [Variable]
+	context   string // of the kubeconfig, "" for the current one
 	config    *rest.Config
 	core      *rest.RESTClient
+	batch     *rest.RESTClient
 	node      *rest.RESTClient
 	rights    *rest.RESTClient
 	words     runtime.ParameterCodec
@@ -57,25 +66,78 @@ func Find() (*Cluster, error) {
 
 const unnamed = bench.Hint(Variable + " names the file that leads to the cluster, such as /etc/kubernetes/admin.conf")
 
-// accountNamespace is where a pod finds the namespace of its service account.
-const accountNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+// AccountDir is where a pod finds its service account.
+const AccountDir = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+// Where names a cluster as kubectl's flags do. What is empty is as the kubeconfig says.
+type Where struct {
+	File      string // the kubeconfig; "" for [Variable], or else ~/.kube/config
+	Context   string
+	Namespace string
+}
+
+// Reach returns the cluster that kubectl would speak to. Nothing is asked of the server yet. The error
+// wraps [bench.ErrUnavailable].
+func Reach(w Where) (*Cluster, error) {
+	file := cmp.Or(w.File, os.Getenv(Variable), clientcmd.RecommendedHomeFile)
+	list := filepath.SplitList(file)
+	for i, name := range list {
+		absolute, err := filepath.Abs(name)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = absolute
+	}
+	c, err := at(strings.Join(list, string(filepath.ListSeparator)), w.Context)
+	if err != nil {
+		return nil, err
+	}
+	c.Namespace = cmp.Or(w.Namespace, c.Namespace)
+	return c, nil
+}
 
 // At returns the cluster to which the kubeconfig leads, or, for "", the one in whose pod this process runs.
-func At(file string) (*Cluster, error) {
-	c := &Cluster{file: file}
+func At(file string) (*Cluster, error) { return at(file, "") }
+
+// WriteAccount writes a kubeconfig that leads to the cluster in whose pod this process runs, by the service
+// account whose files are in dir. They are read again when they change.
+func WriteAccount(file, dir string) error {
+	host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
+	namespace, err := os.ReadFile(filepath.Join(dir, "namespace"))
+	if err == nil && (host == "" || port == "") {
+		err = errors.New("KUBERNETES_SERVICE_HOST or KUBERNETES_SERVICE_PORT is not set")
+	}
+	if err != nil {
+		return fmt.Errorf("the pod's service account: %w", err)
+	}
+	const name = "account"
+	config := clientcmdapi.NewConfig()
+	config.Clusters[name] = &clientcmdapi.Cluster{Server: "https://" + net.JoinHostPort(host, port), CertificateAuthority: filepath.Join(dir, "ca.crt")}
+	config.AuthInfos[name] = &clientcmdapi.AuthInfo{TokenFile: filepath.Join(dir, "token")}
+	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name, Namespace: string(namespace)}
+	config.CurrentContext = name
+	return clientcmd.WriteToFile(*config, file)
+}
+
+func at(file, context string) (*Cluster, error) {
+	c := &Cluster{file: file, context: context}
 	var err error
 	if file == "" {
 		if c.config, err = rest.InClusterConfig(); err != nil {
 			return nil, fmt.Errorf("no cluster is named: %w%w", bench.ErrUnavailable, unnamed)
 		}
-		text, err := os.ReadFile(accountNamespace)
+		text, err := os.ReadFile(filepath.Join(AccountDir, "namespace"))
 		if err != nil {
 			return nil, fmt.Errorf("namespace of the service account: %w: %w", err, bench.ErrUnavailable)
 		}
 		c.Namespace = string(text)
 		return c, c.connect()
 	}
-	from := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(&clientcmd.ClientConfigLoadingRules{ExplicitPath: file}, nil)
+	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: file}
+	if list := filepath.SplitList(file); len(list) > 1 {
+		rules = &clientcmd.ClientConfigLoadingRules{Precedence: list}
+	}
+	from := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context})
 	if c.config, err = from.ClientConfig(); err != nil {
 		return nil, fmt.Errorf("kubeconfig %s: %w: %w%w", file, err, bench.ErrUnavailable, unnamed)
 	}
@@ -87,7 +149,7 @@ func At(file string) (*Cluster, error) {
 
 func (c *Cluster) connect() (err error) {
 	known := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, nodev1.AddToScheme, authv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, batchv1.AddToScheme, nodev1.AddToScheme, authv1.AddToScheme} {
 		if err := add(known); err != nil {
 			return err
 		}
@@ -104,6 +166,7 @@ func (c *Cluster) connect() (err error) {
 		return client
 	}
 	c.core = group("/api", corev1.SchemeGroupVersion)
+	c.batch = group("/apis", batchv1.SchemeGroupVersion)
 	c.node = group("/apis", nodev1.SchemeGroupVersion)
 	c.rights = group("/apis", authv1.SchemeGroupVersion)
 	if err != nil {
@@ -148,6 +211,37 @@ func (c *Cluster) May(ctx context.Context, right authv1.ResourceAttributes) (boo
 	var told authv1.SelfSubjectAccessReview
 	err := c.rights.Post().Resource("selfsubjectaccessreviews").Body(&ask).Do(ctx).Into(&told)
 	return told.Status.Allowed, err
+}
+
+// clusterWide are the resources that lie in no namespace.
+var clusterWide = []string{"nodes", "runtimeclasses"}
+
+// Lacking returns which of the rights the account lacks, such as "create jobs", in its namespace or, of
+// nodes and runtime classes, everywhere.
+func (c *Cluster) Lacking(ctx context.Context, rights []authv1.ResourceAttributes) ([]string, error) {
+	answers, errs := make([]bool, len(rights)), make([]error, len(rights))
+	var all sync.WaitGroup
+	for i, right := range rights {
+		if !slices.Contains(clusterWide, right.Resource) {
+			right.Namespace = c.Namespace
+		}
+		all.Go(func() { answers[i], errs[i] = c.May(ctx, right) })
+	}
+	all.Wait()
+	var lacks []string
+	for i, right := range rights {
+		if errs[i] != nil {
+			return nil, errs[i]
+		}
+		if !answers[i] {
+			what := right.Resource
+			if right.Subresource != "" {
+				what += "/" + right.Subresource
+			}
+			lacks = append(lacks, right.Verb+" "+what)
+		}
+	}
+	return lacks, nil
 }
 
 // Pod returns the pod of that name.
@@ -227,11 +321,6 @@ func (c *Cluster) watch(ctx context.Context, p *corev1.Pod, f func(*corev1.Pod) 
 
 // delete deletes the pod at once if it has that UID; one that is gone is no error. Its containers may end after it.
 func (c *Cluster) delete(ctx context.Context, name, uid string) error {
-	now, only := int64(0), types.UID(uid)
-	err := c.core.Delete().Namespace(c.Namespace).Resource("pods").Name(name).
-		Body(&metav1.DeleteOptions{GracePeriodSeconds: &now, Preconditions: &metav1.Preconditions{UID: &only}}).Do(ctx).Error()
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil
-	}
-	return err
+	now := int64(0)
+	return c.deleteWithin(ctx, name, types.UID(uid), &now)
 }

@@ -44,21 +44,39 @@ func TestWhoeverCleansFindsThePodAgain(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.ReplaceAll(kubeconfig, "6443", "6444")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := RemoveThing(t.Context(), name); err == nil || !strings.Contains(err.Error(), "6444 now") || bench.HintOf(err) == "" {
+	if err := RemoveThing(t.Context(), name, (*Cluster).Remove); err == nil || !strings.Contains(err.Error(), "6444 now") || bench.HintOf(err) == "" {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestWhatIsNoPodIsRefused(t *testing.T) {
-	for _, name := range []string{"", "h", "h n/p", "h /p r", "h n/ r", "h n/../p r", "h n/p r relative", "h n/p r /a/../b", "h n/p r/x", "h N/p r"} {
+	for _, name := range []string{"", "h", "h n/p", "h /p r", "h n/ r", "h n/../p r", "h n/p r relative", "h n/p r /a/../b", "h n/p r context=", "h n/p r context=a/b /x", "h n/p r context=%zz /x", "h n/p r/x", "h N/p r"} {
 		if err := CheckThing(name); err == nil {
 			t.Errorf("%q is taken", name)
 		}
 	}
-	for _, name := range []string{"https://10.0.0.1 n/p r", "h n/p r /a b/c"} {
+	for _, name := range []string{"https://10.0.0.1 n/p r", "h n/p r /a b/c", "h n/p r context=a%2Fb+c /x", "h n/p r /a:/b"} {
 		if err := CheckThing(name); err != nil {
 			t.Errorf("%q: %v", name, err)
 		}
+	}
+}
+
+// What is removed later is removed from the cluster of the context that was named, whatever is current by then.
+func TestAContextThatWasNamedIsRemembered(t *testing.T) {
+	file := written(t, strings.Replace(kubeconfig, "contexts: [", `contexts: [{name: "b/c d", context: {cluster: a, user: a, namespace: other}}, `, 1))
+	c, err := Reach(Where{File: file, Context: "b/c d"})
+	if err != nil || c.Namespace != "other" {
+		t.Fatalf("namespace %q, %v", c.Namespace, err)
+	}
+	if name := c.Thing("p", "r"); CheckThing(name) != nil || !strings.Contains(name, " context=b%2Fc+d /") {
+		t.Errorf("%q", name)
+	}
+	if c, err = Reach(Where{File: file, Namespace: "mine"}); err != nil || c.Namespace != "mine" {
+		t.Errorf("namespace %q, %v", c.Namespace, err)
+	}
+	if _, err := Reach(Where{File: file, Context: "none"}); !errors.Is(err, bench.ErrUnavailable) {
+		t.Errorf("a context that is not there: %v", err)
 	}
 }
 
@@ -69,8 +87,14 @@ func FuzzCheckThing(f *testing.F) {
 			return
 		}
 		m := thing.FindStringSubmatch(name)
-		again := strings.TrimSuffix(m[1]+" "+m[2]+"/"+m[3]+" "+m[4]+" "+m[5], " ")
-		if again != name || strings.ContainsAny(m[2]+m[3]+m[4], "/ %") || m[5] != "" && (!filepath.IsAbs(m[5]) || filepath.Clean(m[5]) != m[5]) {
+		again := m[1] + " " + m[2] + "/" + m[3] + " " + m[4]
+		if m[5] != "" {
+			again += " context=" + m[5]
+		}
+		if m[6] != "" {
+			again += " " + m[6]
+		}
+		if again != name || strings.ContainsAny(m[2]+m[3]+m[4], "/ %") || strings.ContainsAny(m[5], " /") || m[6] != "" && (!filepath.IsAbs(m[6]) || filepath.Clean(m[6]) != m[6]) {
 			t.Errorf("%q is taken for %q", name, m[1:])
 		}
 	})

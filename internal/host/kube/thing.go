@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -20,42 +21,57 @@ const (
 	Manager        = "tare"
 )
 
-// Thing is the name of a run's pod in the ledger: API server, namespace/pod, run and kubeconfig, which is
-// absent in a pod. With it the pod is found again by whoever cleans.
-func (c *Cluster) Thing(pod, run string) string {
-	return strings.TrimSpace(strings.Join([]string{c.Host(), c.Namespace + "/" + pod, run, c.file}, " "))
+// Thing is the name of a run's pod or job in the ledger: API server, namespace/name, run, context if one
+// was named, and kubeconfig, which is absent in a pod. With it the object is found again by whoever cleans.
+func (c *Cluster) Thing(name, run string) string {
+	words := []string{c.Host(), c.Namespace + "/" + name, run}
+	if c.context != "" {
+		words = append(words, contextWord+url.QueryEscape(c.context))
+	}
+	return strings.TrimSpace(strings.Join(append(words, c.file), " "))
 }
 
-// thing matches what Thing returns. Namespaces are labels, and names of pods subdomains, as of RFC 1123.
-var thing = regexp.MustCompile(`^(\S+) ([a-z0-9-]+)/([a-z0-9.-]+) ([a-z0-9-]+)(?: (/.*))?$`)
+const contextWord = "context="
 
-var errThing = errors.New("not the name of a pod")
+// thing matches what Thing returns. Namespaces are labels, and names of pods and jobs subdomains, as of RFC 1123.
+var thing = regexp.MustCompile(`^(\S+) ([a-z0-9-]+)/([a-z0-9.-]+) ([a-z0-9-]+)(?: context=(\S+))?(?: (/.*))?$`)
+
+var errThing = errors.New("not the name of a pod or job")
 
 // CheckThing is an error for what [Cluster.Thing] never returns.
 func CheckThing(name string) error {
-	if m := thing.FindStringSubmatch(name); m == nil || m[5] != "" && filepath.Clean(m[5]) != m[5] {
+	m := thing.FindStringSubmatch(name)
+	if m == nil || m[6] != "" && filepath.Clean(m[6]) != m[6] {
+		return errThing
+	}
+	if context, err := url.QueryUnescape(m[5]); err != nil || url.QueryEscape(context) != m[5] {
 		return errThing
 	}
 	return nil
 }
 
-// RemoveThing deletes the pod that the ledger names, if it is the run's. One that is gone is no error.
-func RemoveThing(ctx context.Context, name string) error {
+// RemoveThing removes what the ledger names, if it is the run's, by [Cluster.Remove] or [Cluster.RemoveJob].
+// What is gone is no error.
+func RemoveThing(ctx context.Context, name string, remove func(c *Cluster, ctx context.Context, name, run string) error) error {
 	if err := CheckThing(name); err != nil {
 		return err
 	}
 	m := thing.FindStringSubmatch(name)
-	host, namespace, pod, run, file := m[1], m[2], m[3], m[4], m[5]
-	forget := bench.Hint("if the cluster is gone for good, remove the pod's line from the ledger")
-	c, err := At(file)
+	host, namespace, object, run, file := m[1], m[2], m[3], m[4], m[6]
+	context, err := url.QueryUnescape(m[5])
+	if err != nil {
+		return errThing
+	}
+	forget := bench.Hint("if the cluster is gone for good, remove the line from the ledger")
+	c, err := at(file, context)
 	if err != nil {
 		return fmt.Errorf("%w%w", err, forget)
 	}
 	if c.Host() != host {
-		return fmt.Errorf("the kubeconfig %q leads to %s now, and the pod was made at %s%w", file, c.Host(), host, forget)
+		return fmt.Errorf("the kubeconfig %q leads to %s now, and it was made at %s%w", file, c.Host(), host, forget)
 	}
 	c.Namespace = namespace
-	if err := c.Remove(ctx, pod, run); err != nil {
+	if err := remove(c, ctx, object, run); err != nil {
 		return fmt.Errorf("%w%w", err, forget)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"strings"
 
 	"tare/internal/bench"
@@ -29,6 +30,10 @@ func (Platform) Open(ctx context.Context, env bench.Env) (bench.Engine, error) {
 	if err == nil {
 		e.cgroups, err = cgroup.Detect()
 	}
+	if has := os.Getenv(VariableImage); err == nil && e.found.own != nil && has != env.Image.Digest() {
+		err = fmt.Errorf("the run needs image %s, and pods have %s: %w%w", env.Image.Digest(), has, bench.ErrUnavailable,
+			bench.Hint("an experiment that needs programs beyond the image's own cannot run in pods"))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open pod: %w", err)
 	}
@@ -39,7 +44,11 @@ func (Platform) Open(ctx context.Context, env bench.Env) (bench.Engine, error) {
 func (e *engine) image(options map[string]string) string {
 	const digits = 12
 	digest := strings.TrimPrefix(e.env.Image.Digest(), "sha256:")
-	return cmp.Or(options[OptImage], "localhost/tare:"+digest[:min(digits, len(digest))])
+	name := "localhost/tare:" + digest[:min(digits, len(digest))]
+	if e.found.own != nil {
+		name = e.found.own.Spec.Containers[0].Image
+	}
+	return cmp.Or(options[OptImage], name)
 }
 
 // Start makes a pod, waits until it runs, and starts the agent in it.

@@ -71,7 +71,7 @@ func TestVariantsThatCannotRunAreTold(t *testing.T) {
 
 func TestAnOldServerIsRefused(t *testing.T) {
 	for version, ok := range map[string]bool{"v1.34.4": true, "v1.30.0-eks-1": true, "v1.29.9": false, "v0.9": false, "": false, "1.34": false} {
-		if err := refuse(version); (err == nil) != ok {
+		if err := Old(version); (err == nil) != ok {
 			t.Errorf("%q: %v", version, err)
 		}
 	}

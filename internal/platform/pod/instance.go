@@ -15,6 +15,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"tare/internal/bench"
 	"tare/internal/host/cgroup"
@@ -51,11 +52,16 @@ func (i *instance) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	i.asked, err = Site{Run: e.env.Run, Namespace: e.cluster.Namespace, Node: node.Name, Image: e.image(l.Options)}.Of(l)
-	if err != nil {
+	site := Site{Run: e.env.Run, Namespace: e.cluster.Namespace, Node: node.Name, Image: e.image(l.Options)}
+	if own := e.found.own; own != nil {
+		site.Owner = &metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: own.Name, UID: own.UID}
+	}
+	if i.asked, err = site.Of(l); err != nil {
 		return err
 	}
-	if err := i.undo.Register(e.env.Ledger, bench.KindPod, e.cluster.Thing(l.ID, e.env.Run), i.remove); err != nil {
+	if site.Owner != nil { // with which the cluster removes it, and which is in the ledger of whoever made that
+		i.undo.Add(i.remove)
+	} else if err := i.undo.Register(e.env.Ledger, bench.KindPod, e.cluster.Thing(l.ID, e.env.Run), i.remove); err != nil {
 		return err
 	}
 	i.launched = clock.Now()
@@ -68,7 +74,7 @@ func (i *instance) start(ctx context.Context) error {
 		return fmt.Errorf("the cluster changed the pod: %s: %w%w", strings.Join(changes, "; "), bench.ErrUnavailable,
 			bench.Hint("exempt the namespace "+e.cluster.Namespace+" from the webhook or policy that does"))
 	}
-	if err := i.await(ctx); err != nil {
+	if i.made, err = Await(ctx, e.cluster, i.made); err != nil {
 		return err
 	}
 	if l.Options[OptCPUs] == Given {
@@ -80,51 +86,6 @@ func (i *instance) start(ctx context.Context) error {
 		return err
 	}
 	return nil
-}
-
-// eventsApart is how often the pod's events are asked for while it does not run.
-const eventsApart = time.Second
-
-// await waits until the pod runs, or does not come to.
-func (i *instance) await(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() { // what only events tell
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(eventsApart):
-			}
-			events, err := i.engine.cluster.Events(ctx, string(i.made.UID))
-			if err != nil {
-				continue // the next may be answered
-			}
-			if t := sandbox(events); t != nil && t.Final {
-				cancel(t)
-			}
-		}
-	}()
-	var last *Trouble
-	err := i.engine.cluster.Follow(ctx, i.made, func(p *corev1.Pod) (bool, error) {
-		if p == nil {
-			return true, errors.New("the pod was deleted")
-		}
-		i.made = p
-		last = TroubleOf(p, nil)
-		if last != nil && last.Final {
-			return true, last
-		}
-		return slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.State.Running != nil }), nil
-	})
-	var final *Trouble
-	if cause := context.Cause(ctx); err != nil && errors.As(cause, &final) {
-		return final
-	}
-	if err != nil && ctx.Err() != nil && last != nil {
-		return fmt.Errorf("%w: %w", err, last)
-	}
-	return Refused(err)
 }
 
 // confine keeps the pod on the CPUs of the launch.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	authv1 "k8s.io/api/authorization/v1"
@@ -54,16 +53,15 @@ var oldest = [2]int{1, 30}
 // answerWithin is how long the API server may take to answer all that Check asks.
 const answerWithin = 5 * time.Second
 
-// rights are those that the account needs, in its namespace or, of nodes and runtime classes, everywhere.
-var rights = []authv1.ResourceAttributes{
-	{Resource: "pods", Verb: "get"}, {Resource: "pods", Verb: "watch"}, {Resource: "pods", Verb: "create"}, {Resource: "pods", Verb: "delete"},
-	{Resource: "pods", Subresource: "exec", Verb: "get"}, {Resource: "pods", Subresource: "exec", Verb: "create"},
-	{Resource: "events", Verb: "list"}, {Resource: "nodes", Verb: "list"},
-	{Group: nodev1.GroupName, Resource: "runtimeclasses", Verb: "list"},
+// Rights are those that the account needs, in its namespace or, of nodes and runtime classes, everywhere.
+func Rights() []authv1.ResourceAttributes {
+	return []authv1.ResourceAttributes{
+		{Resource: "pods", Verb: "get"}, {Resource: "pods", Verb: "watch"}, {Resource: "pods", Verb: "create"}, {Resource: "pods", Verb: "delete"},
+		{Resource: "pods", Subresource: "exec", Verb: "get"}, {Resource: "pods", Subresource: "exec", Verb: "create"},
+		{Resource: "events", Verb: "list"}, {Resource: "nodes", Verb: "list"},
+		{Group: nodev1.GroupName, Resource: "runtimeclasses", Verb: "list"},
+	}
 }
-
-// clusterWide are the resources that lie in no namespace.
-var clusterWide = []string{"nodes", "runtimeclasses"}
 
 // Check asks the cluster for its version, its nodes and runtime classes, and the account's rights.
 func (Platform) Check(ctx context.Context) (bench.Availability, error) {
@@ -83,10 +81,10 @@ func (Platform) Check(ctx context.Context) (bench.Availability, error) {
 	if a.Version, err = c.Version(ctx); err != nil {
 		return unavailable(fmt.Errorf("ask %s for its version: %w%w", c.Host(), Refused(err), bench.Hint("does the cluster run, and is "+kube.Variable+" the file that leads to it?")))
 	}
-	if err := refuse(a.Version); err != nil {
+	if err := Old(a.Version); err != nil {
 		return unavailable(err)
 	}
-	if err := allowed(ctx, c); err != nil {
+	if err := Allowed(ctx, c, Rights(), "docs/drivers/pod.md has one"); err != nil {
 		return unavailable(err)
 	}
 	s, err := survey(ctx, c)
@@ -106,8 +104,8 @@ func (Platform) Check(ctx context.Context) (bench.Availability, error) {
 // errFrozen is why pods take no turns.
 var errFrozen = errors.New("the control group of a pod is the kubelet's")
 
-// refuse finds a reason why an API server will not do.
-func refuse(version string) error {
+// Old is an error for the version of an API server that will not do.
+func Old(version string) error {
 	var v [2]int
 	if _, err := fmt.Sscanf(version, "v%d.%d", &v[0], &v[1]); err != nil {
 		return fmt.Errorf("version %q of the API server: not a version", version)
@@ -118,40 +116,31 @@ func refuse(version string) error {
 	return nil
 }
 
-// allowed returns which rights the account lacks.
-func allowed(ctx context.Context, c *kube.Cluster) error {
-	answers, errs := make([]bool, len(rights)), make([]error, len(rights))
-	var all sync.WaitGroup
-	for i, right := range rights {
-		if !slices.Contains(clusterWide, right.Resource) {
-			right.Namespace = c.Namespace
-		}
-		all.Go(func() { answers[i], errs[i] = c.May(ctx, right) })
-	}
-	all.Wait()
-	var lacks []string
-	for i, right := range rights {
-		if errs[i] != nil {
-			return fmt.Errorf("ask %s for rights: %w", c.Host(), Refused(errs[i]))
-		}
-		if !answers[i] {
-			what := right.Resource
-			if right.Subresource != "" {
-				what += "/" + right.Subresource
-			}
-			lacks = append(lacks, right.Verb+" "+what)
-		}
+// Allowed is an error that names which of the rights the account lacks. The page has a role with them.
+func Allowed(ctx context.Context, c *kube.Cluster, rights []authv1.ResourceAttributes, page string) error {
+	lacks, err := c.Lacking(ctx, rights)
+	if err != nil {
+		return fmt.Errorf("ask %s for rights: %w", c.Host(), Refused(err))
 	}
 	if len(lacks) > 0 {
 		return fmt.Errorf("the account may not %s in namespace %s%w", strings.Join(lacks, ", "), c.Namespace,
-			bench.Hint("bind it to a role that has these rights: docs/drivers/pod.md has one"))
+			bench.Hint("bind it to a role that has these rights: "+page))
 	}
 	return nil
 }
 
+// What the pod that measures tells this driver, which is in it.
+const (
+	// VariablePod is its name. Its node and image are those of other pods, and they go with it.
+	VariablePod = "TARE_POD"
+	// VariableImage is the digest of the golden image that it has.
+	VariableImage = "TARE_POD_IMAGE"
+)
+
 // found is what a cluster has.
 type found struct {
-	boot    string // this host's
+	boot    string      // this host's
+	own     *corev1.Pod // in which this process measures; nil for none
 	nodes   []corev1.Node
 	classes []nodev1.RuntimeClass
 }
@@ -170,6 +159,11 @@ func survey(ctx context.Context, c *kube.Cluster) (f found, err error) {
 	}
 	if f.classes, err = c.RuntimeClasses(ctx); err != nil {
 		return f, fmt.Errorf("list the cluster's runtime classes: %w", Refused(err))
+	}
+	if name := os.Getenv(VariablePod); name != "" {
+		if f.own, err = c.Pod(ctx, name); err != nil {
+			return f, fmt.Errorf("find the pod of %s: %w", VariablePod, Refused(err))
+		}
 	}
 	return f, nil
 }
@@ -199,6 +193,9 @@ func (f found) here() error {
 // node returns the node of that name, or the only one there is for "".
 func (f found) node(name string) (corev1.Node, error) {
 	local := f.local()
+	if name == "" && f.own != nil {
+		name = f.own.Spec.NodeName
+	}
 	if name == "" {
 		if len(local) == 1 {
 			return local[0], nil
@@ -222,7 +219,7 @@ func (f found) ambiguous() error {
 // lacks are the variants that cannot be run.
 func (f found) lacks() []bench.Lack {
 	var a bench.Availability
-	if len(f.local()) > 1 {
+	if len(f.local()) > 1 && f.own == nil {
 		a.Lack(OptNode, "", f.ambiguous())
 	}
 	for _, n := range f.nodes {
@@ -232,12 +229,20 @@ func (f found) lacks() []bench.Lack {
 		}
 	}
 	for _, c := range f.classes {
-		if strings.HasPrefix(c.Handler, "kata") {
-			a.Lack(OptRuntimeClass, c.Name, fmt.Errorf("what serves a pod in a virtual machine is not looked for: %w%w", bench.ErrUnavailable,
-				bench.Hint("docker[runtime=kata] measures Kata Containers")))
+		if err := Unserved(c); err != nil {
+			a.Lack(OptRuntimeClass, c.Name, err)
 		}
 	}
 	return a.Lacks
+}
+
+// Unserved is why pods of the runtime class are not measured, nil if they are.
+func Unserved(c nodev1.RuntimeClass) error {
+	if !strings.HasPrefix(c.Handler, "kata") {
+		return nil
+	}
+	return fmt.Errorf("what serves a pod in a virtual machine is not looked for: %w%w", bench.ErrUnavailable,
+		bench.Hint("docker[runtime=kata] measures Kata Containers"))
 }
 
 // caveats are those of all pods, and of gVisor, as of platform gvisor.

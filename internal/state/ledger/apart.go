@@ -14,13 +14,17 @@ import (
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/host/kube"
 	"tare/internal/host/tool"
 )
 
 // deadlineOf is how long the removal of one thing may take.
 func deadlineOf(kind string) time.Duration {
-	if kind == bench.KindSwap {
+	switch kind {
+	case bench.KindSwap:
 		return 5 * time.Minute // what it holds is read back
+	case bench.KindJob:
+		return kube.EndsWithin + tool.Deadline
 	}
 	return tool.Deadline
 }

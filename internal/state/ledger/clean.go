@@ -26,7 +26,7 @@ type Removed struct {
 
 // order is the order of removal: whatever may use a thing goes before it.
 var order = []string{
-	bench.KindRemote, bench.KindPod, bench.KindDomain, bench.KindProcess, bench.KindCgroup, bench.KindSwap, bench.KindMount, bench.KindMapped, bench.KindLoop,
+	bench.KindRemote, bench.KindJob, bench.KindPod, bench.KindDomain, bench.KindProcess, bench.KindCgroup, bench.KindSwap, bench.KindMount, bench.KindMapped, bench.KindLoop,
 	bench.KindTap, bench.KindNetNS, bench.KindDir, bench.KindPlace, bench.KindNote, bench.KindSetting,
 }
 

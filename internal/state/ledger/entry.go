@@ -175,7 +175,7 @@ func checkThing(stateDir, kind, name string) error {
 		if !plainName.MatchString(name) {
 			return errForm
 		}
-	case bench.KindPod:
+	case bench.KindPod, bench.KindJob:
 		return kube.CheckThing(name)
 	case bench.KindRemote:
 		return ssh.CheckThing(name)

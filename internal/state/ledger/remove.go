@@ -83,7 +83,9 @@ func remove(ctx context.Context, stateDir, boot string, e Entry) error {
 		}
 		return removePlace(e.Name)
 	case bench.KindPod: // of an earlier boot too: the API server remembers it
-		return kube.RemoveThing(ctx, e.Name)
+		return kube.RemoveThing(ctx, e.Name, (*kube.Cluster).Remove)
+	case bench.KindJob: // likewise
+		return kube.RemoveThing(ctx, e.Name, (*kube.Cluster).RemoveJob)
 	case bench.KindRemote: // of an earlier boot too: it lies on another host
 		return ssh.RemoveThing(ctx, e.Name)
 	case bench.KindSwap:
