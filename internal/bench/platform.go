@@ -283,6 +283,9 @@ type Launch struct {
 	// NetNS, if not empty, is a network namespace to run in instead of the test network's (a
 	// peer's). Only native supports it.
 	NetNS string
+	// Publish is the TCP port on which the instance's program will serve, for a platform with
+	// [PublishOption]; 0 for none. [Instance.Addr] is then where that port is published, as the same.
+	Publish int
 	// Own is what a machine without an agent boots; nil for all others. Nothing is read from the
 	// stream of its instance: it ends with an error when the machine has ended, or cannot go on.
 	Own *OwnKernel

@@ -118,6 +118,8 @@ type Part struct {
 	Service bool
 	// Listen, for a service, is the TCP port that accepts once it is ready; 0 for none.
 	Listen int
+	// Further: clients call the service on ports besides Listen, too, which it chooses.
+	Further bool
 	// Ready is how long a service may take until it accepts; 0 for ten seconds.
 	Ready time.Duration
 	// Ramp is how long after Main's start the measured window opens, for a

@@ -214,7 +214,7 @@ func (m *maker) sceneOn(platforms []bench.PlatformRef, s spec.Scene, e *spec.Exp
 	}
 	var faults spec.Errors
 	for _, ref := range platforms {
-		faults = append(faults, m.checkAgentless(s, ref)...)
+		faults = append(append(faults, m.checkAgentless(s, ref)...), m.checkPublished(s, ref)...)
 	}
 	if len(faults) > 0 {
 		return faults

@@ -31,6 +31,7 @@ type actor struct {
 	instance  bench.Instance
 	client    *agent.Client
 	forget    context.CancelFunc // of the end of a machine without an agent; nil for all others
+	publish   int                // the port that its platform publishes; 0 for none
 	around    string             // the control group that its own is made in; "" for none
 	contained *containment.Group // that group where it is a containment; nil for what means no harm
 	part      bench.Part

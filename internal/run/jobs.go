@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 
 	"tare/internal/bench"
@@ -63,6 +64,25 @@ func (j *jobs) instruct(a *actor) (err error) {
 		return fmt.Errorf("workload %s in %s: %w", a.Workload, a.Name, err)
 	}
 	return nil
+}
+
+// published is the port that an actor's platform is to publish; 0 for none. Addresses are not known yet,
+// and do not change it.
+func (j *jobs) published(a *actor) (int, error) {
+	w := j.workloads[a.Workload]
+	if w == nil || !a.Platform.Publishes() {
+		return 0, nil
+	}
+	s := j.setting(a)
+	s.Addr = map[string]netip.Addr{}
+	for _, part := range append(w.Parts(), bench.SubjectPart) {
+		s.Addr[part] = netip.IPv4Unspecified()
+	}
+	part, err := w.Steps(a.Part, a.Params, s)
+	if err != nil || !part.Service {
+		return 0, err
+	}
+	return part.Listen, nil
 }
 
 // prepareActor makes one actor with a workload ready.

@@ -76,7 +76,7 @@ func (l *launcher) launch(ctx context.Context, a *actor) error {
 	options := bench.Variant(e.Options, a.Platform.DriverOptions())
 	a.outcome.Caveats = e.CaveatsOf(options)
 	var err error
-	asked := bench.Launch{ID: a.id, Shape: a.Shape, CPUSet: a.CPUSet, Options: options, Dir: a.dir, NetNS: a.netns, Containment: a.around}
+	asked := bench.Launch{ID: a.id, Shape: a.Shape, CPUSet: a.CPUSet, Options: options, Dir: a.dir, NetNS: a.netns, Containment: a.around, Publish: a.publish}
 	if a.Platform.Agentless() {
 		if asked.Own = l.kernel; asked.Own == nil {
 			return fmt.Errorf("no kernel is named for a machine without an agent: %w", bench.ErrInvalid)

@@ -95,3 +95,37 @@ func TestANeighbourThatServesIsLoaded(t *testing.T) {
 		t.Errorf("the load's command is %q", got)
 	}
 }
+
+// listening is a served workload whose server says on which port, if it is given its address.
+type listening struct{ served }
+
+func (w listening) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, error) {
+	steps, err := w.served.Steps(part, p, s)
+	if !s.Addr[bench.SubjectPart].IsValid() {
+		return steps, bench.ErrUnavailable
+	}
+	if steps.Service {
+		steps.Listen = 6379
+	}
+	return steps, err
+}
+
+// A launch is told the port of its server if its platform is to publish it.
+func TestThePortOfAServerIsToBePublished(t *testing.T) {
+	for options, want := range map[string]int{"": 0, "no": 0, "yes": 6379} {
+		asked := map[string]int{}
+		sc := servedScene("serve", bench.Subject, "sleep 60", "echo 7")
+		sc.Actors[0].Platform.Options = map[string]string{bench.PublishOption: options}
+		fault := func(l bench.Launch) fake.Fault {
+			asked[l.ID] = l.Publish
+			return fake.Fault{}
+		}
+		r, _ := newRunner(t, listening{}, fake.Options{Fault: fault}, sc)
+		if err := r.Run(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if len(asked) != 2 || asked["test-b01-t01-0"] != want || asked["test-b01-t01-1"] != 0 {
+			t.Errorf("%q: %v, want %d of the server", options, asked, want)
+		}
+	}
+}

@@ -209,6 +209,9 @@ func (x *trial) launch(ctx context.Context) (err error) {
 	}
 	for _, role := range []bench.Role{bench.Peer, bench.Idle, bench.Neighbour, bench.Partner, bench.Member, bench.Subject} {
 		for _, a := range x.actors.with(role) {
+			if a.publish, err = x.jobs.published(a); err != nil {
+				return fmt.Errorf("workload %s in %s: %w", a.Workload, a.Name, err)
+			}
 			if err := x.launcher.launch(ctx, a); err != nil {
 				return fmt.Errorf("launch %s on %s: %w", a.Name, a.Platform, err)
 			}

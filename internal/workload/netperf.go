@@ -113,6 +113,7 @@ func netserverPart(where ...string) bench.Part {
 		},
 		Service: true,
 		Listen:  netperfPort,
+		Further: true,
 	}
 }
 

@@ -68,7 +68,7 @@ func (w nuttcp) Steps(part string, p bench.Params, s bench.Setting) (bench.Part,
 		return bench.Part{
 			Main: bench.Command{Argv: []string{"nuttcp", "-S", "--nofork", family(addr), "-P", strconv.Itoa(nuttcpPort)}, Timeout: serviceLimit},
 			// On all addresses: the one it is called at may be another's that passes on.
-			Service: true, Listen: nuttcpPort,
+			Service: true, Listen: nuttcpPort, Further: true,
 		}, nil
 	}
 	way := []string{"-t"}

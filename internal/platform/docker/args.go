@@ -1,6 +1,8 @@
 package docker
 
 import (
+	"fmt"
+	"net/netip"
 	"strconv"
 
 	"tare/internal/bench"
@@ -30,8 +32,9 @@ func daemonArgs(p paths) []string {
 
 // runArgs are the arguments of docker for one container. Its standard streams
 // carry the agent's protocol, so they are not also written to a log file. The
-// disk is the device a limit on its operations is set on, if there is one.
-func runArgs(host, image, agent, parent, scratch, disk string, l bench.Launch) []string {
+// disk is the device a limit on its operations is set on, if there is one; a port is published at the
+// address.
+func runArgs(host, image, agent, parent, scratch, disk string, at netip.Addr, l bench.Launch) []string {
 	s := l.Shape
 	args := []string{
 		"--host", host, "run", "--interactive", "--rm=false",
@@ -65,6 +68,9 @@ func runArgs(host, image, agent, parent, scratch, disk string, l bench.Launch) [
 		args = append(args, "--device-read-bps", rate, "--device-write-bps", rate)
 	}
 	args = append(args, "--runtime", runtimeOf(l.Options), "--network", l.Options["net"], "--mount", bind(agent, agentInside)+",readonly")
+	if port := publishes(l); port != 0 {
+		args = append(args, "--publish", fmt.Sprintf("%s:%d:%d/tcp", at, port, port))
+	}
 	switch l.Options["storage"] {
 	case "volume":
 		args = append(args, "--mount", "type=volume,target="+bench.ScratchDir) // a nameless one goes with the container
@@ -76,6 +82,14 @@ func runArgs(host, image, agent, parent, scratch, disk string, l bench.Launch) [
 		args = append(args, "--own-kernel")
 	}
 	return args
+}
+
+// publishes is the port of the container's that is published as the same; 0 for none.
+func publishes(l bench.Launch) int {
+	if l.Options[bench.PublishOption] != "yes" {
+		return 0
+	}
+	return l.Publish
 }
 
 // bind is a --mount value. Its fields are CSV (mount(8) of the docker manual),

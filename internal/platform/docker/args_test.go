@@ -2,6 +2,7 @@ package docker
 
 import (
 	"encoding/csv"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,12 @@ func TestRunArgs(t *testing.T) {
 		"kata": {func(l *bench.Launch) {
 			l.Options = map[string]string{"net": "bridge", "storage": "rootfs", "runtime": "kata"}
 		}, head + " --runtime kata --network bridge" + agent + tail + " --own-kernel"},
+		"a port that is not to be published": {func(l *bench.Launch) {
+			l.Publish = 6379
+		}, head + " --runtime runc --network bridge" + agent + tail},
+		"a published port": {func(l *bench.Launch) {
+			l.Publish, l.Options = 6379, map[string]string{"net": "bridge", "storage": "rootfs", "runtime": "runc", "publish": "yes"}
+		}, head + " --runtime runc --network bridge" + agent + " --publish 10.231.0.1:6379:6379/tcp" + tail},
 		"bind": {func(l *bench.Launch) {
 			l.Options = map[string]string{"net": "none", "storage": "bind", "runtime": "crun"}
 		}, head + " --runtime crun --network none" + agent + " --mount type=bind,source=/d/scratch,target=/scratch" + tail},
@@ -51,7 +58,7 @@ func TestRunArgs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := base
 			c.change(&l)
-			got := strings.Join(runArgs("unix:///s", "tare:0123", "/opt/tare-agent", "/tare/r1/r1-a", "/d/scratch", "/dev/vda", l), " ")
+			got := strings.Join(runArgs("unix:///s", "tare:0123", "/opt/tare-agent", "/tare/r1/r1-a", "/d/scratch", "/dev/vda", netip.MustParseAddr("10.231.0.1"), l), " ")
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}

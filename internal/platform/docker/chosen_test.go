@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +23,7 @@ func TestChosenRuntime(t *testing.T) {
 				t.Errorf("%s, %s: %q is %+v", name, path, word, r)
 			}
 			seen[word] = true
-			if args := runArgs("", "", "", "", "", "", bench.Launch{Options: options}); !slices.Contains(args, word) {
+			if args := runArgs("", "", "", "", "", "", netip.Addr{}, bench.Launch{Options: options}); !slices.Contains(args, word) {
 				t.Errorf("%q", args)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"tare/internal/bench"
 	"tare/internal/platform/platformtest"
 )
 
@@ -40,6 +41,16 @@ func TestConformanceOfRuntimes(t *testing.T) {
 			platformtest.Run(t, New(state), o)
 		})
 	}
+}
+
+// TestConformanceOfPublishedPorts is for containers that are called at a port of the bridge's. Several at
+// once would need a port each.
+func TestConformanceOfPublishedPorts(t *testing.T) {
+	platformtest.Run(t, New(stateDir(t)), platformtest.Options{
+		Options: map[string]string{bench.PublishOption: "yes"},
+		Lacks:   map[string]string{"killed run": "as without a published port"},
+		Only:    []string{"greeting", "scope", "network", "closed to others", "launch phases", "launched again", "crash"},
+	})
 }
 
 func stateDir(t *testing.T) string {

@@ -47,6 +47,7 @@ func (p *Platform) Traits() bench.Traits {
 			Seat:    p.seat,
 		},
 	}
+	t.Nesting.Lacks = append(t.Nesting.Lacks, published)
 	for _, driver := range drivers {
 		t.Kept = append(t.Kept, runPaths("", "", driver).kept()...)
 		if driver != drivers[0] {
@@ -61,6 +62,8 @@ func (*Platform) Options() []bench.Option {
 	return []bench.Option{
 		{Name: "net", Values: []string{"bridge", "host", "none"}, Default: "bridge",
 			Doc: "bridge: docker0 with NAT, as by default; host: the run's test network; none: loopback only"},
+		{Name: bench.PublishOption, Values: []string{"no", "yes"}, Default: "no",
+			Doc: "no: clients call the container's own address; yes: they call the port that Docker publishes at the address of the run's bridge, and maps by NAT"},
 		{Name: "storage", Values: []string{"rootfs", "volume", "bind"}, Default: "rootfs",
 			Doc: "where /scratch lies: rootfs: in the container's own writable layer; volume: in a volume of Docker's; bind: in a directory of the host"},
 		{Name: "driver", Values: drivers, Default: drivers[0],
@@ -138,6 +141,10 @@ func (p *Platform) Check(ctx context.Context) (bench.Availability, error) {
 		}
 	}
 	a.Lacks = append(a.Lacks, bench.Lack{With: map[string]string{"runtime": kata, "net": "host"}, Err: errKataHost})
+	for _, net := range []string{"host", "none"} {
+		a.Lacks = append(a.Lacks, bench.Lack{With: map[string]string{bench.PublishOption: "yes", "net": net}, Err: fmt.Errorf("%s=yes with net=%s: there is no bridge whose port could be published: %w%w",
+			bench.PublishOption, net, bench.ErrInvalid, bench.Hint("use net=bridge"))})
+	}
 	a.Unfrozen = []bench.Lack{{With: map[string]string{"runtime": "runsc"}, Err: launch.ErrSandboxFrozen}}
 	a.Lack("driver", "overlay2", launch.NeedFilesystem("overlay"))
 	a.Lack("driver", "btrfs", p.needBtrfs())

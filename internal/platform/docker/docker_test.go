@@ -3,6 +3,7 @@ package docker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"tare/internal/bench"
+	"tare/internal/platform/launch"
 	"tare/internal/platform/launch/launchtest"
 )
 
@@ -105,6 +107,34 @@ func TestVariants(t *testing.T) {
 		t.Error(err)
 	}
 	nothingLeft(t, env)
+}
+
+// TestPublishedPort has a port mapped by NAT, at the address of the run's bridge and at no other.
+func TestPublishedPort(t *testing.T) {
+	env, p, e := open(t)
+	defer e.Close(context.Background())
+	l := env.Launch(t, p, "published", map[string]string{bench.PublishOption: "yes"})
+	l.Publish = 6379
+	i, err := e.Start(t.Context(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	launchtest.Greet(t, i)
+	bridge, err := launch.BridgeAddr(env.Testnet)
+	if err != nil || i.Addr() != bridge {
+		t.Errorf("called at %v, not at the bridge's %v: %v", i.Addr(), bridge, err)
+	}
+	var rules []byte
+	err = env.Testnet.Do(func() (err error) {
+		rules, err = exec.Command("iptables", "-t", "nat", "-S", "DOCKER").CombinedOutput()
+		return err
+	})
+	if want := fmt.Sprintf("-d %s/32 ! -i docker0 -p tcp -m tcp --dport 6379 -j DNAT --to-destination ", bridge); err != nil || !strings.Contains(string(rules), want) {
+		t.Errorf("no rule %q: %v in\n%s", want, err, rules)
+	}
+	if err := i.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestForwarding expects that packets between the bridge and the peers pass

@@ -78,7 +78,7 @@ func (i *instance) prepare(ctx context.Context) error {
 // args are those of docker run.
 func (i *instance) args() []string {
 	e := i.engine
-	return runArgs(i.service.paths.host(), i.service.image, e.env.AgentPath, "/"+bench.CgroupRoot+"/"+i.group(), i.scratch(), i.disk.Path, i.launch)
+	return runArgs(i.service.paths.host(), i.service.image, e.env.AgentPath, "/"+bench.CgroupRoot+"/"+i.group(), i.scratch(), i.disk.Path, e.addr, i.launch)
 }
 
 // start issues docker run.
@@ -135,12 +135,13 @@ func (i *instance) Stored() ([]string, error) {
 // answerWithin bounds a question to the daemon.
 const answerWithin = 10 * time.Second
 
-// Addr is the container's own address, or the test network's with net=host.
+// Addr is the container's own address, or the test network's with net=host or a published port.
 func (i *instance) Addr() netip.Addr {
-	switch i.launch.Options["net"] {
-	case "host":
+	net := i.launch.Options["net"]
+	switch {
+	case net == "host", publishes(i.launch) != 0:
 		return i.engine.addr
-	case "bridge":
+	case net == "bridge":
 		c, err := i.inspect()
 		if err == nil && c.NetworkSettings != nil && c.NetworkSettings.Networks["bridge"] != nil {
 			return c.NetworkSettings.Networks["bridge"].IPAddress

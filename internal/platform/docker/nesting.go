@@ -17,6 +17,11 @@ func copies(driver string) bench.Lack {
 		bench.ErrUnavailable, bench.Hint("it would copy the image there first: nested, only overlay2 is known"))}
 }
 
+// published is why a nested container has no published port: it is called at its outer machine's address,
+// whose network passes on to it.
+var published = bench.Lack{With: map[string]string{bench.PublishOption: "yes"}, Err: fmt.Errorf("docker's published ports in an outer guest: %w%w",
+	bench.ErrUnavailable, bench.Hint("leave out "+bench.PublishOption+": nested, containers are called through the outer machine"))}
+
 // seat mounts the golden image over the one layer of the image in the store, which
 // is empty in an outer guest: there containers find it as their lower layer.
 func (p *Platform) seat(ctx context.Context, run bench.Runner, e bench.Env, golden string) error {

@@ -41,7 +41,7 @@ func (s *suite) launch(t *testing.T, shape bench.Shape, cpus []int) bench.Launch
 		options[o.Name] = o.Default
 	}
 	maps.Copy(options, s.o.Options)
-	return bench.Launch{ID: id, Shape: shape, CPUSet: cpus, Options: options, Dir: dir}
+	return bench.Launch{ID: id, Shape: shape, CPUSet: cpus, Options: options, Dir: dir, Publish: servedPort}
 }
 
 // again is a launch that is over, once more, with a directory that is empty.

@@ -112,6 +112,9 @@ func inside(t *testing.T, dir string) bool {
 // pieces as large as the network takes.
 const hellos = 1 << 20 / len("hello\n")
 
+// servedPort is where instances serve, and a platform that publishes ports publishes that one.
+const servedPort = 12866
+
 // testNetwork connects the instance with a peer, both ways, and with the test network.
 // What is lost on the way and sent again takes more than the time there is.
 func testNetwork(t *testing.T, s *suite, b *box) {
@@ -129,10 +132,10 @@ func testNetwork(t *testing.T, s *suite, b *box) {
 			t.Errorf("from inside to the %s: %q, want %q, %s", where, got.Stdout, want, got.Stderr)
 		}
 	}
-	s.succeed(t, b, "netserver", "-4", "-p", "12866") // goes into the background
+	s.succeed(t, b, "netserver", "-4", "-p", strconv.Itoa(servedPort)) // goes into the background
 	for where, netns := range map[string]string{"lab": s.testnet.NetNS(), "peer": s.peer} {
 		err := testnet.Inside(netns, func() error {
-			c, err := net.DialTimeout("tcp", netip.AddrPortFrom(b.Addr(), 12866).String(), s.slow(5*time.Second))
+			c, err := net.DialTimeout("tcp", netip.AddrPortFrom(b.Addr(), servedPort).String(), s.slow(5*time.Second))
 			if err == nil {
 				c.Close()
 			}
