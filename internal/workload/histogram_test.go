@@ -156,7 +156,7 @@ func TestSysbenchHistogramRefuses(t *testing.T) {
 		"percentile 95 between":                               change("95th percentile:                        0.20", "95th percentile:                        0.30"),
 		"longest request":                                     change("max:                                    ", "max:                                    9"),
 	} {
-		_, err := sysbenchCPU{}.Parse(fill(t, sysbenchCPU{}, nil), setting(), bench.Output{Stdout: stdout})
+		_, err := sysbenchCPU{}.Parse(fill(t, sysbenchCPU{}, nil), unwarmed(), bench.Output{Stdout: stdout})
 		wantError(t, err, says)
 	}
 }

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -83,27 +84,19 @@ func (w oltp) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, e
 		if err != nil {
 			return bench.Part{}, err
 		}
-		sysbench := func(length time.Duration, verb string) (bench.Command, error) {
-			limit, err := timeout(s.Timing, max(length, oltpInstall))
-			return bench.Command{Argv: []string{"sysbench", p["mix"], "--db-driver=mysql", "--mysql-host=" + addr.String(),
+		limit, err := timeout(s.Timing, max(s.Timing.Warmup+measure, oltpInstall))
+		if err != nil {
+			return bench.Part{}, err
+		}
+		sysbench := func(verb string, more ...string) bench.Command {
+			argv := []string{"sysbench", p["mix"], "--db-driver=mysql", "--mysql-host=" + addr.String(),
 				"--mysql-port=" + strconv.Itoa(oltpPort), "--mysql-user=root", "--mysql-db=test", "--tables=1", "--table-size=" + p["rows"],
-				"--threads=" + p["threads"], "--time=" + wholeSeconds(length), "--events=0", "--percentile=95", "--histogram=on", verb}, Timeout: limit}, err
+				"--threads=" + p["threads"]}
+			return bench.Command{Argv: slices.Concat(argv, more, []string{verb}), Timeout: limit}
 		}
-		fill, err := sysbench(time.Second, "prepare")
-		if err != nil {
-			return bench.Part{}, err
-		}
-		main, err := sysbench(measure, "run")
-		if err != nil {
-			return bench.Part{}, err
-		}
-		steps := bench.Part{Prepare: []bench.Command{fill}, Main: main, Begin: "Threads started!"}
+		steps := bench.Part{Prepare: []bench.Command{sysbench("prepare")}, Main: sysbench("run", sysbenchTime(s.Timing)...), Begin: "Threads started!"}
 		if s.Timing.Warmup > 0 {
-			warm, err := sysbench(s.Timing.Warmup, "run")
-			if err != nil {
-				return bench.Part{}, err
-			}
-			steps.Warm = []bench.Command{warm}
+			steps.Begin = sysbenchCheckpoint
 		}
 		return steps, nil
 	}
@@ -128,6 +121,10 @@ func (oltp) Histograms(_ bench.Params, _ bench.Setting, out bench.Output) ([]ben
 	return sysbenchCPU{}.Histograms(nil, bench.Setting{}, out)
 }
 
-func (oltp) Parse(_ bench.Params, _ bench.Setting, out bench.Output) ([]bench.Value, error) {
-	return sysbenchRate("transactions", out)
+func (oltp) Parse(_ bench.Params, s bench.Setting, out bench.Output) ([]bench.Value, error) {
+	values, err := sysbenchRate("transactions", out)
+	if err != nil {
+		return nil, err
+	}
+	return values, sysbenchWarmed(s.Timing, out.Stdout)
 }

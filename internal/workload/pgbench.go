@@ -60,7 +60,7 @@ func (pgbench) Params() []bench.Param {
 func (pgbench) Metrics(bench.Params) ([]bench.Metric, error) {
 	return []bench.Metric{
 		{Name: "transactions", Unit: "transactions/s", Better: bench.HigherIsBetter, Combine: bench.Sum, Headline: true, Doc: "finished per second, by all clients"},
-		{Name: "mean_latency", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Mean, Doc: "mean time of a transaction, failed ones included"},
+		{Name: "mean_latency", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Mean, Doc: "mean time of a finished transaction"},
 		{Name: "p95_latency", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Merge, Doc: "95th percentile of the time of a finished transaction",
 			Histogram: "latency", Quantile: 0.95},
 		{Name: "p99_latency", Unit: "ms", Better: bench.LowerIsBetter, Combine: bench.Merge, Doc: "99th percentile of the time of a finished transaction",
@@ -83,7 +83,7 @@ func (w pgbench) Steps(part string, p bench.Params, s bench.Setting) (bench.Part
 	if err != nil {
 		return bench.Part{}, err
 	}
-	limit, err := timeout(s.Timing, max(measure, s.Timing.Warmup, pgbenchInstall))
+	limit, err := timeout(s.Timing, max(s.Timing.Warmup+measure, pgbenchInstall))
 	if err != nil {
 		return bench.Part{}, err
 	}
@@ -119,11 +119,8 @@ func (w pgbench) Steps(part string, p bench.Params, s bench.Setting) (bench.Part
 		to := func(program string, args ...string) []string {
 			return append([]string{pgbenchBin + program, "--host=" + addr.String(), "--port=" + strconv.Itoa(pgbenchPort), "--username=" + pgbenchUser}, args...)
 		}
-		ask := func(length time.Duration) bench.Command {
-			argv := to("pgbench", "--no-vacuum", "--builtin="+p["mix"], "--client="+p["clients"],
-				"--jobs="+strconv.FormatInt(min(int64(s.Shape.CPUs), clients), 10), "--time="+wholeSeconds(length), "postgres")
-			return bench.Command{Argv: argv, Timeout: limit}
-		}
+		ask := to("pgbench", "--no-vacuum", "--builtin="+p["mix"], "--client="+p["clients"],
+			"--jobs="+strconv.FormatInt(min(int64(s.Shape.CPUs), clients), 10), "--time="+wholeSeconds(s.Timing.Warmup+measure), "postgres")
 		script := bench.ScratchDir + "/pgbench.pl"
 		steps := bench.Part{
 			Files: []bench.File{{Path: script, Mode: 0o644, Data: pgbenchScript}},
@@ -133,25 +130,20 @@ func (w pgbench) Steps(part string, p bench.Params, s bench.Setting) (bench.Part
 				{Argv: to("pgbench", "--initialize", "--quiet", "--scale="+p["scale"], "postgres"), Timeout: limit},
 				{Argv: to("psql", "--no-psqlrc", "--command=CHECKPOINT", "postgres"), Timeout: limit},
 			},
-			Main:  ask(measure),
-			Begin: pgbenchBegin,
-		}
-		steps.Main.Argv = append([]string{"perl", script, bench.ScratchDir + "/log"}, steps.Main.Argv...)
-		if s.Timing.Warmup > 0 {
-			steps.Warm = []bench.Command{ask(s.Timing.Warmup)}
+			Main:  bench.Command{Argv: append([]string{"perl", script, seconds(s.Timing.Warmup), bench.ScratchDir + "/log"}, ask...), Timeout: limit},
+			Begin: "pgbench begins",
 		}
 		return steps, nil
 	}
 	return bench.Part{}, unknownPart(w, part)
 }
 
-// pgbenchBegin begins the line that pgbench prints once it has found the server.
-const pgbenchBegin = "pgbench ("
-
-// What pgbench prints, such as "tps = 812.4 (without initial connection time)", and the script beside it.
+// What pgbench prints of all its run, and the script of what ended after the warm-up.
 var (
-	pgbenchRate   = regexp.MustCompile(`(?m)^tps = (\S+) \(without initial connection time\)$`)
-	pgbenchMean   = regexp.MustCompile(`(?m)^latency average = (\S+) ms(?: \(including failures\))?$`)
+	pgbenchBefore = regexp.MustCompile(`(?m)^before (\d+)$`)
+	pgbenchSince  = regexp.MustCompile(`(?m)^counted (\d+)$`)
+	pgbenchTook   = regexp.MustCompile(`(?m)^elapsed (\S+) s$`)
+	pgbenchMean   = regexp.MustCompile(`(?m)^mean (\S+) us$`)
 	pgbenchCount  = regexp.MustCompile(`(?m)^number of transactions actually processed: (\d+)$`)
 	pgbenchFailed = regexp.MustCompile(`(?m)^number of failed transactions: (\d+) \(\S+%\)$`)
 	pgbenchShort  = regexp.MustCompile(`(?m)^shortest (\d+) us$`)
@@ -181,7 +173,8 @@ func (w pgbench) values(p bench.Params, out bench.Output) ([]bench.Value, error)
 		name string
 		from *regexp.Regexp
 		read func(string) (float64, error)
-	}{{"transactions", pgbenchRate, positive}, {"mean_latency", pgbenchMean, positive}, {"count", pgbenchCount, positive}, {"failed", pgbenchFailed, number}} {
+	}{{"count", pgbenchCount, positive}, {"failed", pgbenchFailed, number}, {"before", pgbenchBefore, number}, {"counted", pgbenchSince, positive},
+		{"elapsed", pgbenchTook, positive}, {"mean", pgbenchMean, positive}} {
 		text, err := onlyGroup(f.from, f.name, out.Stdout)
 		if err == nil {
 			read[f.name], err = f.read(text)
@@ -198,12 +191,15 @@ func (w pgbench) values(p bench.Params, out bench.Output) ([]bench.Value, error)
 	if err != nil {
 		return nil, err
 	}
-	if n := times.Count(); float64(n) != read["count"] {
-		return nil, fmt.Errorf("%d transactions in the log, %.0f in all", n, read["count"])
+	if n := times.Count(); float64(n) != read["counted"] {
+		return nil, fmt.Errorf("histogram: %d transactions in the bins, %.0f in all", n, read["counted"])
+	}
+	if n := read["before"] + read["counted"]; n != read["count"] {
+		return nil, fmt.Errorf("%.0f transactions in the log, %.0f in all", n, read["count"])
 	}
 	return []bench.Value{
-		{Metric: "transactions", Value: read["transactions"]},
-		{Metric: "mean_latency", Value: read["mean_latency"]},
+		{Metric: "transactions", Value: read["counted"] / read["elapsed"]},
+		{Metric: "mean_latency", Value: read["mean"] / 1e3},
 		{Metric: "p95_latency", Value: times.Quantile(0.95).Mid() / 1e6},
 		{Metric: "p99_latency", Value: times.Quantile(0.99).Mid() / 1e6},
 	}, nil

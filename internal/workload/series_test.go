@@ -23,6 +23,7 @@ var seriesCases = []struct {
 	warm    time.Duration
 }{
 	{sysbenchCPU{}, "sysbench-series.txt", nil, 12 * time.Second, "throughput", 1, 12, 1835.30, 0},
+	{sysbenchCPU{}, "sysbench-warm-series.txt", nil, 10 * time.Second, "throughput", 1, 10, 1458.73, 2 * time.Second},
 	{workingSet{}, "workingset-series.txt", nil, 3 * time.Second, "requests", 0.1, 29, (4465.6 + 1666.2) / 0.1, 0},
 	{fio{}, "fio-series.json", bench.Params{"rw": "randread"}, 2 * time.Second, "iops", 0.1, 20, 18930, 0},
 	{fio{}, "fio-series-two-jobs.json", bench.Params{"rw": "randrw"}, 2 * time.Second, "iops", 0.1, 20, 0, 0},

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"tare/internal/bench"
 )
@@ -59,17 +59,15 @@ func (w sysbenchCPU) Steps(part string, p bench.Params, s bench.Setting) (bench.
 	if err != nil {
 		return bench.Part{}, err
 	}
-	main, err := w.run(p, s.Timing, measure, threads)
+	limit, err := timeout(s.Timing, s.Timing.Warmup+measure)
 	if err != nil {
 		return bench.Part{}, err
 	}
-	steps := bench.Part{Main: main}
+	argv := []string{"sysbench", "cpu", "--threads=" + strconv.FormatInt(threads, 10), "--cpu-max-prime=" + p["max-prime"]}
+	argv = slices.Concat(argv, sysbenchTime(s.Timing), sysbenchReport(measure), []string{"run"})
+	steps := bench.Part{Main: bench.Command{Argv: argv, Timeout: limit}}
 	if s.Timing.Warmup > 0 {
-		warm, err := w.run(p, s.Timing, s.Timing.Warmup, threads)
-		if err != nil {
-			return bench.Part{}, err
-		}
-		steps.Warm = []bench.Command{warm}
+		steps.Begin = sysbenchCheckpoint
 	}
 	return steps, nil
 }
@@ -95,22 +93,30 @@ func (w sysbenchCPU) started(p bench.Params) (int64, error) {
 	return n, nil
 }
 
-func (sysbenchCPU) run(p bench.Params, t bench.Timing, length time.Duration, threads int64) (bench.Command, error) {
-	limit, err := timeout(t, length)
-	if err != nil {
-		return bench.Command{}, err
+// sysbenchCheckpoint is printed when the warm-up is over: sysbench tells what it did so far and counts
+// anew, in the same threads.
+const sysbenchCheckpoint = "Checkpoint report:"
+
+// sysbenchTime are the options for a warm-up and what is measured after it, in whole seconds, and of what
+// is told then.
+func sysbenchTime(t bench.Timing) []string {
+	warm, measure := whole(t.Warmup), whole(t.Measure)
+	argv := []string{"--time=" + strconv.FormatInt(warm+measure, 10)}
+	if warm > 0 {
+		argv = append(argv, "--report-checkpoints="+strconv.FormatInt(warm, 10))
 	}
-	argv := []string{"sysbench", "cpu", "--threads=" + strconv.FormatInt(threads, 10), "--cpu-max-prime=" + p["max-prime"],
-		"--time=" + wholeSeconds(length), "--events=0", "--percentile=95", "--histogram=on"}
-	argv = append(argv, sysbenchReport(length)...)
-	return bench.Command{Argv: append(argv, "run"), Timeout: limit}, nil
+	return append(argv, "--events=0", "--percentile=95", "--histogram=on")
 }
 
-func (sysbenchCPU) Parse(_ bench.Params, _ bench.Setting, out bench.Output) ([]bench.Value, error) {
+func (sysbenchCPU) Parse(_ bench.Params, s bench.Setting, out bench.Output) ([]bench.Value, error) {
 	if err := finished("sysbench", out); err != nil {
 		return nil, err
 	}
-	text, err := afterLabel(out.Stdout, "events per second")
+	if err := sysbenchWarmed(s.Timing, out.Stdout); err != nil {
+		return nil, err
+	}
+	_, report := sysbenchReports(out.Stdout)
+	text, err := afterLabel(report, "events per second")
 	if err != nil {
 		return nil, fmt.Errorf("sysbench: %w", err)
 	}
@@ -163,9 +169,42 @@ func sysbenchRate(metric string, out bench.Output) ([]bench.Value, error) {
 
 // sysbenchEvents are what every test of sysbench's reports: events, the seconds
 // they took, and the mean and 95th percentile of the time of one, in ms.
-type sysbenchEvents struct{ events, elapsed, mean, p95 float64 }
+type sysbenchEvents struct {
+	events, elapsed, mean, p95 float64
+	warmed                     bool
+}
 
+// missed is how many events the histogram may have more or fewer than were counted, where there
+// was a warm-up: sysbench begins to count anew, and then to fill the histogram anew.
+func (r sysbenchEvents) missed() float64 {
+	if !r.warmed {
+		return 0
+	}
+	return max(10, 0.01*r.events)
+}
+
+// sysbenchReports are the report at the end of the warm-up, if there is one, and the last one.
+func sysbenchReports(stdout []byte) (warm, last []byte) {
+	before, last, ok := bytes.Cut(stdout, []byte(sysbenchTitle))
+	if !ok {
+		return nil, stdout
+	}
+	_, warm, _ = bytes.Cut(before, []byte(sysbenchCheckpoint))
+	return warm, last
+}
+
+// sysbenchWarmed is an error if a warm-up was asked for and is not told of.
+func sysbenchWarmed(t bench.Timing, stdout []byte) error {
+	if warm, last := sysbenchReports(stdout); t.Warmup > 0 && warm == nil {
+		return fmt.Errorf("sysbench: %q: %w in %s", sysbenchCheckpoint, errMissing, excerpt(last))
+	}
+	return nil
+}
+
+// sysbenchRun is what was done after the warm-up. Of all that sysbench reports last, its total time alone
+// is since the start.
 func sysbenchRun(stdout []byte) (r sysbenchEvents, err error) {
+	warm, stdout := sysbenchReports(stdout)
 	for _, f := range []struct {
 		label string
 		into  *float64
@@ -178,6 +217,18 @@ func sysbenchRun(stdout []byte) (r sysbenchEvents, err error) {
 			return r, fmt.Errorf("%q: %w", f.label, err)
 		}
 	}
+	if r.warmed = warm != nil; !r.warmed {
+		return r, nil
+	}
+	text, err := afterLabel(warm, "total time")
+	if err != nil {
+		return r, fmt.Errorf("at the end of its warm-up: %w", err)
+	}
+	began, err := positive(strings.TrimSuffix(text, "s"))
+	if err != nil || began >= r.elapsed {
+		return r, fmt.Errorf("warmed up until %q of %v s", text, r.elapsed)
+	}
+	r.elapsed -= began
 	return r, nil
 }
 
@@ -187,7 +238,7 @@ func (r sysbenchEvents) times(stdout []byte) (bench.Histogram, error) {
 	if err != nil {
 		return h, err
 	}
-	if n := h.Count(); float64(n) != r.events {
+	if n := h.Count(); math.Abs(float64(n)-r.events) > r.missed() {
 		return h, fmt.Errorf("histogram: %d events in the bins, %v in all", n, r.events)
 	}
 	return h, agrees(h, 0.95, r.p95*1e6, sysbenchDigit/2)

@@ -66,6 +66,15 @@ func sysbenchHistogram(stdout []byte) (bench.Histogram, error) {
 	if k := len(h.Bins) - 1; k >= 0 && h.Bins[k].High == sysbenchEdge(sysbenchBins) {
 		h.Bins[k].High = max(h.Bins[k].High, h.Max[1])
 	}
+	if warm, _ := sysbenchReports(stdout); warm != nil && len(h.Bins) > 0 { // the shortest or longest may not be in the bins
+		first, last := h.Bins[0], h.Bins[len(h.Bins)-1]
+		if h.Min[1] < first.Low || h.Min[0] > first.High {
+			h.Min = [2]int64{first.Low, first.High}
+		}
+		if h.Max[1] < last.Low || h.Max[0] > last.High {
+			h.Max = [2]int64{last.Low, last.High}
+		}
+	}
 	return h, h.Check()
 }
 

@@ -27,6 +27,7 @@ func (sysbenchCPU) Series(_ bench.Params, s bench.Setting, out bench.Output) ([]
 	if err != nil {
 		return nil, fmt.Errorf("sysbench: %w", err)
 	}
+	spells = sinceWarmup(spells, bench.Timing{Warmup: time.Duration(whole(s.Timing.Warmup)) * time.Second})
 	return seriesOf("throughput", spells, time.Second, time.Duration(len(spells))*time.Second)
 }
 
@@ -35,7 +36,7 @@ func sysbenchSpells(stdout []byte) ([]spell, error) {
 	var spells []spell
 	for line := range bytes.Lines(stdout) {
 		rest, ok := strings.CutPrefix(string(line), "[ ")
-		if !ok {
+		if !ok || strings.HasSuffix(rest, sysbenchCheckpoint+"\n") {
 			continue
 		}
 		at, rest, _ := strings.Cut(rest, "s ] ")

@@ -17,9 +17,9 @@ const (
 )
 
 // wholeSeconds writes d for a program that knows only whole seconds, rounded up.
-func wholeSeconds(d time.Duration) string {
-	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
-}
+func wholeSeconds(d time.Duration) string { return strconv.FormatInt(whole(d), 10) }
+
+func whole(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
 // timeout is the hard limit of a command that should take about expected: the
 // deadline of the specification if there is one, and far more than expected
