@@ -29,7 +29,7 @@ const (
 )
 
 // errUsage says that the command line is wrong.
-var errUsage = errors.New("want serve [--port PATH] [--own-kernel], spawn SPEC, hold SPEC, away DIR, inside DIR, wire ADDRESS:PORT or version")
+var errUsage = errors.New("want serve [--port PATH] [--own-kernel], spawn SPEC, hold SPEC, away DIR CPUS, inside DIR CPUS, wire ADDRESS:PORT or version")
 
 func main() {
 	began := clock.Now()
@@ -61,10 +61,10 @@ func run(ctx context.Context, began int64, args []string) error {
 		return spawn.Enter(args[1])
 	case len(args) == 2 && args[0] == "hold":
 		return spawn.Hold(args[1])
-	case len(args) == 2 && args[0] == "away":
-		return spawn.Away(args[1])
-	case len(args) == 2 && args[0] == "inside":
-		return spawn.Inside(args[1], bench.ScratchDir)
+	case len(args) == 3 && args[0] == "away":
+		return spawn.Away(args[1], args[2])
+	case len(args) == 3 && args[0] == "inside":
+		return spawn.Inside(args[1], args[2], bench.ScratchDir)
 	case len(args) == 2 && args[0] == "wire":
 		return wire(args[1])
 	case len(args) == 1 && args[0] == "version":

@@ -19,11 +19,18 @@ func (l *launches) loadBusy() float64 {
 	for _, o := range l.done {
 		busiest := 0.0
 		for _, a := range o.Actors {
-			if a.Role != bench.Peer || a.Polls || a.Output == nil || a.Output.Wall <= 0 || len(a.CPUSet) == 0 {
+			if a.Role != bench.Peer || a.Polls || a.Output == nil || a.Output.Wall <= 0 {
+				continue
+			}
+			cpus := len(a.CPUSet)
+			if cpus == 0 { // it runs on another host, kept on these
+				cpus = a.CPUsSeen
+			}
+			if cpus == 0 {
 				continue
 			}
 			used := float64(a.Output.User+a.Output.System) / float64(a.Output.Wall)
-			busiest = max(busiest, used/float64(len(a.CPUSet)))
+			busiest = max(busiest, used/float64(cpus))
 		}
 		if busiest > 0 {
 			each = append(each, busiest)

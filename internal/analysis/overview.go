@@ -188,6 +188,9 @@ func layout(p *bench.Plan) []result.Placement {
 			continue
 		}
 		for _, a := range sc.Actors {
+			if a.Away() {
+				continue // it has CPUs of another host
+			}
 			all = append(all, result.Placement{Scene: sc.ID, Actor: a.Name, Role: a.Role, CPUSet: p.CPUsIn(1, a.CPUSet), Also: also(p, a.CPUSet)})
 		}
 	}

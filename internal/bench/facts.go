@@ -27,6 +27,9 @@ const (
 	// were at work, by their counters of cycles, in kHz. What a CPU is set to when it is idle is no
 	// such thing.
 	FactHostClock = "host_khz"
+	// FactWire is how fast one connection carried data from here to a further host before the first
+	// trial, in bits per second.
+	FactWire = "wire_bits_per_s"
 	// FactHostTemperature is the temperature of the hottest zone after the measurement, in
 	// thousandths of a degree Celsius.
 	FactHostTemperature = "host_temperature"

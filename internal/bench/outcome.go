@@ -136,7 +136,7 @@ type ActorOutcome struct {
 	CPUsSeen   int      `json:"cpus_seen,omitempty"`
 	Kernel     string   `json:"kernel,omitempty"`
 	Unenforced []string `json:"unenforced,omitempty"`
-	// Facts describe a subject's instance, as the agent and the host see it. A fact that could not
+	// Facts describe a subject's instance, or a peer's on a further host, as the agent and the host see it. A fact that could not
 	// be read is absent. See docs/PROTOCOL.md.
 	Facts map[string]string `json:"facts,omitempty"`
 	// Launch is the platform's own start command. Command is what was measured inside.

@@ -26,7 +26,7 @@ func (r Role) OfSubject() bool { return r == Subject || r == Member }
 type Actor struct {
 	Name     string      `json:"name"` // unique in the scene, such as "subject", "subject-2", "neighbour", "peer"
 	Role     Role        `json:"role"`
-	Host     string      `json:"host"` // "local"
+	Host     string      `json:"host"` // [LocalHost], or the name of one of [Plan.Hosts]
 	Platform PlatformRef `json:"platform"`
 	Shape    Shape       `json:"shape"`
 	// DiskAsked: the specification gives the size of the scratch space, so whether it is held to that matters.
@@ -273,6 +273,8 @@ type Plan struct {
 	Resources map[string]string `json:"resources,omitempty"`
 	// Image is what the image holds beyond the base.
 	Image ImageNeeds `json:"image,omitzero"`
+	// Hosts are the further hosts that peers run on.
+	Hosts []FurtherHost `json:"hosts,omitempty"`
 	// Estimate is the expected duration in seconds.
 	Estimate float64 `json:"estimate_s"`
 	// Idle is how long the machine's power at rest is measured before and after

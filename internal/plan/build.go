@@ -98,6 +98,9 @@ func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 func (m *maker) overcommitted(actors []bench.Actor) []string {
 	var sum bench.Bytes
 	for _, a := range actors {
+		if a.Away() {
+			continue
+		}
 		sum += a.Shape.Memory + m.Available[a.Platform.Driver()].Beyond.Memory
 	}
 	host := m.Host.Memory

@@ -34,7 +34,7 @@ func (m *maker) check(e *spec.Experiment) (can []spec.Scene, errs spec.Errors) {
 		}
 		s, found := m.grown(m.whole(s))
 		if len(found) == 0 {
-			found = m.checkScene(s)
+			found = m.checkScene(s, e)
 		}
 		switch {
 		case len(found) == 0:
@@ -90,7 +90,7 @@ func (m *maker) checkSize(s spec.Scene) (errs spec.Errors) {
 
 // checkScene looks at what only this host can tell: sizes, combinations a
 // workload refuses, an actor on a platform that is not there.
-func (m *maker) checkScene(s spec.Scene) spec.Errors {
+func (m *maker) checkScene(s spec.Scene, e *spec.Experiment) spec.Errors {
 	errs := m.checkSize(s)
 	if n := subjects(s); s.Migrate != "" && n > 1 {
 		errs = append(errs, s.Places.At("migrate").Errorf("%d subjects: a scene migrates one%w", n, bench.Hint("let others stand beside it: beside, or idle: 3")))
@@ -106,9 +106,11 @@ func (m *maker) checkScene(s spec.Scene) spec.Errors {
 				bench.Hint("let instances that do nothing take up room: idle: 10")))
 		}
 		w := m.Words.Workload(a.Workload)
-		if _, err := w.Steps(a.Part, a.Params, m.setting(s, a)); err != nil {
+		steps, err := w.Steps(a.Part, a.Params, m.setting(s, a))
+		if err != nil {
 			errs = append(errs, a.Places.Blame(err, "workload"))
 		}
+		errs = append(errs, m.checkAway(e, a, steps)...)
 	}
 	errs = append(errs, m.checkPool(s)...)
 	if !s.Startup && s.Migrate == "" {

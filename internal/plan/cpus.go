@@ -39,6 +39,9 @@ func place(actors []bench.Actor, where []spec.Placement, cpus []int, first int) 
 	users := map[int][]string{first: {observer}}
 	for i := range actors {
 		a := &actors[i]
+		if a.Away() {
+			continue // it has CPUs of another host
+		}
 		with := []int{}
 		switch where[i] {
 		case spec.Shared:

@@ -105,6 +105,7 @@ func Make(e *spec.Experiment, in Inputs) (*bench.Plan, error) {
 	m.plan.Trials = order(m.plan.Scenes, m.plan.Blocks, m.plan.Seed)
 	m.plan.Exchanged = exchanges(m.Host.Alike, m.plan.Blocks, m.plan.Seed)
 	m.plan.Image = m.image(e)
+	m.plan.Hosts = slices.DeleteFunc(slices.Clone(e.Hosts), func(h bench.FurtherHost) bool { return !runsOn(m.plan.Scenes, h.Name) })
 	m.plan.Warnings = append(m.plan.Warnings, m.findings.warnings()...)
 	m.plan.Warnings = append(m.plan.Warnings, injected(e.Inject)...)
 	m.estimate(e)
@@ -198,8 +199,13 @@ func (m *maker) sceneOn(platforms []bench.PlatformRef, s spec.Scene, e *spec.Exp
 			return err
 		}
 	}
+	afar := ""
+	platforms, afar = m.found(platforms, s)
 	if !slices.ContainsFunc(platforms, func(r bench.PlatformRef) bool { return r.String() == baseline.String() }) {
 		why := m.whyNot(baseline)
+		if why == nil && afar != "" {
+			why = m.unfound(baseline, afar)
+		}
 		if why == nil && s.Migrate != "" {
 			why = m.unmoved(baseline)
 		}

@@ -105,6 +105,10 @@ func seats(p *bench.Plan, block int, actors []bench.Actor) string {
 			all = append(all, fmt.Sprintf("and %d more", len(actors)-most))
 			break
 		}
+		if a.Away() {
+			all = append(all, a.Name+" on host "+a.Host)
+			continue
+		}
 		all = append(all, a.Name+" "+CPUList(p.CPUsIn(block, a.CPUSet)))
 	}
 	return strings.Join(all, ", ")

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -26,8 +27,10 @@ type actor struct {
 	bench.Actor
 	run       string // its id
 	id, dir   string
-	netns     string     // of a peer
-	addr      netip.Addr // as the others see it
+	netns     string       // of a peer
+	addr      netip.Addr   // as the others see it
+	away      *FurtherHost // that it runs on; nil for this one
+	reach     netip.Addr   // at which a peer on a further host finds it; none for most
 	instance  bench.Instance
 	client    *agent.Client
 	forget    context.CancelFunc // of the end of a machine without an agent; nil for all others
@@ -44,6 +47,14 @@ type actor struct {
 	hertz     float64       // of its CPUs over the window; 0 if not known
 	outcome   bench.ActorOutcome
 	stored    []bench.Value // of the disk; see [bench.StoredMetrics]
+}
+
+// advise adds to an error about a program on a further host where it has to be.
+func (a *actor) advise(err error) error {
+	if a.away == nil || err == nil || !strings.Contains(err.Error(), "not found in the instance's PATH") {
+		return err
+	}
+	return fmt.Errorf("%w%w", bench.Hint("a peer on a further host runs that host's programs: install this one on "+a.Host), err)
 }
 
 // loads says whether the actor is a peer whose program is the client of the one it serves.
@@ -109,7 +120,7 @@ func openToCopy(path string) (*os.File, error) {
 func (a *actor) must(ctx context.Context, c bench.Command, what string) error {
 	out, err := a.client.Exec(ctx, c)
 	if err != nil {
-		return fmt.Errorf("%s in %s: %v: %w", what, a.Name, c.Argv, err)
+		return fmt.Errorf("%s in %s: %v: %w", what, a.Name, c.Argv, a.advise(err))
 	}
 	return checkExit(what+" in "+a.Name, c, out, nil)
 }

@@ -46,6 +46,22 @@ func (c cast) worker(a *actor) *actor {
 	return a
 }
 
+// send tells the actors on further hosts of theirs, and those that they serve where they are found.
+func (c cast) send(hosts map[string]FurtherHost) {
+	for _, a := range c {
+		h, ok := hosts[a.Host]
+		if !ok || !a.Away() {
+			continue
+		}
+		a.away = &h
+		for _, b := range c {
+			if b.Name == a.Serves {
+				b.reach = h.Reach
+			}
+		}
+	}
+}
+
 // each runs f for every actor at once and joins the errors.
 func (c cast) each(f func(*actor) error) error {
 	errs := make([]error, len(c))

@@ -144,6 +144,9 @@ func settle(k *account, actors cast, readings []reading, wire float64) {
 			launched: a.instance.Launched(), clock: &fit, cpus: cpus, inside: a.outcome.CPUsSeen,
 			ownKernel: own, wire: wire, memory: memory,
 		}
+		if a.away != nil { // its counters are those of all of its host
+			limit[a.Name] = limits{launched: a.instance.Launched(), clock: &fit, cpus: a.away.CPUs, ownKernel: own}
+		}
 	}
 	var refused []bench.Refusal
 	k.samples, refused = refuse(readings, limit)

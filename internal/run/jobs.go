@@ -41,6 +41,9 @@ func (j *jobs) prepare(ctx context.Context) error {
 		if a.Role.OfSubject() {
 			j.takeFacts(ctx, a)
 		}
+		if a.away != nil {
+			j.takeAway(ctx, a)
+		}
 		if a.Workload == "" || a.Platform.Agentless() { // its server runs from boot
 			continue
 		}
@@ -148,6 +151,24 @@ func (j *jobs) takeFacts(ctx context.Context, a *actor) {
 	note(facts, bench.FactHostSwap, swapSpaces("/proc/swaps"))
 	note(facts, bench.FactHostGovernor, cpuFiles(a.CPUSet, "scaling_governor"))
 	note(facts, bench.FactHostClockAllowed, cpuFiles(a.CPUSet, "scaling_max_freq"))
+}
+
+// takeAway keeps what is known of a peer's host, and which builds of its programs are there: they are not the
+// image's.
+func (j *jobs) takeAway(ctx context.Context, a *actor) {
+	var q agent.FactsRequest
+	if w := j.workloads[a.Workload]; w != nil {
+		q.Programs = w.Programs()
+	}
+	facts, err := a.client.Facts(ctx, q)
+	if err != nil {
+		j.account.warn("the facts of %s are not known: %v", a.Name, err)
+		facts = map[string]string{}
+	}
+	if d, ok := a.instance.(bench.Described); ok {
+		maps.Copy(facts, d.Facts())
+	}
+	a.outcome.Facts = facts
 }
 
 // factsInside are those that are told inside, with the event that ended the launch.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ type launcher struct {
 	engines map[string]Engine
 	kernel  *bench.OwnKernel // of machines without an agent; nil for none
 	network Testnet          // nil for none
+	shared  netip.Addr       // of what shares the network's namespace
 	beside  *beside
 	scene   *bench.Scene
 	account *account
@@ -30,6 +32,12 @@ type launcher struct {
 
 // engine is that of an actor's platform, if it is open.
 func (l *launcher) engine(a *actor) (e Engine, ok bool) {
+	if a.Away() {
+		if a.away == nil {
+			return e, false
+		}
+		return Engine{Engine: a.away.Engine, Availability: bench.Availability{Version: a.away.Kernel}}, true
+	}
 	if a.Role == bench.Peer {
 		if e, ok = l.engines[PeerEngine]; ok {
 			return e, ok
@@ -54,10 +62,13 @@ func (l *launcher) launch(ctx context.Context, a *actor) error {
 	e, ok := l.engine(a)
 	a.outcome = bench.ActorOutcome{Actor: a.Name, Role: a.Role, Platform: a.Platform, CPUSet: a.CPUSet}
 	if !ok {
+		if a.Away() {
+			return fmt.Errorf("host %s is not connected: %w", a.Host, bench.ErrUnavailable)
+		}
 		return fmt.Errorf("platform is not open: %w", bench.ErrUnavailable)
 	}
 	a.outcome.Version, a.outcome.Label = cmp.Or(e.Chosen[a.Platform.String()], e.Version), e.Label
-	if a.Role == bench.Peer && l.network != nil {
+	if a.Role == bench.Peer && l.network != nil && !a.Away() {
 		rate, err := l.wire()
 		if err != nil {
 			return err
@@ -112,7 +123,9 @@ func (l *launcher) up(a *actor, at int64, event string) error {
 			Actor: a.Name, Level: bench.Host, Meter: "clock", At: at, What: what})
 		return fmt.Errorf("%s: the clock cannot be trusted", what)
 	}
-	l.cache.note(a.Platform)
+	if !a.Away() {
+		l.cache.note(a.Platform)
+	}
 	a.outcome.ReadyMS = float64(ready) / 1e6
 	a.outcome.Unenforced = slices.DeleteFunc(slices.Clone(a.instance.Unenforced()), func(limit string) bool {
 		return limit == bench.DiskSize && !a.DiskAsked // a default that nobody counts on
@@ -127,6 +140,14 @@ func (l *launcher) up(a *actor, at int64, event string) error {
 	if a.Role != bench.Peer {
 		a.addr = a.instance.Addr()
 	}
+	if !a.reach.IsValid() {
+		return nil
+	}
+	if a.addr != l.shared {
+		return fmt.Errorf("%s has a network of its own, in which no further host finds it: %w%w", a.Platform, bench.ErrUnavailable,
+			bench.Hint("further hosts load what has the network of the host, such as native or docker[net=host]; a peer on this host loads everything"))
+	}
+	a.addr = a.reach
 	return nil
 }
 

@@ -64,7 +64,7 @@ func (m *measurement) of(ctx context.Context, a *actor, w *window) error {
 	watch.onBegin = w.open
 	var err error
 	if a.main, err = a.client.Start(ctx, c, watch.feed); err != nil {
-		return fmt.Errorf("start %v in %s: %w", c.Argv, a.Name, err)
+		return fmt.Errorf("start %v in %s: %w", c.Argv, a.Name, a.advise(err))
 	}
 	if a.part.Ramp > 0 {
 		timer := time.AfterFunc(time.Duration(a.main.Started()+int64(a.part.Ramp)-clock.Now()), w.open)

@@ -49,6 +49,14 @@ type Engine struct {
 	Chosen map[string]string
 }
 
+// FurtherHost is another host that is connected.
+type FurtherHost struct {
+	bench.Engine
+	Kernel string     // the release of its kernel
+	CPUs   int        // that it has
+	Reach  netip.Addr // at which it finds the subjects
+}
+
 // Sink stores the outcome of a trial, durably, before it returns.
 type Sink interface {
 	Append(ctx context.Context, o *bench.Outcome, samples []bench.Sample, outputs map[string][]byte) error
@@ -74,8 +82,12 @@ type Runner struct {
 	// Image is how the instances' image says its programs are run; nil for the golden one.
 	Image *bench.ImageConfig
 	// Kernel is what machines without an agent boot; nil where there are none.
-	Kernel    *bench.OwnKernel
-	Testnet   Testnet
+	Kernel  *bench.OwnKernel
+	Testnet Testnet
+	Hosts   map[string]FurtherHost // that peers run on, by name
+	// Shared is the address of what shares the test network's namespace: the only subjects that further
+	// hosts reach.
+	Shared    netip.Addr
 	Sink      Sink
 	AgentPath string // the agent's program on the host
 	Dir       string // on the disk under test; a directory per launch is made in it

@@ -41,8 +41,9 @@ func newTrial(s *session, t bench.Trial, scene *bench.Scene, kept *account) *tri
 		y.CPUSet = s.Plan.CPUsIn(t.Block, a.CPUSet)
 		x.actors = append(x.actors, y)
 	}
+	x.actors.send(s.Hosts)
 	x.beside = &beside{guard: s.Guard, actors: x.actors, account: kept}
-	x.launcher = &launcher{engines: s.Engines, kernel: s.Kernel, network: s.Testnet, beside: x.beside, scene: scene, account: kept, dirs: s.dirs, cache: s.cache}
+	x.launcher = &launcher{engines: s.Engines, shared: s.Shared, kernel: s.Kernel, network: s.Testnet, beside: x.beside, scene: scene, account: kept, dirs: s.dirs, cache: s.cache}
 	x.jobs = &jobs{workloads: s.Workloads, image: s.Image, kernel: s.Kernel, network: s.Testnet, timing: scene.Timing, llc: s.LLC, account: kept, actors: x.actors, beside: x.beside}
 	x.observer = &observer{unmetered: scene.Unmetered, interval: s.Interval, cpus: s.Plan.CPUsIn(t.Block, s.Observer), network: s.Testnet, wire: s.Wire,
 		account: kept, actors: x.actors, daemons: s.daemons, power: s.power}

@@ -170,7 +170,7 @@ func (d *decoder) actor(f map[string]*node, a *Actor) {
 			a.Platform = &ref
 		}
 	}
-	d.word(f["host"], "host", []string{local}, &a.Host)
+	d.host(f["host"], a)
 	d.readShape(f["shape"], &a.Shape, a.Places)
 	d.integer(f["count"], 1, maxCount, &a.Count)
 	d.placement(f["placement"], a)

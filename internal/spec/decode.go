@@ -21,6 +21,8 @@ type decoder struct {
 	// unread: some of the experiment's platforms could not be read, so membership in the list is
 	// unknown.
 	unread bool
+	// known are the names of the further hosts, also of those that could not be read.
+	known []string
 }
 
 // fault converts err to an *Error. An error without a place refers to the whole file.

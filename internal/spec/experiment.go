@@ -127,6 +127,8 @@ type Experiment struct {
 	// Kernel is a kernel of the user's own for machines without an agent, its files by their paths
 	// alone; nil for none.
 	Kernel *bench.OwnKernel
+	// Hosts are the further hosts that peers may run on.
+	Hosts []bench.FurtherHost
 	// Control is the baseline under a second name, which the planner adds to the scenes that
 	// are [Scene.Controlled]; nil for none.
 	Control *bench.PlatformRef

@@ -12,7 +12,7 @@ import (
 )
 
 var experimentKeys = []string{"name", "title", "question", "platforms", "baseline", "shape", "timing",
-	"blocks", "until", "budget", "disturbed", "seed", "margin", "rare", "max_time", "rest", "conditions", "inject", "studies", "answers", "unmetered", "controls", "covers", "image", "only", "scenes"}
+	"blocks", "until", "budget", "disturbed", "seed", "margin", "rare", "max_time", "rest", "conditions", "inject", "studies", "answers", "unmetered", "controls", "covers", "image", "hosts", "only", "scenes"}
 
 var imageKeys = []string{"add", "from", "kernel", "initrd", "disk", "append", "port"}
 
@@ -68,6 +68,7 @@ func (d *decoder) experiment(n *node) *Experiment {
 		e.Covers = append(e.Covers, exhibit)
 	}
 	d.image(f["image"], e)
+	d.hosts(f["hosts"], e)
 
 	base := Scene{
 		Platforms: e.Platforms,

@@ -23,9 +23,6 @@ const maxCount = 1000 // instances of one actor
 // Either moves each subject in the way that its platform supports.
 const Either = "either"
 
-// local is the only host.
-const local = "local"
-
 // scene reads one variant of a scene.
 func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape) Scene {
 	f := d.fields(v.tree, "a scene", slices.Concat(sceneKeys, subjectKeys))
@@ -69,8 +66,8 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 		}
 	}
 	// The scene's shape and host are the defaults of its actors.
-	like := Actor{Host: local, Shape: shape, Count: 1, Places: maps.Clone(s.Places)}
-	d.word(f["host"], "host", []string{local}, &like.Host)
+	like := Actor{Host: bench.LocalHost, Shape: shape, Count: 1, Places: maps.Clone(s.Places)}
+	d.word(f["host"], "host", []string{bench.LocalHost}, &like.Host)
 	peer := like // the other end is the same in every scene: the experiment's shape
 	peer.Places = maps.Clone(like.Places)
 	d.readShape(f["shape"], &like.Shape, like.Places)
@@ -140,13 +137,15 @@ func (d *decoder) growing(n *node, s *Scene) {
 	}
 }
 
-// wired takes the wire from a scene that has no other end, and refuses one that the scene itself asks for.
+// wired takes the wire from a scene that has no other end here, and refuses one that the scene itself asks
+// for. To a further host there is a wire of its own.
 func (d *decoder) wired(n *node, s *Scene) {
-	if s.Conditions[bench.CondWire] == "" || unreadWork(s.Actors) || slices.ContainsFunc(s.Actors, func(a Actor) bool { return a.Role == bench.Peer }) {
+	near := func(a Actor) bool { return a.Role == bench.Peer && a.Host == bench.LocalHost }
+	if s.Conditions[bench.CondWire] == "" || unreadWork(s.Actors) || slices.ContainsFunc(s.Actors, near) {
 		return
 	}
 	if n != nil && n.get(bench.CondWire) != nil {
-		d.fail(s.Places.At("conditions."+bench.CondWire), "wire: no peer is at its other end%w", bench.Hint("take a workload that has one, such as netperf or web"))
+		d.fail(s.Places.At("conditions."+bench.CondWire), "wire: no peer on this host is at its other end%w", bench.Hint("take a workload that has one, such as netperf or web"))
 	}
 	s.Conditions = maps.Clone(s.Conditions)
 	delete(s.Conditions, bench.CondWire)

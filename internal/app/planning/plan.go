@@ -281,6 +281,12 @@ func carried(p *bench.Plan) ([]string, error) {
 			add("give it the content of %q of this host as its disk", k.Disk.Path)
 		}
 	}
+	for _, h := range p.Hosts {
+		add("run programs as root on the host %q", h.Name)
+		if h.Config != "" {
+			add("read %q of this host as the configuration of ssh", h.Config)
+		}
+	}
 	for _, name := range p.Image.Add {
 		add("install the package %q", name)
 	}

@@ -18,6 +18,7 @@ import (
 	"tare/internal/bench"
 	"tare/internal/bench/figure"
 	"tare/internal/host"
+	"tare/internal/host/ssh"
 	"tare/internal/image"
 	"tare/internal/image/own"
 	"tare/internal/plan"
@@ -113,6 +114,13 @@ func (rs *Runs) Begin(ctx context.Context, r *planning.Request, out string, comm
 	var needs bench.ImageNeeds
 	if before != nil {
 		needs = before.Image
+	}
+	if before != nil {
+		for _, h := range before.Hosts {
+			if err := ssh.Try(ctx, h); err != nil { // rather than after minutes of building
+				return err
+			}
+		}
 	}
 	led, golden, err := rs.golden(ctx, id, needs)
 	if err != nil {

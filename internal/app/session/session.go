@@ -79,7 +79,7 @@ func (a *attempt) carryOut(ctx context.Context) error {
 // open makes ready everything the plan's platforms need.
 func (a *attempt) open(ctx context.Context) (s *Session, err error) {
 	id := a.run.Header().Run
-	s = &Session{ID: id, Ledger: a.ledger, engines: map[string]run.Engine{}, remove: a.Site.Cleaner().RemoveDirs}
+	s = &Session{ID: id, Ledger: a.ledger, engines: map[string]run.Engine{}, hosts: map[string]run.FurtherHost{}, remove: a.Site.Cleaner().RemoveDirs}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -114,6 +114,9 @@ func (a *attempt) open(ctx context.Context) (s *Session, err error) {
 		if err := a.openPeers(ctx, s); err != nil {
 			return s, err
 		}
+	}
+	if err := a.openHosts(ctx, s); err != nil {
+		return s, err
 	}
 	if k := a.run.Plan().Image.Kernel; k != nil {
 		at := filepath.Join(dir, "own")
@@ -218,7 +221,7 @@ func (a *attempt) measure(ctx context.Context, s *Session) error {
 	notify, end := a.Watch(r.Plan(), finishedTrials(r.Plan(), a.finished), spent)
 	defer end()
 	runner := &run.Runner{
-		ID: s.ID, AgentPath: s.agent, Plan: r.Plan(), Engines: s.engines, Workloads: ws, Testnet: s.testnet, Sink: r, Remove: s.remove,
+		ID: s.ID, AgentPath: s.agent, Plan: r.Plan(), Engines: s.engines, Workloads: ws, Testnet: s.testnet, Hosts: s.hosts, Shared: s.testnet.Addr(), Sink: r, Remove: s.remove,
 		Image: a.image.Manifest().Config, Kernel: s.kernel,
 		Dir: s.Dir, LLC: r.Host().LLC, Observer: r.Header().ObserverCPUs,
 		Interval: time.Second, Notify: notify, Before: r.Outcomes(), Power: a.power, Mixed: a.mixed,
@@ -258,6 +261,7 @@ type Session struct {
 	agent   string // the agent's program
 	testnet *testnet.Network
 	engines map[string]run.Engine
+	hosts   map[string]run.FurtherHost
 	kernel  *bench.OwnKernel // the run's own copy of the user's kernel; nil for none
 	// remove removes directories of the run, as [ledger.Cleaner.RemoveDirs] does.
 	remove func(ctx context.Context, dirs ...string) error
@@ -281,6 +285,9 @@ func (s *Session) close() error {
 		if err := tool.Call(ctx, closeGrace, e.Close); err != nil {
 			errs = append(errs, fmt.Errorf("close platform %s: %w", name, err))
 		}
+	}
+	for _, h := range s.hosts { // their connections have sockets in the test network's directory
+		errs = append(errs, h.Close(ctx))
 	}
 	if s.testnet != nil {
 		if err := tool.Call(ctx, closeGrace, s.testnet.Close); err != nil {

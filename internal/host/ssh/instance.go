@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os/exec"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -18,8 +19,8 @@ import (
 // byeWithin is how long ssh may take to end once its stream is closed.
 const byeWithin = 5 * time.Second
 
-// Start implements [bench.Engine]: it starts the agent on the host, in the host's own network and with all
-// of its CPUs and memory. A connection that was lost is made anew.
+// Start implements [bench.Engine]: it starts the agent on the host, in the host's own network, on as many
+// of its CPUs as the shape has and with all of its memory. A connection that was lost is made anew.
 func (h *Host) Start(ctx context.Context, l bench.Launch) (bench.Instance, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -27,7 +28,7 @@ func (h *Host) Start(ctx context.Context, l bench.Launch) (bench.Instance, error
 	if err := h.open(ctx); err != nil {
 		return nil, fmt.Errorf("start %s: host %s: %w", l.ID, h.Name, err)
 	}
-	i := &instance{host: h, cmd: h.over(serveScript, h.place), said: &words{}, ended: make(chan struct{})}
+	i := &instance{host: h, cmd: h.over(serveScript, h.place, strconv.Itoa(max(1, l.Shape.CPUs))), said: &words{}, ended: make(chan struct{})}
 	i.cmd.Stderr = i.said
 	var err error
 	if i.in, err = i.cmd.StdinPipe(); err != nil {

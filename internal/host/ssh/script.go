@@ -18,12 +18,12 @@ const (
 // told is the line behind which a script says what it found.
 const told = "tare-told"
 
-// The scripts that hosts run. $1 is the name of the directory, which is also the mark of its processes.
+// The scripts that hosts run. $1 is the name of the directory, which is also the mark of its processes; $2 how many CPUs they get.
 const (
-	lookScript = `echo ` + told + `; uname -s; uname -m; uname -r; id -u`
+	lookScript = `echo ` + told + `; uname -s; uname -m; uname -r; id -u; grep -c ^processor /proc/cpuinfo`
 	putScript  = `umask 077; mkdir "` + places + `$1" && cat >"` + places + `$1/` + agentName + `" && chmod 700 "` + places + `$1/` + agentName + `" && echo ` + told + ` && sha256sum "` + places + `$1/` + agentName + `"`
 	// serveScript becomes the agent. The variable is how the processes are found again.
-	serveScript = `exec env -i ` + bench.ProcessMark + `="$1" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "` + places + `$1/` + agentName + `" away "` + places + `$1"`
+	serveScript = `exec env -i ` + bench.ProcessMark + `="$1" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "` + places + `$1/` + agentName + `" away "` + places + `$1" "$2"`
 	// removeScript kills until nothing is left that bears the mark, and then removes the directory.
 	removeScript = `n=0; while :; do hit=; for e in /proc/[0-9]*/environ; do ` +
 		`if tr "\000" "\n" <"$e" 2>/dev/null | grep -qx "` + bench.ProcessMark + `=$1"; then p=${e#/proc/}; kill -9 "${p%/environ}" 2>/dev/null; hit=1; fi; done; ` +

@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -37,6 +38,7 @@ type Host struct {
 	bench.FurtherHost
 	// Kernel is its kernel's release.
 	Kernel string
+	CPUs   int // that it has
 	// Facts are told of every instance on it.
 	Facts map[string]string
 
@@ -190,8 +192,28 @@ func (h *Host) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return h.read(out)
+}
+
+// Try is an error for a host that cannot be used. It leaves nothing there.
+func Try(ctx context.Context, to bench.FurtherHost) error {
+	if err := to.Check(); err != nil {
+		return err
+	}
+	out, err := once(ctx, to, lookScript)
+	if err == nil {
+		err = (&Host{FurtherHost: to}).read(out)
+	}
+	if err != nil {
+		return fmt.Errorf("host %s: %w", to.Name, err)
+	}
+	return nil
+}
+
+// read takes what a host says of itself.
+func (h *Host) read(out []byte) (err error) {
 	lines := strings.Split(strings.TrimSpace(behind(out)), "\n")
-	if len(lines) != 4 {
+	if len(lines) != 5 {
 		return fmt.Errorf("it says %.200q instead of what it is: %w%w", out, bench.ErrUnavailable, bench.Hint("its login shell must run commands, as in: ssh "+h.Name+" uname -a"))
 	}
 	switch system, machine, user := lines[0], lines[1], lines[3]; {
@@ -201,6 +223,9 @@ func (h *Host) look(ctx context.Context) error {
 		return fmt.Errorf("it is %.40q, and the agent here is built for %s: %w%w", machine, machines[runtime.GOARCH], bench.ErrUnavailable, bench.Hint("take a host of the same architecture"))
 	case user != "0":
 		return fmt.Errorf("ssh enters it as user %.20q, and the agent needs root there: %w%w", user, bench.ErrUnavailable, bench.Hint("say User root for the host in the configuration of ssh"))
+	}
+	if h.CPUs, err = strconv.Atoi(lines[4]); err != nil || h.CPUs < 1 {
+		return fmt.Errorf("it says it has %.20q CPUs: %w", lines[4], bench.ErrUnavailable)
 	}
 	h.Kernel = lines[2]
 	return nil

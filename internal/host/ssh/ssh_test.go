@@ -99,7 +99,7 @@ func TestAgentOnAFurtherHost(t *testing.T) {
 	for range 2 { // the copy serves several launches
 		var i bench.Instance
 		s.inside(t, func() (err error) {
-			i, err = h.Start(t.Context(), bench.Launch{ID: "a"})
+			i, err = h.Start(t.Context(), bench.Launch{ID: "a", Shape: bench.Shape{CPUs: 1}})
 			return err
 		})
 		c, err := agent.Dial(t.Context(), i.Stream())
@@ -169,7 +169,7 @@ func TestLostConnection(t *testing.T) {
 	must(t, err)
 	var i bench.Instance
 	start := func() error {
-		i, err = h.Start(t.Context(), bench.Launch{ID: "a"})
+		i, err = h.Start(t.Context(), bench.Launch{ID: "a", Shape: bench.Shape{CPUs: 1}})
 		return err
 	}
 	s.inside(t, start)
@@ -261,7 +261,7 @@ func TestLeaves(t *testing.T) {
 	to := bench.FurtherHost{Name: os.Getenv("LEAVE_ON"), Config: os.Getenv("LEAVE_CONFIG"), Reach: netip.MustParsePrefix("10.77.0.99/24")}
 	h, err := ssh.Connect(t.Context(), to, os.Getenv("LEAVE_AGENT"), os.Getenv("LEAVE_SOCKETS"), led)
 	must(t, err)
-	i, err := h.Start(t.Context(), bench.Launch{ID: "a"})
+	i, err := h.Start(t.Context(), bench.Launch{ID: "a", Shape: bench.Shape{CPUs: 1}})
 	must(t, err)
 	c, err := agent.Dial(t.Context(), i.Stream())
 	must(t, err)

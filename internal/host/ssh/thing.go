@@ -1,11 +1,9 @@
 package ssh
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 
@@ -38,19 +36,25 @@ func RemoveThing(ctx context.Context, name string) error {
 		return CheckThing(name)
 	}
 	h := bench.FurtherHost{Name: m[1], Config: m[3]}
-	said := &words{}
-	cmd := command(append(options(h.Config), "-o", "ControlMaster=no", "-S", "none", "--", h.Name, line(removeScript, m[2]))...)
-	cmd.Env, cmd.Stdin, cmd.Stderr = os.Environ(), bytes.NewReader(nil), said
-	_, err := tool.Output(ctx, tool.Deadline, cmd)
+	_, err := once(ctx, h, removeScript, m[2])
 	if err == nil {
 		return nil
-	}
-	if said.String() != "" {
-		err = explained(said.String(), h)
 	}
 	forget := "if the host is gone for good, remove its line from the ledger"
 	if todo := bench.HintOf(err); todo != "" {
 		forget = todo + "; " + forget
 	}
 	return fmt.Errorf("%whost %s: %w", bench.Hint(forget), h.Name, err)
+}
+
+// once has a host run a script by a connection of its own, and returns what it prints.
+func once(ctx context.Context, h bench.FurtherHost, script string, args ...string) ([]byte, error) {
+	said := &words{}
+	cmd := command(append(options(h.Config), "-o", "ControlMaster=no", "-S", "none", "--", h.Name, line(script, args...))...)
+	cmd.Stderr = said
+	out, err := tool.Output(ctx, tool.Deadline, cmd)
+	if err != nil && said.String() != "" {
+		err = explained(said.String(), h)
+	}
+	return out, err
 }

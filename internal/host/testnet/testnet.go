@@ -38,10 +38,11 @@ type Network struct {
 	ledger  bench.Ledger
 	network netip.Prefix // the bridge's address and prefix length
 
-	mu     sync.Mutex
-	leases leases
-	peers  map[string]peer
-	shapes map[float64]*shaped // by rate, in bit/s
+	mu       sync.Mutex
+	leases   leases
+	peers    map[string]peer
+	attached []netip.Prefix
+	shapes   map[float64]*shaped // by rate, in bit/s
 }
 
 var runName = regexp.MustCompile(`^[a-z0-9-]+$`)

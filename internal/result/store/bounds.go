@@ -180,6 +180,11 @@ func (r *Run) settle() error {
 
 // boundPlan is an error unless the plan is one that can be read and reported.
 func boundPlan(p *bench.Plan) error {
+	for _, h := range p.Hosts {
+		if err := h.Check(); err != nil {
+			return err
+		}
+	}
 	switch {
 	case len(p.Trials) > maxTrials || len(p.Trials)*len(p.Scenes) > maxLookups:
 		return fmt.Errorf("%d trials of %d scenes are too many: at most %d, and %d multiplied", len(p.Trials), len(p.Scenes), maxTrials, maxLookups)

@@ -79,7 +79,7 @@ func (w Work) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, e
 			return bench.Part{}, fmt.Errorf("no address for %s: %w", other, bench.ErrInvalid)
 		}
 	}
-	return bench.Part{Main: bench.Command{Argv: []string{"true"}}}, nil
+	return bench.Part{Main: bench.Command{Argv: []string{"true"}}, Service: part == "server"}, nil
 }
 
 func (w Work) Parse(bench.Params, bench.Setting, bench.Output) ([]bench.Value, error) {

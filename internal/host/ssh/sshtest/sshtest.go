@@ -132,6 +132,12 @@ func (n *Net) Know(t testing.TB, name, addr, more string) {
 	n.append(t, "config", fmt.Sprintf("Host %s\n%s  HostName %s\n  User root\n  IdentitiesOnly yes\n  UserKnownHostsFile %s/known\n", name, more, addr, n.dir))
 }
 
+// Route has a host send what is for a network by way of an address.
+func (n *Net) Route(t testing.TB, h *Host, network, via string) {
+	t.Helper()
+	run(t, exec.Command("nsenter", fmt.Sprintf("--net=/proc/%d/ns/net", h.PID), "ip", "route", "add", network, "via", via))
+}
+
 // Stranger is a key that no host knows.
 func (n *Net) Stranger() string { return filepath.Join(n.dir, "stranger") }
 
