@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -130,4 +131,68 @@ func TestFurtherHostKilled(t *testing.T) {
 	if got := lies(t, h); len(got) > 0 {
 		t.Errorf("left on load1 after resuming: %v", got)
 	}
+}
+
+// TestFurtherHostLost cuts the connection in a measurement, and then has the host go down. The trial fails with
+// the reason, the next one connects anew, and what cannot be removed is said and stays in the ledger.
+func TestFurtherHostLost(t *testing.T) {
+	state := realState(t)
+	n := sshtest.New(t)
+	h := n.Add(t, "load1")
+	dir := filepath.Join(t.TempDir(), "results")
+	p := startAt(t, n, state, "run", afar(t, "native", h, "3", "3s"), "-o", dir, "-v")
+	p.await(`^b01-t01 \S+: measure$`)
+	time.Sleep(time.Second)
+	for _, pid := range connections(t, n) {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.await(`^b03-t03 \S+: measure$`)
+	time.Sleep(time.Second)
+	if err := syscall.Kill(h.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if status := p.end(); status == exitDone {
+		t.Errorf("the run ended well:\n%s", p.stderr())
+	}
+	p.says("remove /var/tmp/tare-", "from host load1")
+	for id, want := range map[string]string{"b01-t01": "the connection to load1 is lost", "b02-t02": "", "b03-t03": "load1"} {
+		o := outcomes(t, dir)[id]
+		if want == "" && o.Status != bench.Done || want != "" && (o.Status != bench.Failed || !strings.Contains(o.Error, want)) {
+			t.Errorf("%s is %s: %s; want %q", id, o.Status, o.Error, want)
+		}
+	}
+	c := startAt(t, n, state, "clean")
+	if status := c.end(); status == exitDone {
+		t.Error("cleaning ends well, though the host does not answer")
+	}
+	c.says("host load1: ", "remove its line from the ledger")
+	if got := c.stdout.String(); !strings.Contains(got, "still there: remote load1 tare-") {
+		t.Errorf("tare clean says %s", got)
+	}
+	if err := os.Remove(filepath.Join(state, "ledger.jsonl")); err != nil { // the host is gone for good
+		t.Fatal(err)
+	}
+}
+
+// connections are the processes of ssh that hold a connection from the network that stands for this host's.
+func connections(t *testing.T, n *sshtest.Net) (pids []int) {
+	t.Helper()
+	network, err := os.Readlink(n.NetNS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is well-formed
+	for _, f := range files {
+		dir := filepath.Dir(f)
+		text, _ := os.ReadFile(f)
+		if at, _ := os.Readlink(dir + "/ns/net"); at != network || !strings.Contains(string(text), bench.ProcessMark+"=ssh-tare-") {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
