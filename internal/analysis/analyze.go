@@ -61,7 +61,7 @@ func AnalyzeWith(r *store.Run, options Options) (*result.Result, error) {
 		Format: result.Format, Run: h.Run, Experiment: p.Experiment, Repeat: repeat.all(), Title: p.Title, Question: p.Question,
 		Started: h.Started, Seconds: seconds(s.trials), Seed: p.Seed, Baseline: p.Baseline, Margin: p.Margin, Answers: p.Answers,
 		Blocks: p.Blocks, Trials: counts(s.trials, s.scenes, s.ends), Skipped: p.Skipped, Image: h.Image,
-		HostFacts: hostFacts(r.Host()), Platforms: s.platforms, Layout: layout(&p),
+		HostFacts: append(hostFacts(r.Host()), furtherHosts(&p, s.trials)...), Platforms: s.platforms, Layout: layout(&p),
 		Method: fmt.Sprintf("geometric mean of the ratios to %s paired by block, with a 95 %% studentized bootstrap interval (%d resamples; Student's t below 5 blocks); \"differs\" holds after Holm's correction over the ratios of a case",
 			p.Baseline, stats.Resamples),
 		Until: p.Until, Stops: s.ends.Cases,

@@ -126,6 +126,7 @@ const (
 type ActorOutcome struct {
 	Actor    string      `json:"actor"`
 	Role     Role        `json:"role"`
+	Host     string      `json:"host,omitempty"` // the further one that it ran on, which pays for it
 	Platform PlatformRef `json:"platform"`
 	Version  string      `json:"version"`
 	Label    string      `json:"label,omitempty"` // "emulated (tcg)"

@@ -61,6 +61,9 @@ func (l *launcher) wire() (float64, error) {
 func (l *launcher) launch(ctx context.Context, a *actor) error {
 	e, ok := l.engine(a)
 	a.outcome = bench.ActorOutcome{Actor: a.Name, Role: a.Role, Platform: a.Platform, CPUSet: a.CPUSet}
+	if a.Away() {
+		a.outcome.Host = a.Host
+	}
 	if !ok {
 		if a.Away() {
 			return fmt.Errorf("host %s is not connected: %w", a.Host, bench.ErrUnavailable)

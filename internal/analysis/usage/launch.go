@@ -54,7 +54,7 @@ func LaunchOf(o *bench.Outcome, tracks Sources, idle Idle) *Launch {
 	for _, subject := range []bool{true, false} {
 		for i := range o.Actors {
 			a := &o.Actors[i]
-			if a.Role.OfSubject() != subject {
+			if a.Role.OfSubject() != subject || a.Host != "" { // another host pays
 				continue
 			}
 			u := s.instance(a, shared)

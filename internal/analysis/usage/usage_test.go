@@ -449,3 +449,15 @@ func TestAMachineWithoutAnAgentIsItsLayers(t *testing.T) {
 		t.Errorf("guest in layer: %t; notes %q", s.GuestInLayer, s.Notes)
 	}
 }
+
+// What a peer on a further host used is that host's, whatever is known of it.
+func TestAnotherHostPays(t *testing.T) {
+	peer := bench.ActorOutcome{Actor: "peer", Role: bench.Peer, Host: "load1", Platform: bench.PlatformRef{Name: "native"}, Scope: &bench.Scope{OwnKernel: true}}
+	s := shareOf([]bench.ActorOutcome{subject("a", &bench.Scope{Cgroups: map[string]string{"unified": "/x"}}), peer}, hostAt(1.2), cgroupAt("a", 0.7),
+		counters(bench.Guest, "peer", "agent", map[string]float64{bench.ColCPUBusy: 3, bench.ColMemUsed: 8e9}, every...))
+	approx(t, "the subject", s.GuestCPU.Value, 0.7)
+	if len(s.Actors) > 0 || !s.OtherCPU.Known {
+		t.Errorf("others %v, the rest of the host %+v", s.Actors, s.OtherCPU)
+	}
+	approx(t, "the rest of the host", s.OtherCPU.Value, 0.49)
+}

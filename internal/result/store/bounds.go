@@ -388,7 +388,7 @@ func checkCPUs(cpus []int) error {
 }
 
 func boundActor(a *bench.ActorOutcome) error {
-	err := errors.Join(checkCPUs(a.CPUSet), checkRole(a.Role), checkNames("it", a.Platform.String(), a.Version, a.Label),
+	err := errors.Join(checkCPUs(a.CPUSet), checkRole(a.Role), checkNames("it", a.Host, a.Platform.String(), a.Version, a.Label),
 		bench.CheckInstant(a.ClockOffset), bench.CheckInstant(a.ClockUncertainty))
 	if s := a.StartUp; s != nil {
 		for _, p := range slices.Concat(s.Phases, s.Own) {
