@@ -54,6 +54,15 @@ func readProcessors(t tree, f *Facts) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		problems = append(problems, err)
 	}
+	for _, node := range nodes {
+		cpus, err := t.cpus(fmt.Sprintf("/sys/devices/system/node/node%d/cpulist", node))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			problems = append(problems, err)
+		}
+		if cpus = intersect(cpus, f.Usable); len(cpus) > 0 {
+			f.NodeCPUs = append(f.NodeCPUs, cpus)
+		}
+	}
 	switch control := t.word(cpuDir+"smt/control", ""); control {
 	case "notsupported", "notimplemented":
 		f.SMT = "not supported"

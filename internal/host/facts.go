@@ -28,6 +28,8 @@ type Facts struct {
 	Cores     int   `json:"cores"` // physical, as reported to the kernel
 	Sockets   int   `json:"sockets"`
 	NUMANodes int   `json:"numa_nodes"`
+	// NodeCPUs are the usable CPUs of each NUMA node that has any; none where the kernel tells of no nodes.
+	NodeCPUs [][]int `json:"node_cpus,omitempty"`
 	// AlikeCores are groups of usable cores of one kind that share a last-level cache and a NUMA
 	// node; a core is the list of its usable CPUs.
 	AlikeCores [][][]int              `json:"alike_cores,omitempty"`

@@ -100,6 +100,20 @@ func TestHosts(t *testing.T) {
 	}
 }
 
+// TestNodeCPUs reads which usable CPUs each NUMA node has; a node without any, as one of memory alone, is left out.
+func TestNodeCPUs(t *testing.T) {
+	root := plant(t, "metal-v2")
+	for node, cpus := range map[string]string{"node0": "0-3\n", "node1": "\n", "node2": "4-5\n"} {
+		dir := filepath.Join(root, "sys/devices/system/node", node)
+		must(t, os.MkdirAll(dir, 0o755))
+		must(t, os.WriteFile(filepath.Join(dir, "cpulist"), []byte(cpus), 0o644))
+	}
+	must(t, os.WriteFile(filepath.Join(root, "sys/devices/system/node/online"), []byte("0-2\n"), 0o644))
+	if f := read(t, root, "/var/lib/tare"); f.NUMANodes != 3 || cmp.Diff([][]int{{0, 1, 2, 3}, {4, 5}}, f.NodeCPUs) != "" {
+		t.Errorf("%d nodes, of the CPUs %v", f.NUMANodes, f.NodeCPUs)
+	}
+}
+
 // TestThisHost reads the machine the test runs on.
 func TestThisHost(t *testing.T) {
 	f, err := Read("/", t.TempDir())

@@ -75,7 +75,11 @@ func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 			where = append(where, a.Placement)
 		}
 	}
-	company := place(out.Actors, where, pool(m.Host.CPUs, s.Pool), m.Host.CPUs[0])
+	cpus := m.node(s)
+	if cpus == nil {
+		cpus = pool(m.Host.CPUs, s.Pool)
+	}
+	company := place(out.Actors, where, cpus, m.Host.CPUs[0])
 	if s.Ramp == nil { // idle instances that share CPUs is what was asked for
 		m.findings.add(name, company)
 	}

@@ -40,6 +40,7 @@ type Host struct {
 	CPUs []int // that may be used, ascending; never empty
 	// Alike are groups of cores that can stand in for each other; a core is a list of its CPUs.
 	Alike    [][][]int
+	Nodes    [][]int // CPUs that may be used of each NUMA node; none if there is one or it is not known
 	Memory   bench.Bytes
 	Free     bench.Bytes // memory that nobody uses now; 0 is unknown
 	LLC      bench.Bytes // last-level cache

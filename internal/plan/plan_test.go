@@ -722,6 +722,18 @@ func TestWhole(t *testing.T) {
 	if all := strings.Join(p.Warnings, "\n"); !strings.Contains(all, "subject has 4 CPUs, all there are, for 3.96 of their time, and 4 threads") {
 		t.Errorf("%q", p.Warnings)
 	}
+	two := inputs(6)
+	two.Host.Nodes = [][]int{{0, 1, 2}, {3, 4, 5}}
+	node := planned(t, strings.Replace(text, "whole: true", "whole: node", 1), two)
+	if a := node.Scenes[0].Actors[0]; a.Shape.CPUs != 3 || a.Params["threads"] != "3" || !slices.Equal(a.CPUSet, []int{3, 4, 5}) {
+		t.Errorf("a node: %+v on %v, %v", a.Shape, a.CPUSet, a.Params)
+	}
+	if all := strings.Join(node.Warnings, "\n"); !strings.Contains(all, "subject has 3 CPUs, all of a NUMA node") {
+		t.Errorf("%q", node.Warnings)
+	}
+	if a := planned(t, strings.Replace(text, "whole: true", "whole: node", 1), inputs(4)).Scenes[0].Actors[0]; a.Shape.CPUs != 4 {
+		t.Errorf("a node of a host that has one: %+v", a.Shape)
+	}
 	if a := planned(t, text, inputs(1)).Scenes[0].Actors[0]; a.Shape.CPUs != 1 || a.Shape.CPUQuota != 0.25 || a.Params["threads"] != "1" {
 		t.Errorf("on one CPU: %+v, %v", a.Shape, a.Params)
 	}

@@ -222,9 +222,10 @@ type Scene struct {
 	// enough.
 	Grow bool
 	// Whole: the subject, and a neighbour that shares its CPUs, get for each of the host's what is written for one.
-	Whole     bool
-	Platforms Platforms
-	Timing    bench.Timing
+	// Node: it is the CPUs of one NUMA node in place of all.
+	Whole, Node bool
+	Platforms   Platforms
+	Timing      bench.Timing
 	// Conditions of the host, by the names of bench.ConditionNames.
 	Conditions map[string]string
 	Factors    []Factor

@@ -54,7 +54,7 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 	}
 	d.boolean(f["optional"], &s.Optional)
 	d.boolean(f["grow"], &s.Grow)
-	d.boolean(f["whole"], &s.Whole)
+	d.whole(f["whole"], &s)
 	d.integer(f["pool"], 1, 4096, &s.Pool)
 	d.size(f["memory_pool"], &s.MemoryPool)
 	d.conditions(f["conditions"], &s.Conditions, s.Places)
@@ -149,6 +149,15 @@ func (d *decoder) wired(n *node, s *Scene) {
 	}
 	s.Conditions = maps.Clone(s.Conditions)
 	delete(s.Conditions, bench.CondWire)
+}
+
+// whole reads true, false, or node.
+func (d *decoder) whole(n *node, s *Scene) {
+	if n != nil && n.text == "node" {
+		s.Whole, s.Node = true, true
+		return
+	}
+	d.boolean(n, &s.Whole)
 }
 
 // wholly refuses whole where the subjects neither have the machine to themselves nor share it.

@@ -62,6 +62,8 @@ func (hpcc) Params() []bench.Param {
 		{Name: "share", Kind: bench.KindFloat, Default: "15", Min: 1, Max: 80, Doc: "size of hpl's matrix in percent of the instance's memory"},
 		{Name: "factor", Kind: bench.KindFloat, Default: "4", Min: leastFactor,
 			Doc: "size of randomaccess's tables, and of each of stream's arrays, of all processes together, in last-level caches of the host"},
+		{Name: "huge-pages", Kind: bench.KindWord, Default: "no", Words: []string{"yes", "no"},
+			Doc: "whether arrays are asked to be on huge pages, by madvise; the instance's kernel may grant it (transparent huge pages: madvise or always)"},
 		{Name: "core", Kind: bench.KindString, Default: "auto",
 			Doc: "the CPU for which OpenBLAS takes its routines, such as Haswell (OPENBLAS_CORETYPE); auto lets it choose. A launch that ran with another fails"},
 	}
@@ -90,6 +92,7 @@ type hpccRun struct {
 	expected   time.Duration
 	emulated   int
 	core       string // "" for any
+	huge       bool   // pages
 }
 
 func (r hpccRun) processes() int { return r.rows * r.cols }
@@ -111,6 +114,7 @@ func (w hpcc) run(p bench.Params, s bench.Setting) (r hpccRun, err error) {
 	}
 	n := min(int(given), mostProcesses)
 	r.rows, r.cols = grid(n)
+	r.huge = p["huge-pages"] == "yes"
 	if p["core"] != "auto" {
 		r.core = p["core"]
 		if !coreName.MatchString(r.core) {
@@ -213,6 +217,9 @@ func (r hpccRun) part(s bench.Setting) (bench.Part, error) {
 	}
 	if r.core != "" {
 		env["OPENBLAS_CORETYPE"] = r.core
+	}
+	if r.huge {
+		env["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1" // what malloc maps is advised with MADV_HUGEPAGE
 	}
 	var argv []string
 	if n := r.processes(); n == 1 {

@@ -53,7 +53,11 @@ func TestHPCCSteps(t *testing.T) {
 		}
 	}
 	steps, err := w.Steps(bench.SubjectPart, fill(t, w, bench.Params{"core": "Haswell"}), setting())
-	if err != nil || steps.Main.Env["OPENBLAS_CORETYPE"] != "Haswell" {
+	if err != nil || steps.Main.Env["OPENBLAS_CORETYPE"] != "Haswell" || steps.Main.Env["GLIBC_TUNABLES"] != "" {
+		t.Errorf("%v, %v", steps.Main.Env, err)
+	}
+	steps, err = w.Steps(bench.SubjectPart, fill(t, w, bench.Params{"test": "stream", "huge-pages": "yes"}), setting())
+	if err != nil || steps.Main.Env["GLIBC_TUNABLES"] != "glibc.malloc.hugetlb=1" {
 		t.Errorf("%v, %v", steps.Main.Env, err)
 	}
 }
