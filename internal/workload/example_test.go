@@ -38,5 +38,5 @@ func ExampleFind() {
 	fmt.Println("hint:", bench.HintOf(err))
 	// Output:
 	// unknown workload "sysbench"; did you mean "sysbench-cpu"?: invalid
-	// hint: one of: sysbench-cpu, stream, hpcc, working-set, memtester, fio, files, bonnie, copyup, netperf, netserver, nuttcp, redis, ycsb, web, pages, oltp, pgbench, spark, rewrite, packages, compile, jvm, command, service, stress, bomb, flood, idle
+	// hint: one of: sysbench-cpu, stream, hpcc, working-set, memtester, fio, files, bonnie, copyup, netperf, netserver, nuttcp, redis, ycsb, web, pages, oltp, mysql, pgbench, spark, rewrite, packages, compile, jvm, command, service, stress, bomb, flood, idle
 }

@@ -113,7 +113,49 @@ func mariadbInstall(limit time.Duration) bench.Command {
 func mariadb(p bench.Params) []string {
 	return []string{"mariadbd", "--no-defaults", "--user=root", "--datadir=" + oltpData, "--pid-file=" + oltpData + "/pid",
 		"--skip-grant-tables", "--skip-name-resolve", "--skip-log-bin", "--max-connections=4096", "--innodb-log-file-size=32M",
-		"--innodb-buffer-pool-size=" + p["buffer"], "--innodb-flush-log-at-trx-commit=" + map[string]string{"commit": "1", "second": "2"}[p["flush"]]}
+		"--innodb-buffer-pool-size=" + p["buffer"], "--innodb-flush-log-at-trx-commit=" + oltpCommit[p["flush"]]}
+}
+
+// oltpCommit are the server's words for how lasting a commit is.
+var oltpCommit = map[string]string{"commit": "1", "second": "2"}
+
+// mysql is [oltp] with MySQL for MariaDB: felter2014 section 3.8 has MySQL 5.5.
+type mysql struct{ oltp }
+
+const mysqlInit = bench.ScratchDir + "/init.sql"
+
+func (mysql) Name() string { return "mysql" }
+
+func (mysql) Summary() string {
+	return "a MySQL server in the instance, under the transactions of sysbench from a machine beside it"
+}
+
+// Family implements [bench.Familied].
+func (mysql) Family() string { return "mysql" }
+
+func (mysql) Programs() []string { return []string{"mysqld", "sysbench"} }
+
+func (w mysql) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, error) {
+	if part != bench.SubjectPart {
+		return w.oltp.Steps(part, p, s)
+	}
+	if _, err := served(w, s); err != nil {
+		return bench.Part{}, err
+	}
+	limit, err := timeout(s.Timing, oltpInstall)
+	if err != nil {
+		return bench.Part{}, err
+	}
+	server := []string{"/opt/mysql/bin/mysqld", "--no-defaults", "--user=root", "--basedir=/opt/mysql", "--datadir=" + oltpData, "--innodb-log-file-size=32M"}
+	return bench.Part{
+		Files:   []bench.File{{Path: mysqlInit, Mode: 0o644, Data: []byte("CREATE DATABASE IF NOT EXISTS test;\n")}},
+		Prepare: []bench.Command{{Argv: append(slices.Clone(server), "--initialize-insecure"), Timeout: limit}},
+		// As MariaDB is run: direct I/O, no passwords, no binary log, which is off unless asked for.
+		Main: bench.Command{Argv: append(server, "--pid-file="+oltpData+"/pid", "--skip-grant-tables", "--skip-name-resolve", "--max-connections=4096",
+			"--innodb-flush-method=O_DIRECT", "--innodb-buffer-pool-size="+p["buffer"], "--innodb-flush-log-at-trx-commit="+oltpCommit[p["flush"]],
+			"--init-file="+mysqlInit, "--bind-address=0.0.0.0", "--port="+strconv.Itoa(oltpPort), "--socket="+oltpData+"/socket"), Timeout: serviceLimit},
+		Service: true, Listen: oltpPort, Ready: serverReady,
+	}, nil
 }
 
 // Histograms reads the times of single transactions, of all clients.

@@ -32,6 +32,7 @@ func All() []bench.Workload {
 		web{},
 		pages{},
 		oltp{},
+		mysql{},
 		pgbench{},
 		spark{},
 		rewrite{},
