@@ -43,6 +43,8 @@ type Availability struct {
 	Ungrouped bool
 	// Unfrozen are the variants whose instances do not go on after they were frozen.
 	Unfrozen []Lack
+	// Unreached, if not nil, is why nothing in the run's own network reaches its instances, nor they it.
+	Unreached error
 	// Untried: no instance has been started here for a try since the host booted. The next run that
 	// needs the platform tries it.
 	Untried bool

@@ -170,7 +170,10 @@ const leastCheckpointed = 2 * time.Second
 
 // scene adds a scene of the specification on each of its platforms.
 func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
-	platforms := m.platforms(s.Platforms)
+	platforms := m.reached(m.platforms(s.Platforms), s, e)
+	if len(platforms) == 0 {
+		return nil
+	}
 	if s.Turns == 0 {
 		return m.sceneOn(platforms, s, e)
 	}

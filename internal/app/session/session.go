@@ -57,6 +57,9 @@ func (a *attempt) carryOut(ctx context.Context) error {
 		return &Stopped{fmt.Errorf(format, args...), context.Cause(ctx) == errTimeUp}
 	}
 	goOn := bench.Hint("tare resume " + a.run.Dir())
+	if a.ID != "" { // the folder goes to whoever has the run carried out
+		goOn = ""
+	}
 	s, err := a.open(ctx)
 	if err != nil && ctx.Err() != nil {
 		return stopped("stopped before the first trial: %w%w: %w", context.Cause(ctx), goOn, err)

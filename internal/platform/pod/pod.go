@@ -98,8 +98,12 @@ func (Platform) Check(ctx context.Context) (bench.Availability, error) {
 	a.Lacks = s.lacks()
 	a.Caveats = s.caveats()
 	a.Unfrozen = []bench.Lack{{Err: errFrozen}}
+	a.Unreached = errNetwork
 	return a, nil
 }
+
+// errNetwork is why no peer of a run reaches a pod.
+var errNetwork = errors.New("a pod lies in the cluster's network")
 
 // errFrozen is why pods take no turns.
 var errFrozen = errors.New("the control group of a pod is the kubelet's")
