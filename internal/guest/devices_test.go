@@ -14,6 +14,7 @@ func TestParseDevices(t *testing.T) {
 		"tare.root=/dev/ubda tare.scratch=/dev/ubdb tare.port=/dev/ttyS0": {root: "/dev/ubda", scratch: "/dev/ubdb", port: "/dev/ttyS0"},
 		"tare.bus=ide tare.scratch=/dev/sda":                              {root: "/dev/vda", scratch: "/dev/sda", bus: "ide"},
 		"tare.bus=xen tare.port=xen":                                      {root: "/dev/vda", bus: "xen", port: "xen"},
+		"tare.nic=vmxnet3":                                                {root: "/dev/vda", nic: "vmxnet3"},
 		"tare.init=systemd quiet":                                         {root: "/dev/vda", init: "systemd"},
 		"tare.bus=mmio tare.layer=/dev/vdc tare.end=restart":              {root: "/dev/vda", bus: "mmio", layer: "/dev/vdc"},
 	} {

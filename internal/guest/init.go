@@ -80,6 +80,11 @@ func run(began int64) error {
 			return fmt.Errorf("the kernel's drivers for the bus %s: %w", devices.bus, err)
 		}
 	}
+	if devices.nic != "" {
+		if err := loadModules("/modules-" + devices.nic + ".list"); err != nil {
+			return fmt.Errorf("the kernel's driver of the network card %s: %w", devices.nic, err)
+		}
+	}
 	if slices.Contains(strings.Fields(string(cmdline)), "tare.balloon=yes") {
 		if err := loadModules("/modules-balloon.list"); err != nil {
 			return fmt.Errorf("the kernel's driver of the balloon: %w", err)

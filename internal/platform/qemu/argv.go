@@ -198,7 +198,10 @@ var scratchDevice = map[string]string{
 }
 
 func (m machine) network() []string {
-	const device = "virtio-net-pci,netdev=net,romfile=,mac="
+	device := "virtio-net-pci,netdev=net,romfile=,mac="
+	if nic := m.options[optNIC]; nic != nicVirtio {
+		device = nic + ",netdev=net,romfile=,mac="
+	}
 	if m.options[optNet] == netUser {
 		return []string{"-netdev", "user,id=net", "-device", device + m.mac}
 	}
@@ -215,6 +218,9 @@ func (m machine) guest() vm.Guest {
 	}
 	if bus := m.options[optBus]; bus != busVirtio {
 		g.Bus = bus
+	}
+	if nic := m.options[optNIC]; nic != nicVirtio {
+		g.NIC = nic
 	}
 	return g
 }

@@ -125,6 +125,8 @@ func TestCommandLineVariants(t *testing.T) {
 		{func(m *machine) { m.options["ksm"] = "off" }, []string{"q35,mem-merge=off"}},
 		{func(m *machine) { m.options["pages"] = "huge" },
 			[]string{"memory-backend-memfd,id=memory,hugetlb=on,size=524288K", "q35,memory-backend=memory"}},
+		{func(m *machine) { m.options["nic"] = "vmxnet3" }, []string{"vmxnet3,netdev=net,romfile=,mac=02:00:00:00:00:05",
+			"console=ttyS0 quiet panic=-1 tare.ip=10.99.0.5/24 tare.gw=10.99.0.1 tare.nic=vmxnet3 tare.scratch=/dev/vdb"}},
 		{func(m *machine) { m.vhost = true }, []string{"tap,id=net,ifname=tap0123456789,script=no,downscript=no,vhost=on"}},
 		{func(m *machine) { m.cpus, m.memory = 1, bench.GiB+bench.KiB },
 			[]string{"cpus=1,sockets=1,cores=1,threads=1", "size=1048577K"}},

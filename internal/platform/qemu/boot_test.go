@@ -190,7 +190,7 @@ func TestVariants(t *testing.T) {
 	}{
 		{map[string]string{optMachine: "pc", optBus: vm.BusIDE, optDisk: vm.Qcow2, optCache: "writeback"}, "/dev/sda", ""},
 		{map[string]string{optBus: vm.BusIDE, optCache: "directsync", optBalloon: "yes"}, "/dev/sda", ""},
-		{map[string]string{optBus: vm.BusSCSI, optPin: "on", optKSM: "off", optAIO: "io_uring"}, "/dev/sda", ""},
+		{map[string]string{optBus: vm.BusSCSI, optPin: "on", optKSM: "off", optAIO: "io_uring", optNIC: vm.NICEmulated}, "/dev/sda", ""},
 		{map[string]string{optBus: vm.BusNVMe, optNet: netUser, optCache: "unsafe"}, "/dev/nvme0n1", "10.0.2.15"},
 	} {
 		l := aLaunch(t, g, fmt.Sprint("v", n))

@@ -152,6 +152,9 @@ func (g *engine) plug(l bench.Launch, i *instance, m *machine) error {
 		return err
 	}
 	i.undo.Add(func(context.Context) error { return g.env.Testnet.RemoveTap(i.tap) })
+	if l.Options[optNIC] != nicVirtio {
+		return nil // vhost serves a virtio card
+	}
 	var err error
 	m.vhost, err = useVhost(l.Options[optVhost])
 	return err

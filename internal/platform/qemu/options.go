@@ -17,6 +17,7 @@ const (
 	optCache   = "cache"
 	optAIO     = "aio"
 	optNet     = "net"
+	optNIC     = "nic"
 	optVhost   = "vhost"
 	optPages   = "pages"
 	optKSM     = "ksm"
@@ -41,6 +42,7 @@ func options() []bench.Option {
 		option(optAIO, "how QEMU does the scratch disk's I/O on the host; auto is native around the page cache and threads through it",
 			"auto", aioNative, "threads", aioURing),
 		option(optNet, "tap is on the bridge; user is translated by QEMU itself and cannot be connected to", netTap, netUser),
+		option(optNIC, "the guest's network card: virtio's, or one that QEMU emulates", nicVirtio, vm.NICEmulated),
 		option(optVhost, "move packets in the host's kernel; auto does where the host has /dev/vhost-net", "auto", "on", "off"),
 		option(optPages, "the guest's memory: pages of the usual size, or huge ones set aside on the host", "normal", pagesHuge),
 		option(optKSM, "let the host merge equal pages of guests; auto is QEMU's own default, on needs a host that does", "auto", "on", "off"),
@@ -62,6 +64,7 @@ const (
 	busVirtio = "virtio"
 	aioNative = "native"
 	aioURing  = "io_uring"
+	nicVirtio = "virtio"
 	netTap    = "tap"
 	netUser   = "user"
 	pagesHuge = "huge"
@@ -124,6 +127,7 @@ var exclusive = func() []bench.Lack {
 	list := []bench.Lack{
 		lack("a microvm has no IDE: use machine=pc or q35", "bus=ide with machine=microvm"),
 		lack("vhost moves the packets of a tap: use net=tap", "vhost=on with net=user"),
+		lack("vhost moves the packets of a virtio card: use nic=virtio", optVhost+"=on with "+optNIC+"="+vm.NICEmulated),
 		lack("huge pages are never merged", "ksm=on with pages=huge"),
 		lack("a balloon gives back pages of the usual size: use pages=normal", "balloon=yes with pages=huge"),
 	}

@@ -45,6 +45,7 @@ type Guest struct {
 	Port    string // the serial line to serve on, or PortXen, if it is not the virtio-serial port
 	Scratch string // the device of the scratch disk, such as /dev/vdb
 	Bus     string // of the disks, if its drivers are not loaded anyhow: one of the constants
+	NIC     string // the network card's driver, if neither virtio's nor the bus's: NICEmulated
 	Layer   string // the device of a disk for what is written to the root, if the root's is read-only
 	Restart bool   // the machine ends by a restart: it cannot be powered off
 	Balloon bool   // the machine has a virtio balloon
@@ -56,6 +57,9 @@ func (g Guest) Args() string {
 	args := "tare.ip=" + g.Addr.String() + " tare.gw=" + g.Gateway.String()
 	if g.Bus != "" {
 		args += " tare.bus=" + g.Bus
+	}
+	if g.NIC != "" {
+		args += " tare.nic=" + g.NIC
 	}
 	if g.Root != "" {
 		args += " tare.root=" + g.Root
@@ -95,4 +99,10 @@ const (
 	BusIDE  = "ide"
 	BusNVMe = "nvme"
 	BusXen  = "xen"
+	// BusXenDisks is of a domain whose network card is emulated.
+	BusXenDisks = "xen-disks"
 )
+
+// NICEmulated is the network card that QEMU emulates and the image's kernel has a driver for: its
+// build for clouds has none for e1000, rtl8139 and the like.
+const NICEmulated = "vmxnet3"

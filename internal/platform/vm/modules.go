@@ -16,8 +16,8 @@ var guestModules = [...]string{"virtio_pci", "virtio_blk", "virtio_net", "virtio
 // a module's (modules.softdep), where the kernel has it as a module.
 const checksum = "crc32c_generic"
 
-// moreModules are what a disk needs on a bus other than PCI's virtio, and what a
-// layer over the root does, by the name of the list.
+// moreModules are what a disk needs on a bus other than PCI's virtio, a network card that is none of
+// virtio's, and what a layer over the root does, by the name of the list.
 var moreModules = map[string][]string{
 	BusMMIO: {"virtio_mmio"},
 	"layer": {"overlay"},
@@ -27,6 +27,9 @@ var moreModules = map[string][]string{
 	BusIDE:    {"ahci", "ata_piix", "sd_mod"},
 	BusNVMe:   {"nvme"},
 	BusXen:    {"xen_blkfront", "xen_netfront", "xen_evtchn", "xen_gntalloc"},
+
+	BusXenDisks: {"xen_blkfront", "xen_evtchn", "xen_gntalloc"},
+	NICEmulated: {NICEmulated},
 }
 
 // moduleSet is what a kernel's modules directory says about its modules.

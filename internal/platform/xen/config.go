@@ -26,13 +26,19 @@ type machine struct {
 	more      []string // further disks, read-only; paths of block devices
 	script    string   // that plugs these
 	host      bool     // another platform will run in it
+	nic       string   // the network card that QEMU emulates; "" for Xen's own
 }
 
 // config writes the domain as xl.cfg(5).
 func (m machine) config() (string, error) {
 	guest := vm.Guest{Addr: m.lease.Addr, Gateway: m.lease.Gateway,
 		Root: "/dev/xvda", Scratch: "/dev/xvdb", Bus: vm.BusXen, Port: vm.PortXen}
-	args := "console=hvc0 quiet panic=-1 "
+	args, nic := "console=hvc0 quiet panic=-1 ", "type=vif"
+	if m.nic != "" {
+		guest.Bus, guest.NIC = vm.BusXenDisks, m.nic
+		args += "xen_emul_unplug=ide-disks " // the kernel would take the emulated card away with the disks
+		nic = "type=ioemu,model=" + m.nic
+	}
 	if m.host {
 		args += "apparmor=0 " // LXC would insist on its profiles, which are not in a host's image
 	}
@@ -49,7 +55,7 @@ func (m machine) config() (string, error) {
 		{"cpus", m.affinity()},
 		{"memory", mib}, {"maxmem", mib},
 		{"disk", list(disks...)},
-		{"vif", list(quoted("type=vif,mac=" + m.lease.MAC + ",bridge=" + m.bridge + ",script=" + m.vifScript))},
+		{"vif", list(quoted(nic + ",mac=" + m.lease.MAC + ",bridge=" + m.bridge + ",script=" + m.vifScript))},
 		{"on_poweroff", quoted("destroy")}, {"on_reboot", quoted("destroy")}, {"on_crash", quoted("destroy")},
 		{"vga", quoted("none")}, {"vnc", "0"}, {"nographic", "1"}, {"usb", "0"},
 	}

@@ -72,6 +72,24 @@ func TestConfigOfAHost(t *testing.T) {
 	}
 }
 
+// A card that QEMU emulates stays where the kernel would unplug it, and Xen's own driver is not loaded.
+func TestConfigOfAnEmulatedCard(t *testing.T) {
+	m := given()
+	m.kind, m.nic = typeHVM, "vmxnet3"
+	got, err := m.config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`cmdline = "console=hvc0 quiet panic=-1 xen_emul_unplug=ide-disks tare.ip=10.231.0.2/16 tare.gw=10.231.0.1 tare.bus=xen-disks tare.nic=vmxnet3 tare.root=`,
+		`vif = [ "type=ioemu,model=vmxnet3,mac=02:54:0a:e7:00:02,bridge=tarebr0,script=/r/vif" ]`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
+	}
+}
+
 func TestAffinity(t *testing.T) {
 	m := given()
 	m.pin = true

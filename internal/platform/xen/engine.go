@@ -107,6 +107,9 @@ func (g *engine) start(ctx context.Context, l bench.Launch, i *instance) error {
 		id: l.ID, kind: g.platform.kind, shape: l.Shape, cpus: l.CPUSet, pin: l.Options[optPin] == "on",
 		kernel: g.kernel, initrd: g.initrd, bridge: g.env.Testnet.Bridge(), vifScript: g.vifScript,
 	}
+	if nic := l.Options[optNIC]; nic != "" && nic != nicXen { // other kinds have no such option
+		m.nic, i.emulated = nic, true
+	}
 	if err := g.disks(ctx, l, i, &m); err != nil {
 		return err
 	}
@@ -254,9 +257,14 @@ func (g *engine) connect(ctx context.Context, i *instance) error {
 // vifScript is what xl runs when a domain's network device has appeared in the
 // control domain and when it goes: it takes it into the test network, on the bridge. xl waits
 // for the script; the backend for the word in the store
-// (Documentation of xen-network-scripts).
+// (Documentation of xen-network-scripts). For a card that QEMU emulates xl runs it once more, for
+// QEMU's tap, which no backend waits for.
 const vifScript = `#!/bin/sh
 [ "$1" = online ] || [ "$1" = add ] || exit 0
+if [ "$2" = type_if=tap ]; then
+	ip link set dev "$INTERFACE" netns %[1]s && exec nsenter --net=%[1]s ip link set dev "$INTERFACE" master %[2]s up
+	exit 1
+fi
 ip link set dev "$vif" netns %[1]s &&
 nsenter --net=%[1]s ip link set dev "$vif" master %[2]s up &&
 xenstore-write "$XENBUS_PATH/hotplug-status" connected && exit 0
@@ -294,4 +302,10 @@ func writeDiskScript(dir string) (string, error) {
 }
 
 // device is the name of the domain's network device in the control domain.
-func (i *instance) device() string { return fmt.Sprintf("vif%d.0", i.number) }
+func (i *instance) device() string {
+	name := fmt.Sprintf("vif%d.0", i.number)
+	if i.emulated {
+		name += "-emu" // QEMU's tap
+	}
+	return name
+}

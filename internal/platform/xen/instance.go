@@ -21,6 +21,7 @@ type instance struct {
 	id, dir    string
 	number     int // as Xen counts domains; 0 until it is known
 	created    bool
+	emulated   bool // its network card is QEMU's
 	argv       []string
 	addr       netip.Addr
 	group      *cgroup.Group // of what xl leaves running

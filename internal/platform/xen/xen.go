@@ -47,7 +47,7 @@ func PV() Platform { return Platform{typePV} }
 func PVH() Platform { return Platform{typePVH} }
 
 // HVM is whole machines with devices emulated by QEMU in the control domain,
-// and with Xen's own drivers for disks and network.
+// and with Xen's own drivers for disks and, where no other card is asked for, the network.
 func HVM() Platform { return Platform{typeHVM} }
 
 // Name implements [bench.Platform].
@@ -97,16 +97,25 @@ func (p Platform) Traits() bench.Traits {
 const (
 	optCache = "cache"
 	optPin   = "pin"
+	optNIC   = "nic"
 )
 
+// nicXen is Xen's own network card, which the control domain's kernel serves.
+const nicXen = "xen"
+
 // Options implements [bench.Platform].
-func (Platform) Options() []bench.Option {
-	return []bench.Option{
+func (p Platform) Options() []bench.Option {
+	options := []bench.Option{
 		{Name: optCache, Values: []string{"none", "writeback"}, Default: "none",
 			Doc: "the scratch disk and Dom0's page cache: none goes around it, writeback leaves data there"},
 		{Name: optPin, Values: []string{"off", "on"}, Default: "off",
 			Doc: "bind each virtual CPU to one CPU of the instance, in order"},
 	}
+	if p.kind == typeHVM {
+		options = append(options, bench.Option{Name: optNIC, Values: []string{nicXen, vm.NICEmulated}, Default: nicXen,
+			Doc: "the guest's network card: Xen's own, or one that QEMU emulates in Dom0"})
+	}
+	return options
 }
 
 // needs are the programs beside xl, and the packages they come in.
