@@ -228,7 +228,7 @@ func correctFamily(rows []result.Row, baseline string) {
 // rowOf is a platform's row of a metric, compared with nothing yet.
 func rowOf(l *launches, m bench.Metric) result.Row {
 	fates := l.fates()
-	row := result.Row{Metric: m, Platform: l.platform, Label: l.label, Points: l.points(m.Name), Fairness: fairness(l.done, m.Name), Alone: len(l.deserted),
+	row := result.Row{Metric: m, Platform: l.platform, Label: l.label, Points: l.points(m.Name), Fairness: l.fairness(m.Name), Alone: len(l.deserted),
 		Missing: fates.Missing, Failed: fates.Failed, DNF: fates.DNF, Overdue: fates.Overdue}
 	row.N = len(row.Points)
 	if row.N > 0 {

@@ -11,11 +11,14 @@ import (
 )
 
 // fairness is that of finished launches by a metric; nil where there is but one subject.
-func fairness(done []*bench.Outcome, metric string) *result.Fairness {
+func (l *launches) fairness(metric string) *result.Fairness {
 	var index, apart []float64
 	least := 1.0 // the index can be
-	for _, o := range done {
+	for _, o := range l.done {
 		xs := shares(o, metric)
+		if u := l.usage[o.Trial]; u != nil && metric == bench.UsageMetrics[0].Name {
+			xs = u.Subjects
+		}
 		j, err := stats.Jain(xs)
 		if err != nil {
 			continue

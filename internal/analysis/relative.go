@@ -77,7 +77,7 @@ func (t *relativeTable) relate(m *result.Matrix, l *launches) {
 // cell sets a scene's launches against the points of another's.
 func (t *relativeTable) cell(l *launches, metric bench.Metric, base []result.Point, fair *audit.Audit) *result.MatrixCell {
 	own, fates := l.points(metric.Name), l.fates()
-	c := &result.MatrixCell{Case: l.scene.Case, SharedCPUs: sharesCPUs(l.scene), Besides: l.besides, Launches: len(l.asked), Fairness: fairness(l.done, metric.Name),
+	c := &result.MatrixCell{Case: l.scene.Case, SharedCPUs: sharesCPUs(l.scene), Besides: l.besides, Launches: len(l.asked), Fairness: l.fairness(metric.Name),
 		Missing: fates.Missing, Failed: fates.Failed, Overdue: fates.Overdue, DNF: fates.DNF, Alone: len(l.deserted), N: len(own)}
 	if c.Alone > 0 {
 		c.AloneWhy = deserted(l.deserted[0])

@@ -1,6 +1,10 @@
 package bench
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Direction says which way a metric is better.
 type Direction string
@@ -68,6 +72,27 @@ func (m Metric) FromNanoseconds(ns float64) (float64, error) {
 type Value struct {
 	Metric string  `json:"metric"`
 	Value  float64 `json:"value"`
+}
+
+// The metrics of a scene with a neighbour that is read, besides the workload's; see [Actor.Read].
+const (
+	NeighbourMetric = "neighbour" // what the neighbour did
+	TogetherMetric  = "together"  // what the subject and it did
+)
+
+// BesideMetrics are those of a scene in which the neighbour is read, too, by the headline of the workload.
+// There are none of one that cannot be summed.
+func BesideMetrics(of []Metric) (more []Metric) {
+	for _, m := range of {
+		if !m.Headline || m.Combine != Sum {
+			continue
+		}
+		for name, doc := range map[string]string{NeighbourMetric: "of the neighbour's: ", TogetherMetric: "of both together: "} {
+			more = append(more, Metric{Name: name, Unit: m.Unit, Better: m.Better, Combine: Sum, Doc: doc + m.Doc, Step: m.Step})
+		}
+	}
+	slices.SortFunc(more, func(a, b Metric) int { return strings.Compare(a.Name, b.Name) })
+	return more
 }
 
 // The metrics of a start-up scene, which has no workload: the launch is the measurement.

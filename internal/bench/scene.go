@@ -44,6 +44,9 @@ type Actor struct {
 	Injection *Injection `json:"injection,omitempty"`
 	// Containment bounds an adversarial actor; nil for all others.
 	Containment *Containment `json:"containment,omitempty"`
+	// Read, of a neighbour: its program runs once, in the window that it has in common with the
+	// subject's, and its output is read, too.
+	Read bool `json:"read,omitempty"`
 }
 
 // Containment holds the limits of a control group that Tare puts around the instance, in addition

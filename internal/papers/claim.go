@@ -83,6 +83,7 @@ const (
 	Peak       = "peak"                // the highest rate that is held; in is a scene
 	PSS        = "memory_per_instance" // how memory grows with each instance of a ramp
 	Apart      = "apart"               // by how much the least of alike subjects differs from the most
+	CPUApart   = "cpu_apart"           // the same of their CPU, with the layer that serves each
 )
 
 // The CPU of a launch's subjects and of the layer that serves them apart, which cpu_used and cpu_overhead
@@ -96,7 +97,7 @@ const (
 const PowerAboveRest = "power_above_rest"
 
 // Special lists them.
-var Special = []string{Unfinished, Knee, Peak, PSS, Apart, GuestCPU, LayerCPU, PowerAboveRest}
+var Special = []string{Unfinished, Knee, Peak, PSS, Apart, CPUApart, GuestCPU, LayerCPU, PowerAboveRest}
 
 const (
 	each   = "each"

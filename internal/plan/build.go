@@ -57,6 +57,7 @@ func (m *maker) build(s spec.Scene, on bench.PlatformRef) (bench.Scene, error) {
 			if a.Platform != nil {
 				b.Platform = *a.Platform
 			}
+			b.Read = a.Read
 			if m.contained(a) {
 				b.Containment = m.containment(a, b.Platform)
 			}

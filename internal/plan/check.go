@@ -32,7 +32,7 @@ func (m *maker) check(e *spec.Experiment) (can []spec.Scene, errs spec.Errors) {
 			at = s.Places.At("conditions." + name)
 			continue
 		}
-		s, found := m.grown(m.whole(s))
+		s, found := m.grown(m.fit(m.whole(s)))
 		if len(found) == 0 {
 			found = m.checkScene(s, e)
 		}

@@ -287,6 +287,9 @@ func MetricsOf(s spec.Scene, v spec.Vocabulary) (metrics []bench.Metric, err err
 			return nil, err
 		}
 	}
+	if slices.ContainsFunc(s.Actors, func(a spec.Actor) bool { return a.Read }) {
+		metrics = slices.Concat(metrics, bench.BesideMetrics(metrics))
+	}
 	if _, ok := w.(bench.RootWriter); ok && s.Migrate == "" {
 		metrics = slices.Concat(metrics, bench.StoredMetrics)
 	}

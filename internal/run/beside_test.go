@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -110,6 +111,32 @@ func TestNeighbourIsRepeated(t *testing.T) {
 		if len(n.Command) == 0 {
 			t.Errorf("%s: no command of the neighbour", o.Scene)
 		}
+	}
+}
+
+// A neighbour that is read does its work once, in the window of both, and what it did is a value beside
+// that of both together.
+func TestNeighbourIsRead(t *testing.T) {
+	runs := filepath.Join(t.TempDir(), "runs")
+	sc := withNeighbour("sleep 0.3; echo 7", "echo x >> "+runs+"; sleep 0.2; echo 5")
+	sc.Actors[1].Read = true
+	r, s := newRunner(t, counter{}, fake.Options{}, sc)
+	if err := r.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	o := s.outcomes[0]
+	if o.Status != bench.Done {
+		t.Fatalf("%s: %s", o.Status, o.Error)
+	}
+	got := map[string]float64{}
+	for _, v := range o.Values {
+		got[v.Metric] = v.Value
+	}
+	if want := (map[string]float64{"n": 7, bench.NeighbourMetric: 5, bench.TogetherMetric: 12}); !maps.Equal(got, want) {
+		t.Errorf("values %v, want %v", got, want)
+	}
+	if text, err := os.ReadFile(runs); err != nil || strings.Count(string(text), "x") != 1 {
+		t.Errorf("it ran %q, %v", text, err)
 	}
 }
 

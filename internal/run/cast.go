@@ -26,11 +26,21 @@ func (c cast) with(role bench.Role) cast {
 
 // measured are those whose programs run in the measured window, and whose output tells how it went.
 func (c cast) measured() cast {
-	all := append(c.with(bench.Subject), c.with(bench.Partner)...)
+	all := slices.Concat(c.with(bench.Subject), c.with(bench.Partner), c.read())
 	for i, a := range all {
 		all[i] = c.worker(a)
 	}
 	return all
+}
+
+// read are the neighbours whose output is read, too.
+func (c cast) read() cast {
+	return slices.DeleteFunc(c.with(bench.Neighbour), func(a *actor) bool { return !a.Read })
+}
+
+// isRead reports whether an actor is one of these, or a part of one's workload.
+func (c cast) isRead(a *actor) bool {
+	return slices.ContainsFunc(c.read(), func(b *actor) bool { return a == b || a.Serves == b.Name })
 }
 
 // worker is the actor whose program tells of a's work: a itself or, where a's program is a service,

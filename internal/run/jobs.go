@@ -112,7 +112,7 @@ func (j *jobs) prepareActor(ctx context.Context, a *actor) error {
 			j.attend(ctx, a)
 		}
 		return j.listens(ctx, a)
-	case j.actors.disturbs(a):
+	case j.actors.disturbs(a) && !j.actors.isRead(a):
 		j.beside.repeat(a)
 	}
 	return nil
@@ -225,6 +225,9 @@ func (j *jobs) collect(turns *turns) error {
 		}
 	}
 	values, err := combine(metrics, subjects)
+	if err == nil {
+		values, err = j.withNeighbours(metrics, values)
+	}
 	j.account.outcome.Values = values
 	if err != nil {
 		return fmt.Errorf("results of the subjects together: %w", err)
@@ -238,6 +241,28 @@ func (j *jobs) collect(turns *turns) error {
 		takeHostFacts(a)
 	}
 	return nil
+}
+
+// withNeighbours adds what the neighbour did that is read, too, and both together.
+func (j *jobs) withNeighbours(metrics []bench.Metric, values []bench.Value) ([]bench.Value, error) {
+	for _, a := range j.actors.read() {
+		if _, err := j.collectOf(a); err != nil {
+			return values, err
+		}
+		for _, m := range metrics {
+			if len(bench.BesideMetrics([]bench.Metric{m})) == 0 {
+				continue
+			}
+			of := func(v bench.Value) bool { return v.Metric == m.Name }
+			mine, its := slices.IndexFunc(values, of), slices.IndexFunc(a.outcome.Values, of)
+			if mine < 0 || its < 0 {
+				continue
+			}
+			n := a.outcome.Values[its].Value
+			values = append(values, bench.Value{Metric: bench.NeighbourMetric, Value: n}, bench.Value{Metric: bench.TogetherMetric, Value: n + values[mine].Value})
+		}
+	}
+	return values, nil
 }
 
 // collectOf reads what one subject's program printed, or the load's if that is a service, and returns

@@ -224,8 +224,11 @@ type Scene struct {
 	// Whole: the subject, and a neighbour that shares its CPUs, get for each of the host's what is written for one.
 	// Node: it is the CPUs of one NUMA node in place of all.
 	Whole, Node bool
-	Platforms   Platforms
-	Timing      bench.Timing
+	// Fit: instances have fewer CPUs than their shape says, and share them if need be, where the host
+	// has not as many.
+	Fit       bool
+	Platforms Platforms
+	Timing    bench.Timing
 	// Conditions of the host, by the names of bench.ConditionNames.
 	Conditions map[string]string
 	Factors    []Factor
@@ -296,6 +299,8 @@ type Actor struct {
 	// Count is the number of instances; 1 for an actor that serves another.
 	Count     int
 	Placement Placement
+	// Read, of a neighbour: it does its work once, in the subject's window, and its output is read, too.
+	Read bool
 	// Containment is nil if none was written. The planner chooses limits that are zero.
 	Containment *bench.Containment
 	Places      Places

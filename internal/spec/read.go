@@ -245,31 +245,24 @@ func (d *decoder) cross(n *node) []variant {
 		return all
 	}
 	for _, e := range vary.entries {
-		path := strings.Split(e.key, ".")
-		if len(path) == 1 && !slices.Contains(varied, e.key) {
-			path = []string{"params", e.key}
-		}
-		if !slices.Contains(varied, path[0]) {
-			d.fail(e.place, "%w", bench.UnknownWord("factor", path[0], varied))
-			continue
-		}
-		if n.lookup(path) != nil {
-			d.fail(e.place, "%s is both set and varied%w", e.key, bench.Hint("take it out of one of the two"))
-			continue
-		}
+		paths := d.paths(n, e)
 		levels := d.levels(e)
-		if len(levels) == 0 {
+		if len(levels) == 0 || len(paths) == 0 {
 			continue // reported already; the scene is read without it
 		}
 		var next []variant
 		for _, v := range all {
 			for _, level := range levels {
-				tree, err := v.tree.with(path, level.value, e.place)
-				if err != nil {
-					d.fail(e.place, "%s: %w", e.key, err)
-					return all
+				tree := v.tree
+				for _, path := range paths {
+					var err error
+					if tree, err = tree.with(path, level.value, e.place); err != nil {
+						d.fail(e.place, "%s: %w", e.key, err)
+						return all
+					}
 				}
-				f := Factor{strings.TrimPrefix(e.key, "params."), level.key, level.called}
+				name, _, _ := strings.Cut(e.key, "+")
+				f := Factor{strings.TrimPrefix(name, "params."), level.key, level.called}
 				next = append(next, variant{tree, append(slices.Clone(v.factors), f)})
 			}
 			if len(next) > maxScenes {
@@ -280,6 +273,27 @@ func (d *decoder) cross(n *node) []variant {
 		all = next
 	}
 	return all
+}
+
+// paths are those of a factor's key, which joins several by "+" where a level is set at all of them; none
+// if one cannot be varied.
+func (d *decoder) paths(n *node, e entry) (paths [][]string) {
+	for key := range strings.SplitSeq(e.key, "+") {
+		path := strings.Split(key, ".")
+		if len(path) == 1 && !slices.Contains(varied, key) {
+			path = []string{"params", key}
+		}
+		if !slices.Contains(varied, path[0]) {
+			d.fail(e.place, "%w", bench.UnknownWord("factor", path[0], varied))
+			return nil
+		}
+		if n.lookup(path) != nil {
+			d.fail(e.place, "%s is both set and varied%w", key, bench.Hint("take it out of one of the two"))
+			return nil
+		}
+		paths = append(paths, path)
+	}
+	return paths
 }
 
 // level is one value of a factor.

@@ -11,11 +11,11 @@ import (
 // subjectKeys are the keys of the short form. They describe the subject and its neighbours, and are
 // expanded to actors here. sceneKeys are valid in both forms.
 var (
-	sceneKeys   = []string{"name", "title", "short", "host", "platforms", "shape", "timing", "vary", "startup", "cache", "migrate", "optional", "grow", "whole", "pool", "memory_pool", "conditions", "actors", "ramp", "relative", "peak", "turns"}
+	sceneKeys   = []string{"name", "title", "short", "host", "platforms", "shape", "timing", "vary", "startup", "cache", "migrate", "optional", "grow", "whole", "fit", "pool", "memory_pool", "conditions", "actors", "ramp", "relative", "peak", "turns"}
 	subjectKeys = []string{"workload", "params", "alike", "load", "placement", "beside", "idle", "peer", "members"}
 	peerKeys    = []string{"platform", "shape", "host"}
 	memberKeys  = []string{"count", "shape", "placement", "host"}
-	besideKeys  = []string{"workload", "params", "platform", "shape", "count", "load", "placement", "host", "containment"}
+	besideKeys  = []string{"workload", "params", "platform", "shape", "count", "load", "placement", "host", "containment", "read"}
 )
 
 const maxCount = 1000 // instances of one actor
@@ -55,6 +55,7 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 	d.boolean(f["optional"], &s.Optional)
 	d.boolean(f["grow"], &s.Grow)
 	d.whole(f["whole"], &s)
+	d.boolean(f["fit"], &s.Fit)
 	d.integer(f["pool"], 1, 4096, &s.Pool)
 	d.size(f["memory_pool"], &s.MemoryPool)
 	d.conditions(f["conditions"], &s.Conditions, s.Places)
@@ -84,6 +85,9 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 		if f["whole"] != nil {
 			d.fail(f["whole"].place, "whole has no meaning in a ramp%w", bench.Hint("its instances do nothing that a CPU could be for"))
 		}
+		if f["fit"] != nil {
+			d.fail(f["fit"].place, "fit has no meaning in a ramp%w", bench.Hint("its instances share the host's CPUs as they come"))
+		}
 		if f["peak"] != nil {
 			d.fail(f["peak"].place, "peak has no meaning in a ramp%w", bench.Hint("its instances are asked for nothing"))
 		}
@@ -106,6 +110,7 @@ func (d *decoder) scene(v variant, e *Experiment, base Scene, shape bench.Shape)
 	d.turns(f, &s, e)
 	s.Actors = append(s.Actors, d.peers(peerNode, s, peer)...)
 	d.wired(f["conditions"], &s)
+	d.readToo(&s)
 	for i := range s.Actors {
 		d.tame(&s.Actors[i])
 		d.notContained(&s, &s.Actors[i])
@@ -137,6 +142,23 @@ func (d *decoder) growing(n *node, s *Scene) {
 	}
 }
 
+// readToo refuses to read a neighbour of which nothing can be said together with the subject.
+func (d *decoder) readToo(s *Scene) {
+	for i := range s.Actors {
+		a, subject := &s.Actors[i], &s.Actors[0]
+		if !a.Read || unreadWork(s.Actors) {
+			continue
+		}
+		w := d.words.Workload(a.Workload)
+		switch {
+		case a.Workload != subject.Workload || w == nil:
+			d.fail(a.Places.At("read"), "read: the neighbour runs %s and the subject %s, and what both did is of one kind only%w", a.Workload, subject.Workload, bench.Hint("give both the same workload"))
+		case bench.IsAdversary(w) || a.Count > 1 || subject.Count > 1 || s.Turns > 0:
+			d.fail(a.Places.At("read"), "read: one subject beside one neighbour that means no harm, in a window of both%w", bench.Hint("take count, alike or turns away"))
+		}
+	}
+}
+
 // wired takes the wire from a scene that has no other end here, and refuses one that the scene itself asks
 // for. To a further host there is a wire of its own.
 func (d *decoder) wired(n *node, s *Scene) {
@@ -144,7 +166,10 @@ func (d *decoder) wired(n *node, s *Scene) {
 	if s.Conditions[bench.CondWire] == "" || unreadWork(s.Actors) || slices.ContainsFunc(s.Actors, near) {
 		return
 	}
-	if n != nil && n.get(bench.CondWire) != nil {
+	if n == nil {
+		n = &node{}
+	}
+	if own := n.get(bench.CondWire); own != nil && own.text == s.Conditions[bench.CondWire] { // else it is said to be no rate
 		d.fail(s.Places.At("conditions."+bench.CondWire), "wire: no peer on this host is at its other end%w", bench.Hint("take a workload that has one, such as netperf or web"))
 	}
 	s.Conditions = maps.Clone(s.Conditions)
@@ -172,6 +197,8 @@ func (d *decoder) wholly(n *node, s *Scene) {
 		}
 	}
 	switch {
+	case s.Fit:
+		d.fail(n.place, "whole and fit exclude each other: one gives all of the host's CPUs, the other as many as there are for each%w", bench.Hint("remove one of the two"))
 	case s.Pool > 0:
 		d.fail(n.place, "whole and pool exclude each other: one gives all of the host's CPUs, the other some%w", bench.Hint("remove one of the two"))
 	case subjects > 1:
@@ -255,6 +282,7 @@ func (d *decoder) beside(n *node, like Actor) Actor {
 	if f["workload"] == nil && n.kind == mapping {
 		d.fail(n.place, "a neighbour needs a workload%w", bench.Hint("for instances that do nothing write idle: 2"))
 	}
+	d.boolean(f["read"], &a.Read)
 	return a
 }
 

@@ -60,3 +60,37 @@ func TestLevelsThatPeopleCall(t *testing.T) {
 		}
 	}
 }
+
+// A level of a factor that joins several paths is set at all of them; the first names it.
+func TestJoinedFactor(t *testing.T) {
+	read := func(key string) (*spec.Experiment, error) {
+		return spec.Parse("mine.yaml", []byte("name: mine\nplatforms: native\nscenes:\n  - name: load\n    workload: spin\n    beside: {workload: spin}\n    vary: {"+key+": [1, 2]}\n"), nil, spectest.Vocabulary())
+	}
+	e, err := read("threads+beside.params.threads")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(e.Scenes) != 2 {
+		t.Fatalf("%d scenes, want 2", len(e.Scenes))
+	}
+	for _, s := range e.Scenes {
+		level := s.Factors[0].Level
+		if s.Factors[0].Name != "threads" || s.Actors[0].Params["threads"] != level || s.Actors[1].Params["threads"] != level {
+			t.Errorf("%s: %v beside %v", s.Case(), s.Actors[0].Params, s.Actors[1].Params)
+		}
+	}
+	for key, want := range map[string]string{
+		"threads+colour.x":              "colour",
+		"threads+":                      "",
+		"threads+beside.workload":       "beside.workload is both set and varied",
+		"beside.params.threads+threads": "-",
+	} {
+		_, err := read(key)
+		if want == "-" && err == nil {
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", key, err, want)
+		}
+	}
+}

@@ -43,6 +43,8 @@ var applications = []struct {
 		"--num-conns 24000 --num-calls 1 --rate 4800 --timeout 2 --ssl --ssl-no-reuse", "httperf-over.txt",
 		map[string]float64{"requests": 8759 / 5.0, "answered": 8759 / 240.0, "mean_latency": 326.8, "lateness": 2084 / 4.8, "rate_held": 8854 / 240.0}},
 	{web{}, bench.Params{"client": "httperf", "rate": "100", "calls": "10", "timeout": "500ms"}, "nginx -c", "--num-conns 50 --num-calls 10 --rate 10 --timeout 0.5", "", nil},
+	{web{}, bench.Params{"client": "httperf", "rate": "10000", "intensity": "30", "document": "1KB"}, "nginx -c", "--num-conns 15000 --num-calls 1 --rate 3000 --timeout 2", "", nil},
+	{web{}, bench.Params{"client": "httperf", "rate": "10000", "intensity": "50", "most": "120MB", "document": "100KB"}, "nginx -c", "--num-conns 3000 --num-calls 1 --rate 600 --timeout 2", "", nil},
 	{pages{}, nil, "perl /scratch/pages.pl /scratch/mariadb.socket mariadbd --no-defaults --user=root --datadir=/scratch/db",
 		"wrk --threads 2 --connections 8 --duration 5s --timeout 10s --script /scratch/ask.lua http://10.99.0.3:8080/ -- 10000 15",
 		"pages.txt", map[string]float64{"pages": 344 / 5.06811, "mean_latency": 122.97876819407, "p90_latency": 228.439, "p99_latency": 372.633}},

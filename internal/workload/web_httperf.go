@@ -31,7 +31,7 @@ var httperfMetrics = []bench.Metric{
 
 // Loop implements [bench.OpenLoop].
 func (web) Loop(p bench.Params) bench.Loop {
-	if p["client"] != "httperf" {
+	if p["client"] != "httperf" || p["intensity"] != "100" || p["most"] != "0" { // the rate is not what it asks for
 		return bench.Loop{}
 	}
 	return bench.Loop{Rate: "rate", Got: "requests", Answered: "answered", Latency: "p99_latency"}
@@ -59,7 +59,7 @@ type asking struct {
 }
 
 func (w web) asking(p bench.Params, length time.Duration) (a asking, err error) {
-	if a.rate, err = floatOf(w, p, "rate"); err != nil {
+	if a.rate, err = w.rate(p); err != nil {
 		return a, err
 	}
 	if a.calls, err = intOf(w, p, "calls"); err != nil {
@@ -68,6 +68,28 @@ func (w web) asking(p bench.Params, length time.Duration) (a asking, err error) 
 	a.timeout, err = time.ParseDuration(p["timeout"])
 	a.connections = max(1, int64(math.Round(length.Seconds()*a.perSecond())))
 	return a, err
+}
+
+// rate is how many requests it asks for in a second: of the rate, or of what its documents come to at
+// most, the share that the intensity is.
+func (w web) rate(p bench.Params) (float64, error) {
+	rate, err := floatOf(w, p, "rate")
+	if err != nil {
+		return 0, err
+	}
+	most, err := intOf(w, p, "most")
+	if err != nil {
+		return 0, err
+	}
+	document, err := intOf(w, p, "document")
+	if err != nil {
+		return 0, err
+	}
+	if most > 0 {
+		rate = min(rate, float64(most)/float64(document))
+	}
+	percent, err := floatOf(w, p, "intensity")
+	return rate * percent / 100, err
 }
 
 // perSecond is how many connections it begins in a second.

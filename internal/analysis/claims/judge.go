@@ -72,7 +72,7 @@ func part(c *papers.Claim, a asked) (Part, error) {
 	case papers.Unfinished:
 		p.unfinished(c, a)
 		return p, nil
-	case papers.Knee, papers.Peak, papers.Apart:
+	case papers.Knee, papers.Peak, papers.Apart, papers.CPUApart:
 		p.found(c, a)
 		return p, nil
 	}
@@ -92,7 +92,7 @@ func (a asked) unit(c *papers.Claim) string {
 		return ""
 	}
 	switch c.Metric {
-	case papers.Unfinished, papers.Apart:
+	case papers.Unfinished, papers.Apart, papers.CPUApart:
 		return Share
 	case papers.Knee, papers.Peak:
 		scene, _, _ := strings.Cut(a.in.Name, "[")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tare/internal/analysis/stats"
+	"tare/internal/bench"
 	"tare/internal/bench/figure"
 	"tare/internal/papers"
 )
@@ -155,9 +156,11 @@ func (p *Part) found(c *papers.Claim, a asked) {
 
 // whole is what the run found of a platform, with its interval; why says the reason where it found nothing.
 func (a asked) whole(c *papers.Claim, platform string) (i stats.Interval, why string) {
-	if c.Metric == papers.Apart {
+	if c.Metric == papers.Apart || c.Metric == papers.CPUApart {
 		for i := range a.in.Rows {
-			if r := &a.in.Rows[i]; r.Platform == platform && r.Fairness != nil && r.Fairness.Why == "" {
+			r := &a.in.Rows[i]
+			cpu := r.Metric.Name == bench.UsageMetrics[0].Name
+			if r.Platform == platform && cpu == (c.Metric == papers.CPUApart) && r.Fairness != nil && r.Fairness.Why == "" {
 				return stats.Interval{Mid: r.Fairness.Apart.Mean, Low: r.Fairness.Apart.Low, High: r.Fairness.Apart.High}, ""
 			}
 		}

@@ -15,7 +15,10 @@ type Launch struct {
 	Window [2]int64
 	// GuestInLayer: what a subject's guest used is in the layer's figures, as no agent tells it apart.
 	GuestInLayer bool
-	counters     Sources
+	// Subjects are the CPU of each subject with the layer that serves it alone, in cores; none where one
+	// is not known.
+	Subjects []float64
+	counters Sources
 	// idle is what daemons use.
 	idle Idle
 	// beyond is what domains of the host's hypervisor ran, which the host's own counters leave out.
@@ -49,7 +52,7 @@ func LaunchOf(o *bench.Outcome, tracks Sources, idle Idle) *Launch {
 	var sum instance
 	var moves total
 	var used, held float64 // by all actors
-	usedKnown, heldKnown := true, true
+	usedKnown, heldKnown, eachKnown := true, true, true
 	// Subjects and their members come first, so that shared daemons count as theirs.
 	for _, subject := range []bool{true, false} {
 		for i := range o.Actors {
@@ -69,6 +72,9 @@ func LaunchOf(o *bench.Outcome, tracks Sources, idle Idle) *Launch {
 				}
 				continue
 			}
+			if a.Role == bench.Subject {
+				s.Subjects, eachKnown = append(s.Subjects, u.guest+u.layer), eachKnown && known
+			}
 			s.GuestInLayer = s.GuestInLayer || u.whole
 			sum.guest += u.guest
 			sum.layer += u.layer
@@ -81,6 +87,9 @@ func LaunchOf(o *bench.Outcome, tracks Sources, idle Idle) *Launch {
 				s.Parts[p] += v
 			}
 		}
+	}
+	if !eachKnown {
+		s.Subjects = nil
 	}
 	s.GuestCPU = result.Measured{Value: sum.guest, Known: !sum.lackCPU}
 	s.LayerCPU = result.Measured{Value: sum.layer, Known: !sum.lackLayer}

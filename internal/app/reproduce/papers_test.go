@@ -101,7 +101,7 @@ func TestStateFalls(t *testing.T) {
 			}
 		}
 	}
-	for _, what := range []string{"level", "program", "condition"} {
+	for _, what := range []string{"level", "program", "condition", "CPU"} {
 		if !tried[what] {
 			t.Errorf("no exhibit as published has a %s that could be taken out", what)
 		}

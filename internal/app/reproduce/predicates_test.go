@@ -87,6 +87,9 @@ func (m *made) caseOf(s *spec.Scene, experiment string) result.Case {
 		if m.claim.Metric == papers.Unfinished {
 			row.N, row.DNF = launches(at, m.scatter)
 		}
+		if m.claim.Metric == papers.CPUApart {
+			row.Metric.Name = bench.UsageMetrics[0].Name
+		}
 		if slices.Contains([]string{papers.GuestCPU, papers.LayerCPU}, m.claim.Metric) { // half of the CPU each
 			row.Metric.Name = bench.UsageMetrics[0].Name
 			over := result.Row{Metric: bench.UsageMetrics[1], Platform: refs[0]}

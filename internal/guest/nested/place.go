@@ -26,7 +26,8 @@ const (
 	agentPath = wire.Tools + "/tare-agent"
 )
 
-// networks are those an inner test network may have: of them, one that the outer guest is not in.
+// networks are those an inner test network may have: of them, one that the outer guest is not in. The
+// wires of a test network have 10.232.0.0/16 and 10.235.0.0/16.
 var networks = []netip.Prefix{netip.MustParsePrefix("10.233.0.1/16"), netip.MustParsePrefix("10.234.0.1/16")}
 
 // networkBeside is the first of them in which the device has no address.

@@ -15,7 +15,7 @@ import (
 // of their own, which a pair of devices joins to the test network; both of these send no faster than
 // the rate.
 //
-//	test network 10.233.N.1/24 wireupN === wiredownN -- wirehubN (bridge) -- wireK -- wire 10.233.N.x/24 peer
+//	test network 10.235.N.1/24 wireupN === wiredownN -- wirehubN (bridge) -- wireK -- wire 10.235.N.x/24 peer
 //
 // It is no wire: it has no latency of its own, nothing of a network card's work is done, and a frame is
 // counted without the 24 bytes that Ethernet adds to it (preamble, checksum and gap).
@@ -38,7 +38,7 @@ func (s *shaped) name(part string) string { return fmt.Sprintf("%s%s%d", wire, p
 
 // net is the network of the peers: host 1 is the test network's.
 func (s *shaped) net(host byte) net.IPNet {
-	return net.IPNet{IP: net.IPv4(10, 233, s.n, host), Mask: net.CIDRMask(24, 32)}
+	return net.IPNet{IP: net.IPv4(10, 235, s.n, host), Mask: net.CIDRMask(24, 32)}
 }
 
 // shape returns the wire of the rate, in bit/s, and makes it if there is none.

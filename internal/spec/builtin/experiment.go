@@ -14,7 +14,7 @@ import (
 var files embed.FS
 
 // names lists the experiments in display order.
-var names = []string{"quick", "platforms", "overhead", "load", "storage", "kvm-disk", "network", "docker-network", "nesting", "applications", "web", "web-documents", "web-neighbours", "redis", "ycsb", "oltp", "mysql", "cluster", "compute", "alike", "quick-neighbour", "neighbour", "isolation", "isolation-applications", "known-neighbour", "pairs", "sharing", "pinning", "scheduling", "shares-vs-sets",
+var names = []string{"quick", "platforms", "overhead", "load", "storage", "kvm-disk", "network", "docker-network", "nesting", "applications", "web", "web-documents", "web-neighbours", "web-pairs", "redis", "ycsb", "oltp", "mysql", "cluster", "compute", "alike", "quick-neighbour", "neighbour", "isolation", "isolation-applications", "known-neighbour", "pairs", "sharing", "pinning", "scheduling", "shares-vs-sets",
 	"soft-vs-hard", "overcommit", "overcommit-memory", "overcommit-applications", "startup", "boot", "footprint", "migration", "images", "density", "energy", "frequency", "command-example"}
 
 // Info describes a built-in experiment.
