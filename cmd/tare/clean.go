@@ -25,11 +25,15 @@ still going on stay, on this machine and on others that share the state director
 Each removal has 20 seconds (swap space 5 minutes); what is not gone by then is
 reported, and the rest is removed all the same.
 
+With --on kubernetes it removes what runs have left in a namespace of a cluster, and
+fetches first what they have finished, into results/ID. A run that another host has
+begun and that may be going on is left alone, unless --run names it.
+
 With --all also what is kept in the state directory for the next run, which then
 takes minutes to make it again: the images and Docker's stores of them (tare image
 list shows both). Runs that were stopped can no longer be resumed then. Results and
 the certificate of the self-test stay.`,
-		Example: "  tare clean\n  tare clean --json\n  tare clean --all",
+		Example: "  tare clean\n  tare clean --json\n  tare clean --all\n  tare clean --on kubernetes --namespace tare",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := e.check(c); err != nil {

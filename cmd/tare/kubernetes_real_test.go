@@ -247,6 +247,7 @@ func TestWhatAKilledControllerLeavesInTheClusterIsCleaned(t *testing.T) {
 		p.ends(exitDone)
 		return p.stdout.String()
 	}
+	t.Chdir(t.TempDir()) // where what was finished is fetched into
 	for range 6 {
 		after := time.Duration(rand.IntN(20_000)) * time.Millisecond
 		p, _ := c.run(state, ann)
@@ -270,6 +271,11 @@ func TestWhatAKilledControllerLeavesInTheClusterIsCleaned(t *testing.T) {
 	p.end()
 	clean("--run", run)
 	c.left("named")
+	if r, err := store.Open(filepath.Join("results", run)); err != nil {
+		t.Errorf("what the run had finished: %v", err)
+	} else {
+		r.Close()
+	}
 }
 
 func TestWhatStandsInTheWayOfMeasuringANodeIsToldWithAHint(t *testing.T) {

@@ -343,7 +343,7 @@ const triesOfAnArchive = 3
 func (c *Controller) fetch(ctx context.Context, p *corev1.Pod, out string) (status int, err error) {
 	for failed := 0; ; {
 		var began bool
-		status, began, err = c.receive(ctx, p, out)
+		status, began, err = c.receive(ctx, p, out, func() error { return nil })
 		if began {
 			failed++
 		}
@@ -358,8 +358,9 @@ func (c *Controller) fetch(ctx context.Context, p *corev1.Pod, out string) (stat
 	}
 }
 
-// receive asks the pod for the results once. Began says that they were on their way.
-func (c *Controller) receive(ctx context.Context, p *corev1.Pod, out string) (status int, began bool, err error) {
+// receive asks the pod for the results once, and calls waits when they are being waited for there. Began says
+// that they were on their way.
+func (c *Controller) receive(ctx context.Context, p *corev1.Pod, out string, waits func() error) (status int, began bool, err error) {
 	e, err := c.cluster.Exec(p, container, site.Program, ResultsWord, "--state", c.State, "--id", c.run.ID)
 	if err != nil {
 		return 0, false, err
@@ -368,6 +369,12 @@ func (c *Controller) receive(ctx context.Context, p *corev1.Pod, out string) (st
 	defer context.AfterFunc(ctx, func() { e.Close() })()
 	r := bufio.NewReaderSize(e, maxLine)
 	line, err := r.ReadSlice('\n')
+	if err == nil {
+		err = waits()
+	}
+	if err == nil {
+		line, err = r.ReadSlice('\n')
+	}
 	if err != nil {
 		return 0, false, fmt.Errorf("fetch the results: %w %s", err, e.Said())
 	}

@@ -195,8 +195,9 @@ func (n Node) awaitReaders() error {
 // looksApart is how often the node is asked whether measuring has ended.
 const looksApart = 500 * time.Millisecond
 
-// Send waits in the job's pod until measuring has ended, or the reader is closed, and writes how it ended,
-// as a line of JSON, and the run's folder as [store.Pack] does, if there is one.
+// Send waits in the job's pod until measuring has ended, or the reader is closed. It writes a line once it
+// waits, so that the pod does not end before it has sent, a line of JSON with how measuring ended, and the
+// run's folder as [store.Pack] does, if there is one.
 func (n Node) Send(ctx context.Context, gone io.Reader, to io.Writer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -212,11 +213,14 @@ func (n Node) Send(ctx context.Context, gone io.Reader, to io.Writer) error {
 				if err := unix.Flock(int(f.Fd()), unix.LOCK_SH); err != nil {
 					return err
 				}
+				if _, err := fmt.Fprintln(to, "{}"); err != nil {
+					return err
+				}
 				held = f
 			}
 		}
 		text, err := os.ReadFile(filepath.Join(dir, endedFile))
-		if err == nil {
+		if err == nil && held != nil {
 			if _, err := to.Write(text); err != nil {
 				return err
 			}

@@ -112,6 +112,32 @@ func (c Cleaner) Clean(ctx context.Context, report func(Removed)) error {
 	return errors.Join(errs...)
 }
 
+// Dead lists what belongs to dead owners that this process can see: what Clean would remove.
+func (c Cleaner) Dead() ([]Entry, error) {
+	me, err := self("")
+	if err != nil {
+		return nil, err
+	}
+	book, err := readLocked(c.Dir)
+	if err == nil {
+		err = book.newer()
+	}
+	if err != nil {
+		return nil, err
+	}
+	var dead []Entry
+	for _, e := range held(book.entries) {
+		lives, err := e.Owner.lives(c.Dir, me)
+		if err != nil {
+			return nil, err
+		}
+		if !lives && e.Owner.beyond(me) == "" {
+			dead = append(dead, e)
+		}
+	}
+	return dead, nil
+}
+
 // thaw thaws the control groups that dead owners have left: what v1 has frozen does not die, and
 // whatever is asked to end it waits.
 func (c Cleaner) thaw(dir string, me Owner, entries []Entry) error {

@@ -444,3 +444,19 @@ func BenchmarkRegister(b *testing.B) {
 		}
 	}
 }
+
+// What is dead is known without a look at it, and what lives is not among it.
+func TestDeadAreTheThingsWhoseOwnerHasEnded(t *testing.T) {
+	state := closed(t)
+	owner(t, state, "kubejob", "https://a:1 n/tare-living living /k")
+	kill := owner(t, state, "kubejob", "https://a:1 n/tare-dead dead /k")
+	list, err := Cleaner{Dir: state}.Dead()
+	if err != nil || len(list) > 0 {
+		t.Errorf("while both live: %+v, %v", list, err)
+	}
+	kill()
+	list, err = Cleaner{Dir: state}.Dead()
+	if err != nil || len(list) != 1 || list[0].Kind != bench.KindJob || !strings.Contains(list[0].Name, "tare-dead") {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
