@@ -111,6 +111,7 @@ func (a *app) runOn(ctx context.Context, e *elsewhere, r *asking, out string, m 
 	if err == nil && ctx.Err() != nil {
 		ending.Stopped = session.Stop(context.Cause(ctx))
 	}
+	m.elsewhere = true
 	ended := m.conclude(a, stored, ending)
 	if status > statusOf(ended) {
 		return worst(ended, &statusError{status, fmt.Errorf("on the node it ended with status %d: see what it said", status)})

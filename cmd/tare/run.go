@@ -94,6 +94,7 @@ them, or the run was stopped; 3 the specification is invalid or a comparison unf
 type manner struct {
 	session.Runs
 	asJSON, verbose, allowUnfair bool
+	elsewhere                    bool // another host measures
 	// end is what a run ends with, finished or stopped; nil for the report.
 	end func(*store.Run) error
 }
@@ -160,14 +161,22 @@ func (m manner) conclude(a *app, r *store.Run, e session.Ending) error {
 	result, err := m.publish(a, r)
 	switch {
 	case err == nil && e.Stopped == nil:
-		err = resultStatus(a.stderr, r.Dir(), result)
+		err = resultStatus(a.stderr, m.resumable(r), result)
 	case err == nil: // why it was stopped says enough
-		err = &statusError{status: statusOf(resultStatus(a.stderr, r.Dir(), result))}
+		err = &statusError{status: statusOf(resultStatus(a.stderr, m.resumable(r), result))}
 	}
 	if e.Stopped == nil {
 		return worst(e.Unclosed, err)
 	}
 	return worst(e.Stopped, e.Unclosed, err)
+}
+
+// resumable is the folder by which the run may be resumed here, "" if it began elsewhere.
+func (m manner) resumable(r *store.Run) string {
+	if m.elsewhere {
+		return ""
+	}
+	return r.Dir()
 }
 
 // publish writes report.html and prints the table.

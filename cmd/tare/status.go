@@ -117,7 +117,8 @@ func worst(errs ...error) error {
 	return w
 }
 
-// resultStatus is the status a run's results deserve.
+// resultStatus is the status a run's results deserve. The folder is the one to resume, "" for a run that
+// began elsewhere.
 func resultStatus(notes io.Writer, dir string, r *result.Result) error {
 	undecided, unfair := unsettled(r)
 	switch {
@@ -130,8 +131,11 @@ func resultStatus(notes io.Writer, dir string, r *result.Result) error {
 		return &statusError{exitUndecided, fmt.Errorf("the run is still going on: %d of %d trials have no outcome yet%w", r.Trials.Missing, r.Trials.Asked,
 			bench.Hint("report it again when it has ended"))}
 	case !r.Complete:
-		return &statusError{exitUndecided, fmt.Errorf("%d of %d trials have no outcome yet%w", r.Trials.Missing, r.Trials.Asked,
-			bench.Hint("tare resume "+dir))}
+		way := bench.Hint("tare resume " + dir)
+		if dir == "" {
+			way = bench.Hint("measure anew: " + r.Repeat)
+		}
+		return &statusError{exitUndecided, fmt.Errorf("%d of %d trials have no outcome yet%w", r.Trials.Missing, r.Trials.Asked, way)}
 	case undecided > 0:
 		fmt.Fprintf(notes, "%s undecided%s: %s\n", are(undecided, "effect"), knownClosely(r), wayOn(dir, r))
 		return &statusError{status: exitUndecided}
@@ -162,6 +166,9 @@ func wayOn(dir string, r *result.Result) string {
 	m := r.More()
 	if m.Beyond == m.Open {
 		return fmt.Sprintf("more than %d blocks would be needed, so a quieter host, a longer window or a wider margin: %s", stats.MostNeeded, r.Repeat)
+	}
+	if dir == "" {
+		return "a quieter host or more blocks may decide, in a new run: " + r.WithMore()
 	}
 	command := fmt.Sprintf("tare resume %s --blocks +%d", dir, m.Added)
 	if r.Until != nil && r.Until.Budget > 0 {
