@@ -80,6 +80,9 @@ type Shape struct {
 	Memory Bytes `json:"memory"`
 	// MemorySoft is the amount the kernel reclaims down to under pressure; 0 is none.
 	MemorySoft Bytes `json:"memory_soft,omitempty"`
+	// MemoryNodes are the NUMA nodes of the host that its memory comes from, as the kernel lists them
+	// ("0,1"); "" is any.
+	MemoryNodes string `json:"memory_nodes,omitempty"`
 	// Swap is how much it may swap out beyond its memory, if the host has swap space; 0 is none.
 	Swap Bytes `json:"swap,omitempty"`
 	// Disk is the size of the scratch space mounted at [ScratchDir].
@@ -99,6 +102,9 @@ type Shape struct {
 
 // DiskSize is what an instance calls the limit on the size of its scratch space.
 const DiskSize = "disk size"
+
+// MemoryNodes is what an instance calls the limit on the nodes that its memory comes from.
+const MemoryNodes = "memory nodes"
 
 // Bandwidth returns the CPU quota in the kernel's form: microseconds of CPU time per period in
 // microseconds. The kernel's least quota is 1 ms.

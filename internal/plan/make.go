@@ -46,6 +46,8 @@ type Host struct {
 	LLC      bench.Bytes // last-level cache
 	DiskFree bench.Bytes // under the directory for scratch space; 0 is unknown
 	Pids     int         // most tasks the kernel takes; 0 is unknown
+	// MemoryNodes are the NUMA nodes that have memory; none if unknown.
+	MemoryNodes []int
 	// Controls are what of each condition of the host can be set.
 	Controls map[string]bench.Control
 }

@@ -2,6 +2,9 @@ package plan
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"tare/internal/bench"
 	"tare/internal/bench/figure"
@@ -11,8 +14,23 @@ import (
 // mostMemory is what a scene may have of the host's memory; 0 is unknown.
 func (m *maker) mostMemory() bench.Bytes { return m.Host.Memory - m.Host.Memory/hostMemory }
 
+// checkNodes sees that the nodes that an actor's memory is to come from have memory.
+func (m *maker) checkNodes(a spec.Actor) (errs spec.Errors) {
+	if len(m.Host.MemoryNodes) == 0 || a.Shape.MemoryNodes == "" {
+		return nil
+	}
+	for _, word := range strings.Split(a.Shape.MemoryNodes, ",") {
+		if node, err := strconv.Atoi(word); err != nil || !slices.Contains(m.Host.MemoryNodes, node) {
+			errs = append(errs, a.Places.At("shape.memory_nodes").Errorf("%s: node %s: this host has memory on %s%w", a.Name, word,
+				strings.Trim(fmt.Sprint(m.Host.MemoryNodes), "[]"), bench.Hint("lscpu lists the nodes with their CPUs")))
+		}
+	}
+	return errs
+}
+
 // checkPool sees that what does not fit into a scene's pool of memory has
-// somewhere to go, and that nobody is to swap where there is no swap space.
+// somewhere to go, and that nobody is to swap where there is no swap space, or to have memory of a node
+// that there is not.
 func (m *maker) checkPool(s spec.Scene) (errs spec.Errors) {
 	swap, known := m.swap(s)
 	var sum bench.Bytes
@@ -25,6 +43,7 @@ func (m *maker) checkPool(s spec.Scene) (errs spec.Errors) {
 		if known && swap > 0 && a.Shape.Swap > swap {
 			m.findings.add(s.Case(), []string{fmt.Sprintf("a limit of %s of swap limits nothing: there are %s of swap space", a.Shape.Swap, swap)})
 		}
+		errs = append(errs, m.checkNodes(a)...)
 		if a.Role != bench.Peer {
 			errs = append(errs, nestedInPool(s, a)...)
 			count += a.Count

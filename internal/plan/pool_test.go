@@ -28,10 +28,13 @@ func TestMemoryPool(t *testing.T) {
 		"no swap":      {"shape: {swap: 64MiB}", none, []string{"x.yaml:7:66", "64 MiB of swap on a host without swap space", "conditions: {swap: 2GiB}"}, ""},
 		"less swap":    {"shape: {swap: 1TiB}, conditions: {swap: 1GiB}", none, nil, "a: a limit of 1 TiB of swap limits nothing: there are 1 GiB of swap space"},
 		"all the swap": {"shape: {swap: 1GiB}, conditions: {swap: 1GiB}", none, nil, ""},
+		"a node":       {"shape: {memory_nodes: 0}", none, nil, ""},
+		"no such node": {"shape: {memory_nodes: [0, 1]}", none, []string{"x.yaml:7:74", "subject: node 1: this host has memory on 0", "lscpu"}, ""},
 		"its own swap": {"shape: {swap: 64MiB}", own, nil, ""},
 		"no such disk": {"memory_pool: 512MiB, load: each, alike: 3, conditions: {swap: 20GiB}", none, []string{"x.yaml:7:114", "room for 10 GiB"}, ""},
 	} {
 		in := inputs(2)
+		in.Host.MemoryNodes = []int{0}
 		in.Host.Controls = map[string]bench.Control{bench.CondSwap: c.swap}
 		p, err := makeWith(t, in, "\nname: x\nplatforms: native\nshape: {memory: 256MiB}\ntiming: {warmup: 1s, measure: 4s}\nscenes:\n  - {name: a, workload: spin, placement: floating, "+c.scene+"}\n")
 		if len(c.says) == 0 && err != nil {

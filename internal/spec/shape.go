@@ -1,13 +1,16 @@
 package spec
 
 import (
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"tare/internal/bench"
 )
 
 var (
-	shapeKeys  = []string{"cpus", "memory", "disk", "cpu_quota", "cpu_period", "cpu_weight", "memory_soft", "swap", "disk_iops", "disk_bandwidth", "disk_weight", "pids"}
+	shapeKeys  = []string{"cpus", "memory", "disk", "cpu_quota", "cpu_period", "cpu_weight", "memory_soft", "memory_nodes", "swap", "disk_iops", "disk_bandwidth", "disk_weight", "pids"}
 	timingKeys = []string{"warmup", "measure", "cooldown", "deadline"}
 )
 
@@ -32,6 +35,7 @@ func (d *decoder) readShape(n *node, s *bench.Shape, places Places) {
 	d.duration(f["cpu_period"], time.Millisecond, &s.CPUPeriod)
 	d.integer(f["cpu_weight"], 1, 10000, &s.CPUWeight)
 	d.size(f["memory_soft"], &s.MemorySoft)
+	d.nodes(f["memory_nodes"], &s.MemoryNodes)
 	d.size(f["swap"], &s.Swap)
 	d.size(f["disk_bandwidth"], &s.DiskBandwidth)
 	d.integer(f["disk_weight"], 1, 1000, &s.DiskWeight)
@@ -50,6 +54,28 @@ func (d *decoder) readShape(n *node, s *bench.Shape, places Places) {
 		if s.CPUQuota > float64(s.CPUs) {
 			d.fail(places.At("shape.cpu_quota"), "a quota of %g CPUs is above the %d the instance has", s.CPUQuota, s.CPUs)
 		}
+	}
+}
+
+// mostNode is the highest number of a node; the kernel has at most 1024 of them.
+const mostNode = 1023
+
+// nodes reads NUMA nodes, ascending and each once.
+func (d *decoder) nodes(n *node, into *string) {
+	var all []int
+	for _, item := range d.list(n) {
+		before, number := len(d.errs), 0
+		if d.integer(item, 0, mostNode, &number); len(d.errs) == before {
+			all = append(all, number)
+		}
+	}
+	slices.Sort(all)
+	var words []string
+	for _, number := range slices.Compact(all) {
+		words = append(words, strconv.Itoa(number))
+	}
+	if n != nil {
+		*into = strings.Join(words, ",")
 	}
 }
 

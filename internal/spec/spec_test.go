@@ -60,7 +60,7 @@ title: Mine
 question: How much?
 platforms: [all-real, docker: {net: host, storage: layer}, "docker[storage=volume,net=host]", qemu-tcg]
 baseline: native
-shape: {cpus: 2, memory: 512MiB, disk: 2GiB, cpu_quota: 1.5, cpu_weight: 200, memory_soft: 256MiB, pids: 100}
+shape: {cpus: 2, memory: 512MiB, disk: 2GiB, cpu_quota: 1.5, cpu_weight: 200, memory_soft: 256MiB, memory_nodes: [1, 0, 1], pids: 100}
 timing: {warmup: 0s, measure: 1500ms, cooldown: 1s, deadline: 1m}
 blocks: 5
 seed: 18446744073709551615
@@ -92,15 +92,15 @@ scenes:
 	var names []string
 	for _, s := range e.Scenes {
 		a := s.Actors[0]
-		names = append(names, fmt.Sprintf("%s %v cpus=%d memory=%s quota=%g pids=%d %v %s", s.Name, s.Factors, a.Shape.CPUs,
-			a.Shape.Memory, a.Shape.CPUQuota, a.Shape.Pids, a.Params, s.Timing.Measure))
+		names = append(names, fmt.Sprintf("%s %v cpus=%d memory=%s of %s quota=%g pids=%d %v %s", s.Name, s.Factors, a.Shape.CPUs,
+			a.Shape.Memory, a.Shape.MemoryNodes, a.Shape.CPUQuota, a.Shape.Pids, a.Params, s.Timing.Measure))
 	}
 	wantScenes := []string{
-		"cpu [{threads 1 } {shape.memory 1GiB }] cpus=2 memory=1 GiB quota=1.5 pids=100 map[limit:7 threads:1] 1.5s",
-		"cpu [{threads 1 } {shape.memory 2GiB }] cpus=2 memory=2 GiB quota=1.5 pids=100 map[limit:7 threads:1] 1.5s",
-		"cpu [{threads 2 } {shape.memory 1GiB }] cpus=2 memory=1 GiB quota=1.5 pids=100 map[limit:7 threads:2] 1.5s",
-		"cpu [{threads 2 } {shape.memory 2GiB }] cpus=2 memory=2 GiB quota=1.5 pids=100 map[limit:7 threads:2] 1.5s",
-		"up [] cpus=1 memory=512 MiB quota=0.5 pids=100 map[] 1.5s",
+		"cpu [{threads 1 } {shape.memory 1GiB }] cpus=2 memory=1 GiB of 0,1 quota=1.5 pids=100 map[limit:7 threads:1] 1.5s",
+		"cpu [{threads 1 } {shape.memory 2GiB }] cpus=2 memory=2 GiB of 0,1 quota=1.5 pids=100 map[limit:7 threads:1] 1.5s",
+		"cpu [{threads 2 } {shape.memory 1GiB }] cpus=2 memory=1 GiB of 0,1 quota=1.5 pids=100 map[limit:7 threads:2] 1.5s",
+		"cpu [{threads 2 } {shape.memory 2GiB }] cpus=2 memory=2 GiB of 0,1 quota=1.5 pids=100 map[limit:7 threads:2] 1.5s",
+		"up [] cpus=1 memory=512 MiB of 0,1 quota=0.5 pids=100 map[] 1.5s",
 	}
 	if d := cmp.Diff(wantScenes, names); d != "" {
 		t.Error(d)

@@ -169,8 +169,8 @@ func actors(s *bench.Scene) string {
 }
 
 func shape(s bench.Shape) string {
-	return fmt.Sprintf("%d CPUs, quota %g (by %s), weight %d, memory %s (soft %s, swap %s), disk %s (%d operations/s, %s/s, weight %d), %d tasks",
-		s.CPUs, s.CPUQuota, s.CPUPeriod, s.CPUWeight, s.Memory, s.MemorySoft, s.Swap, s.Disk, s.DiskIOPS, s.DiskBandwidth, s.DiskWeight, s.Pids)
+	return fmt.Sprintf("%d CPUs, quota %g (by %s), weight %d, memory %s (soft %s, swap %s) of node %s, disk %s (%d operations/s, %s/s, weight %d), %d tasks",
+		s.CPUs, s.CPUQuota, s.CPUPeriod, s.CPUWeight, s.Memory, s.MemorySoft, s.Swap, cmp.Or(s.MemoryNodes, "any"), s.Disk, s.DiskIOPS, s.DiskBandwidth, s.DiskWeight, s.Pids)
 }
 
 func work(a *bench.Actor) string {

@@ -73,6 +73,9 @@ func terms(sc *bench.Scene) map[string]string {
 		t["parameter "+name] = value
 	}
 	shape := subjects[0].Shape
+	if shape.MemoryNodes != "" {
+		t["memory nodes"] = shape.MemoryNodes
+	}
 	for name, value := range map[string]any{
 		"CPUs": shape.CPUs, "CPU quota": shape.CPUQuota, "CPU period": shape.CPUPeriod, "CPU weight": shape.CPUWeight,
 		"memory": shape.Memory, "soft memory": shape.MemorySoft, "swap": shape.Swap, "disk": shape.Disk,

@@ -112,7 +112,7 @@ func (c Catalog) withMisfits(err error, e *spec.Experiment, words spec.Vocabular
 
 // host is what a plan must fit.
 func (c Catalog) host(f *host.Facts) plan.Host {
-	return plan.Host{CPUs: f.Usable, Alike: f.AlikeCores, Nodes: f.NodeCPUs, Memory: f.Memory, Free: host.FreeMemory("/"), LLC: f.LLC, DiskFree: f.DiskFree, Pids: host.MaxTasks("/"), Controls: host.Controls("/", c.Dir)}
+	return plan.Host{CPUs: f.Usable, Alike: f.AlikeCores, Nodes: f.NodeCPUs, Memory: f.Memory, Free: host.FreeMemory("/"), LLC: f.LLC, DiskFree: f.DiskFree, Pids: host.MaxTasks("/"), MemoryNodes: host.MemoryNodes("/"), Controls: host.Controls("/", c.Dir)}
 }
 
 // Builtin is a built-in experiment as it would be run here.

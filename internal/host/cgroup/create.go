@@ -151,6 +151,11 @@ func (g *Group) apply(l Limits) (unenforced []string, err error) {
 				return nil, err
 			}
 		}
+		if enforced && k.what == bench.MemoryNodes {
+			if err := checkNodes(dir, l.Nodes); err != nil {
+				return nil, err
+			}
+		}
 		if !enforced && (k.what != swap || g.fs.hasSwap()) {
 			unenforced = append(unenforced, k.what)
 		}
@@ -183,33 +188,63 @@ func (fs *FS) Weigh(weight int) error {
 
 // refusal returns the hint for a limit that the kernel refuses.
 func refusal(k knob) bench.Hint {
-	if k.what == cpuSet {
-		return "name CPUs that exist and are online: see /sys/devices/system/cpu/online"
+	switch k.what {
+	case cpuSet:
+		return onlineCPUs
+	case bench.MemoryNodes:
+		return nodesWithMemory
 	}
 	return ""
 }
 
+const (
+	onlineCPUs      = bench.Hint("name CPUs that exist and are online: see /sys/devices/system/cpu/online")
+	nodesWithMemory = bench.Hint("name nodes that have memory: see /sys/devices/system/node/has_memory")
+)
+
 // checkCPUSet compares the effective CPUs with those asked for. v2 accepts CPUs that do not exist
 // and falls back to the parent's.
 func checkCPUSet(dir string, want []int) error {
-	for _, file := range []string{"cpuset.cpus.effective", "cpuset.effective_cpus"} {
+	have, differ, err := effective(dir, want, "cpuset.cpus.effective", "cpuset.effective_cpus")
+	if err != nil || !differ {
+		return err
+	}
+	return fmt.Errorf("cpu set: asked for CPUs %s, got %s: %w%w", CPUList(want), CPUList(have),
+		bench.ErrInvalid, onlineCPUs)
+}
+
+// checkNodes does so with memory nodes.
+func checkNodes(dir, nodes string) error {
+	want, err := ParseCPUList(nodes)
+	if err != nil {
+		return fmt.Errorf("%s: %w: %w", bench.MemoryNodes, err, bench.ErrInvalid)
+	}
+	have, differ, err := effective(dir, want, "cpuset.mems.effective", "cpuset.effective_mems")
+	if err != nil || !differ {
+		return err
+	}
+	return fmt.Errorf("%s: asked for %s, got %s: %w%w", bench.MemoryNodes, nodes, CPUList(have),
+		bench.ErrInvalid, nodesWithMemory)
+}
+
+// effective is what a group has of a list, by the files of v2 and v1, and whether it is not what was wanted.
+func effective(dir string, want []int, files ...string) (have []int, differ bool, err error) {
+	for _, file := range files {
 		text, err := os.ReadFile(filepath.Join(dir, file))
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return err
+			return nil, false, err
 		}
-		have, err := ParseCPUList(strings.TrimSpace(string(text)))
-		if err != nil {
-			return fmt.Errorf("%s/%s: %w", dir, file, err)
+		if have, err = ParseCPUList(strings.TrimSpace(string(text))); err != nil {
+			return nil, false, fmt.Errorf("%s/%s: %w", dir, file, err)
 		}
 		if !sameCPUs(have, want) {
-			return fmt.Errorf("cpu set: asked for CPUs %s, got %s: %w%w", CPUList(want), CPUList(have),
-				bench.ErrInvalid, bench.Hint("name CPUs that exist and are online: see /sys/devices/system/cpu/online"))
+			return have, true, nil
 		}
 	}
-	return nil
+	return have, false, nil
 }
 
 // claim sets memory.low of every ancestor to the sum of its children's, because the parent's value

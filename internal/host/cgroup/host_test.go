@@ -52,7 +52,7 @@ func hostGroup(t *testing.T, l Limits) (*Group, []string) {
 
 func TestCreateOnThisHost(t *testing.T) {
 	g, unenforced := hostGroup(t, Limits{
-		CPUSet: []int{0}, Quota: 0.5, Weight: 200,
+		CPUSet: []int{0}, Nodes: "0", Quota: 0.5, Weight: 200,
 		Memory: 64 * bench.MiB, MemorySoft: 32 * bench.MiB, Pids: 50,
 	})
 	if len(unenforced) > 0 {
@@ -60,6 +60,7 @@ func TestCreateOnThisHost(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		g.dirs["cpuset"] + "/cpuset.cpus":                 "0",
+		g.dirs["cpuset"] + "/cpuset.mems":                 "0",
 		g.dirs["cpu"] + "/cpu.cfs_quota_us":               "50000",
 		g.dirs["cpu"] + "/cpu.shares":                     "2048",
 		g.dirs["memory"] + "/memory.limit_in_bytes":       "67108864",
@@ -68,6 +69,7 @@ func TestCreateOnThisHost(t *testing.T) {
 		g.dirs["pids"] + "/pids.max":                      "50",
 
 		g.dirs[Unified] + "/cpuset.cpus.effective": "0",
+		g.dirs[Unified] + "/cpuset.mems.effective": "0",
 		g.dirs[Unified] + "/cpu.max":               "50000 100000",
 		g.dirs[Unified] + "/cpu.weight":            "200",
 		g.dirs[Unified] + "/memory.max":            "67108864",
@@ -273,9 +275,11 @@ func TestRefusedCPUSetLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	_, _, err = fs.Create("native-test-refused/one", Limits{CPUSet: []int{4000}})
-	if err == nil || bench.HintOf(err) == "" {
-		t.Errorf("CPU 4000: %v, hint %q", err, bench.HintOf(err))
+	for _, l := range []Limits{{CPUSet: []int{4000}}, {CPUSet: []int{0}, Nodes: "900"}} {
+		_, _, err = fs.Create("native-test-refused/one", l)
+		if err == nil || bench.HintOf(err) == "" {
+			t.Errorf("%+v: %v, hint %q", l, err, bench.HintOf(err))
+		}
 	}
 	for _, d := range distinct(fs.dirs("native-test-refused")) {
 		if _, err := os.Stat(d); !errors.Is(err, os.ErrNotExist) {

@@ -11,6 +11,7 @@ import (
 // Limits are the limits of a group. Zero values mean no limit.
 type Limits struct {
 	CPUSet     []int
+	Nodes      string        // that memory comes from, as the kernel lists them
 	Quota      float64       // CPU seconds per second
 	Period     time.Duration // the period of the quota; 0 is the kernel's default
 	Weight     int           // v2's scale, 1 to 10000
@@ -32,7 +33,7 @@ type Limits struct {
 // LimitsOf returns the shape as limits of one group on the given host CPUs.
 func LimitsOf(s bench.Shape, cpus []int) Limits {
 	return Limits{
-		CPUSet: cpus, Quota: s.CPUQuota, Period: s.CPUPeriod, Weight: s.CPUWeight,
+		CPUSet: cpus, Nodes: s.MemoryNodes, Quota: s.CPUQuota, Period: s.CPUPeriod, Weight: s.CPUWeight,
 		Memory: s.Memory, MemorySoft: s.MemorySoft, Swap: s.Swap, Pids: s.Pids,
 		DiskIOPS: s.DiskIOPS, DiskBandwidth: s.DiskBandwidth, DiskWeight: s.DiskWeight,
 	}
@@ -42,7 +43,7 @@ func LimitsOf(s bench.Shape, cpus []int) Limits {
 // platform. At this level the instances of all platforms are siblings, so the weights belong here.
 func LimitsAbove(s bench.Shape, cpus []int, disk Disk) Limits {
 	return Limits{
-		CPUSet: cpus, Weight: s.CPUWeight, MemorySoft: s.MemorySoft,
+		CPUSet: cpus, Nodes: s.MemoryNodes, Weight: s.CPUWeight, MemorySoft: s.MemorySoft,
 		DiskWeight: s.DiskWeight, Disk: disk,
 	}
 }
@@ -96,6 +97,10 @@ func (l Limits) knobs() []knob {
 	if len(l.CPUSet) > 0 {
 		cpus := []setting{{"cpuset.cpus", CPUList(l.CPUSet)}}
 		list = append(list, knob{cpuSet, "cpuset", cpus, cpus})
+	}
+	if l.Nodes != "" {
+		nodes := []setting{{"cpuset.mems", l.Nodes}}
+		list = append(list, knob{bench.MemoryNodes, "cpuset", nodes, nodes})
 	}
 	if l.Quota > 0 {
 		q, p := bench.Shape{CPUQuota: l.Quota, CPUPeriod: l.Period}.Bandwidth()

@@ -142,8 +142,8 @@ func TestCreateReportsUnenforced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, unenforced, err := fs.Create("r1/a", Limits{CPUSet: []int{0}, Quota: 1.5, Weight: 50, Memory: bench.GiB, MemorySoft: 2 * bench.MiB, Pids: 9})
-	if d := cmp.Diff([]string{"cpu set", "swap limit", "pids limit"}, unenforced); d != "" || err != nil {
+	_, unenforced, err := fs.Create("r1/a", Limits{CPUSet: []int{0}, Nodes: "0", Quota: 1.5, Weight: 50, Memory: bench.GiB, MemorySoft: 2 * bench.MiB, Pids: 9})
+	if d := cmp.Diff([]string{"cpu set", "memory nodes", "swap limit", "pids limit"}, unenforced); d != "" || err != nil {
 		t.Errorf("unenforced: %v\n%s", err, d)
 	}
 	for path, want := range map[string]string{

@@ -182,13 +182,14 @@ func (e *engine) start(ctx context.Context, l bench.Launch, i *instance) error {
 func (e *engine) launches(l bench.Launch) (wire.Start, bench.Launch) {
 	asked := asks(e.p.inner)
 	inner := wire.Start{Run: "nested", ID: "inner", Platform: e.p.inner.Name(), Shape: l.Shape, Digest: e.env.Image.Digest(), Slow: e.slow}
+	inner.Shape.MemoryNodes = "" // the host's, and not the guest's
 	for cpu := range l.Shape.CPUs {
 		inner.CPUs = append(inner.CPUs, cpu)
 	}
 	outer := l
 	inner.Options, outer.Options = e.p.divide(l.Options)
 	beyond := e.p.beyond()
-	outer.Shape = bench.Shape{CPUs: l.Shape.CPUs, CPUWeight: l.Shape.CPUWeight,
+	outer.Shape = bench.Shape{CPUs: l.Shape.CPUs, CPUWeight: l.Shape.CPUWeight, MemoryNodes: l.Shape.MemoryNodes,
 		Memory: l.Shape.Memory + beyond.Memory, Disk: l.Shape.Disk + beyond.Disk}
 	outer.Host = &bench.Hosting{
 		Disks: e.disks, Ports: []string{wire.Control, wire.Stream},

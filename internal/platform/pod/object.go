@@ -126,7 +126,7 @@ func Unenforced(l bench.Launch) []string {
 		asked bool
 		name  string
 	}{
-		{s.CPUPeriod > 0, "cpu period"}, {s.CPUWeight > 0, "cpu weight"}, {s.MemorySoft > 0, "soft memory limit"}, {s.Swap > 0, "swap limit"},
+		{s.CPUPeriod > 0, "cpu period"}, {s.CPUWeight > 0, "cpu weight"}, {s.MemorySoft > 0, "soft memory limit"}, {s.Swap > 0, "swap limit"}, {s.MemoryNodes != "", bench.MemoryNodes},
 		{s.Pids > 0, "pids limit"},
 	} {
 		if l.asked {

@@ -169,6 +169,9 @@ func (g *engine) confine(l bench.Launch, i *instance) error {
 	var err error
 	i.group, _, err = i.undo.Group(g.env.Ledger, g.cgroups, l.Group(g.env.Run), cgroup.Limits{})
 	i.unenforced = append(vm.GuestKeeps(l.Shape), cgroup.DiskLimits(l.Shape)...)
+	if l.Shape.MemoryNodes != "" {
+		i.unenforced = append(i.unenforced, bench.MemoryNodes)
+	}
 	return err
 }
 
