@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path"
 	"slices"
@@ -35,6 +36,7 @@ type trying struct {
 	serve, ready string
 	within       time.Duration // how long the server may take to be ready; 0 is the specification's default
 	itself       bool          // the image's own command is the server
+	afar         string        // the further host that the client runs on, NAME=ADDRESS/LENGTH
 	own          []string      // that command
 	warmup       bool
 	cpus         int
@@ -64,6 +66,7 @@ image's own command runs. Environment, user and working directory are the image'
 
 With --serve a server runs in each instance and PROGRAM is its client, natively, on a
 machine of its own in the run's network, where it alone is copied to; {server} and {port} stand for where it is.
+With --peer-host that is another host, which your own ssh reaches: docs/howto/hosts.md.
 
 With --kernel machines boot a kernel of your own, a unikernel or any other that serves,
 without an agent. PROGRAM is its client, as with --serve; without one, the time until the
@@ -83,6 +86,9 @@ Exit status: as of tare run.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			t.argv = args
 			t.itself = t.serve == "" && c.Flags().Changed("serve")
+			if t.afar != "" && !c.Flags().Changed("platforms") {
+				t.platforms[1] += "[net=host]" // another host finds nothing else
+			}
 			if t.kernel != "" && !c.Flags().Changed("platforms") {
 				t.platforms = t.booting(a.catalog().FirstUsable(c.Context(), "kvm", "qemu-tcg")) // the emulator boots one anywhere
 			}
@@ -120,6 +126,7 @@ Exit status: as of tare run.`,
 	c.Flags().StringVar(&t.disk, "disk", "", "with --kernel: the content of its disk, a raw file, which is never written to")
 	c.Flags().StringVar(&t.line, "append", "", "with --kernel: its command line; "+strings.Join(bench.Placeholders, ", ")+" stand for what the launch is given")
 	c.Flags().StringVar(&t.ready, "ready", "", "with --serve or --kernel: where the server listens, tcp:PORT")
+	c.Flags().StringVar(&t.afar, "peer-host", "", "with --serve: run PROGRAM on this further host, NAME=ADDRESS/LENGTH: what ssh knows it by, and a free private address at which it finds the servers")
 	c.Flags().DurationVar(&t.within, "ready-within", 0, "with --serve, or --kernel alone: how long it may take until then (default 30s; 90s of a kernel)")
 	c.Flags().BoolVar(&t.warmup, "warmup", false, "run the program once before, not measured")
 	c.Flags().IntVar(&t.cpus, "cpus", 1, "CPUs of an instance")
@@ -202,6 +209,10 @@ func (t *trying) specification() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	host, reach, err := t.farHost()
+	if err != nil {
+		return nil, err
+	}
 	if t.kernel != "" && !t.serves() { // nothing else would serve
 		for i, ref := range platforms {
 			platforms[i] = boots(ref)
@@ -230,7 +241,30 @@ func (t *trying) specification() ([]byte, error) {
 	if of := t.runs(port); len(of) > 0 {
 		e = append(e, yaml.MapItem{Key: "image", Value: of})
 	}
+	if host != "" {
+		e = append(e, yaml.MapItem{Key: "hosts", Value: yaml.MapSlice{{Key: host, Value: yaml.MapSlice{{Key: "reach", Value: reach}}}}})
+		scene = append(scene, yaml.MapItem{Key: "peer", Value: yaml.MapSlice{{Key: "host", Value: host}}})
+	}
 	return yaml.Marshal(append(e, yaml.MapItem{Key: "scenes", Value: []yaml.MapSlice{scene}}))
+}
+
+// farHost is the further host that the client runs on, and where it finds the servers; "" for none.
+func (t *trying) farHost() (name, reach string, err error) {
+	if t.afar == "" {
+		return "", "", nil
+	}
+	name, reach, said := strings.Cut(t.afar, "=")
+	at, bad := netip.ParsePrefix(reach)
+	switch {
+	case !said || bad != nil:
+		return "", "", usageError("--peer-host %q: it takes NAME=ADDRESS/LENGTH, such as load1=10.0.0.7/24", t.afar)
+	case !t.serves():
+		return "", "", usageError("--peer-host is about the client of a server: say --serve, too")
+	}
+	if err := (bench.FurtherHost{Name: name, Reach: at}).Check(); err != nil {
+		return "", "", fmt.Errorf("--peer-host %q: %w", t.afar, err)
+	}
+	return name, reach, nil
 }
 
 // answers are the metrics asked for: the report is about all of them.

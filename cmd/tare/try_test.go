@@ -97,6 +97,9 @@ scenes:
     load-files:
     - ./ask
 `}},
+		"a client on a further host": {func(x *trying) {
+			x.argv, x.serve, x.ready, x.afar = []string{"./bench", "{server}"}, "./serve", "tcp:8080", "load1=10.0.0.7/24"
+		}, []string{"hosts:\n  load1:\n    reach: 10.0.0.7/24\n", "  peer:\n    host: load1\n"}},
 		"a kernel's start": {func(x *trying) {
 			x.kernel, x.ready, x.platforms = "k.elf", "tcp:8080", []string{"qemu-tcg"}
 		}, []string{"startup: true", "title: How soon is k.elf up?", "- qemu-tcg[guest=own]"}},
@@ -139,6 +142,10 @@ scenes:
 		"a kernel's port":  {func(x *trying) { x.kernel = "k" }, `--ready ""`},
 		"no kernel":        {func(x *trying) { x.line = "quiet" }, "say --kernel"},
 		"kernel in image":  {func(x *trying) { x.kernel, x.image, x.ready = "k", "i.tar", "tcp:80" }, "boot the kernel alone"},
+		"host of none":     {func(x *trying) { x.afar = "load1=10.0.0.7/24" }, "say --serve, too"},
+		"host nowhere":     {func(x *trying) { x.serve, x.ready, x.afar = "./serve", "tcp:80", "load1" }, "NAME=ADDRESS/LENGTH"},
+		"a public host":    {func(x *trying) { x.serve, x.ready, x.afar = "./serve", "tcp:80", "load1=8.8.8.8/24" }, "not a private address"},
+		"host as option":   {func(x *trying) { x.serve, x.ready, x.afar = "./serve", "tcp:80", "-oX=10.0.0.7/24" }, "not the name of a further host"},
 		"metric of none":   {func(x *trying) { x.argv, x.kernel, x.ready, x.warmup = nil, "k", "tcp:80", true }, "none is named"},
 	} {
 		x := plain
