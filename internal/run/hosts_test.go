@@ -71,3 +71,27 @@ func TestPeerOnAFurtherHostCannot(t *testing.T) {
 		}
 	}
 }
+
+// absent is a served workload whose load runs a program that is nowhere.
+type absent struct{ served }
+
+func (a absent) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, error) {
+	does, err := a.served.Steps(part, p, s)
+	if part != bench.SubjectPart {
+		does.Main.Argv = []string{"no-such-program"}
+	}
+	return does, err
+}
+
+// A program that is missing on a further host is to be installed there, and not in the image.
+func TestProgramMissingOnAFurtherHost(t *testing.T) {
+	r, s := newRunner(t, absent{}, fake.Options{}, afar())
+	r.Shared = netip.MustParseAddr("127.0.0.1")
+	r.Hosts = map[string]FurtherHost{"load1": {Engine: r.Engines["fake"].Engine, CPUs: 64, Reach: netip.MustParseAddr("10.0.0.7")}}
+	if err := r.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if o := s.outcomes[0]; o.Status != bench.Failed || !strings.Contains(o.Error, `"no-such-program" not found`) || !strings.Contains(o.Hint, "install this one on load1") {
+		t.Errorf("%s: %s, hint %q", o.Status, o.Error, o.Hint)
+	}
+}

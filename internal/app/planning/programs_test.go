@@ -129,3 +129,12 @@ func TestAKernelOfOnesOwnIsCarried(t *testing.T) {
 		t.Errorf("%q, %v", said, err)
 	}
 }
+
+// So is on which other hosts it would run programs, and which configuration ssh would read.
+func TestFurtherHostsAreCarried(t *testing.T) {
+	all, err := carried(&bench.Plan{Hosts: []bench.FurtherHost{{Name: "load1"}, {Name: "load2", Config: "/etc/own"}}})
+	if said := strings.Join(all, "; "); err != nil || said != `run programs as root on the host "load1"; run programs as root on the host "load2"; `+
+		`read "/etc/own" of this host as the configuration of ssh` {
+		t.Errorf("%q, %v", said, err)
+	}
+}

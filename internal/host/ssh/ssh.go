@@ -108,7 +108,7 @@ func command(args ...string) *exec.Cmd {
 
 // over is ssh through the connection that is open; it never makes another.
 func (h *Host) over(script string, args ...string) *exec.Cmd {
-	o := append(options(h.Config), "-S", h.socket, "-o", "ControlMaster=no", "-o", "ProxyCommand=none", "-o", "Hostname=connection.invalid", "--", h.Name, line(script, args...))
+	o := append(options(h.Config), "-S", h.socket, "-o", "ControlMaster=no", "-o", "ProxyCommand=none", "-o", "CanonicalizeHostname=no", "-o", "Hostname=connection.invalid", "--", h.Name, line(script, args...))
 	return command(o...)
 }
 
