@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"tare/internal/bench"
@@ -77,18 +78,40 @@ func RemoveThing(ctx context.Context, name string, remove func(c *Cluster, ctx c
 	return nil
 }
 
+// End deletes the run's pod of that name and returns when the kubelet has ended it, and counts its requests
+// no more: of a pod that is deleted at once nobody tells. One that is gone, or another's, is no error.
+func (c *Cluster) End(ctx context.Context, name, run string) error {
+	p, err := c.ours(ctx, name, run)
+	if p == nil {
+		return err
+	}
+	soon := int64(1) // the least that is not at once
+	if err := c.deleteWithin(ctx, name, p.UID, &soon); err != nil {
+		return err
+	}
+	return c.Follow(ctx, p, func(now *corev1.Pod) (bool, error) { return now == nil, nil })
+}
+
+// ours is the run's pod of that name, nil for none and for another's.
+func (c *Cluster) ours(ctx context.Context, name, run string) (*corev1.Pod, error) {
+	p, err := c.Pod(ctx, name)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case p.Labels[LabelManagedBy] != Manager || p.Labels[LabelRun] != run:
+		return nil, nil
+	}
+	return p, nil
+}
+
 // Remove deletes the run's pod of that name at once. One that is gone, or another's, is no error. The
 // pod's processes may end a moment after it.
 func (c *Cluster) Remove(ctx context.Context, name, run string) error {
-	p, err := c.Pod(ctx, name)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
+	p, err := c.ours(ctx, name, run)
+	if p == nil {
 		return err
-	}
-	if p.Labels[LabelManagedBy] != Manager || p.Labels[LabelRun] != run {
-		return nil
 	}
 	return c.delete(ctx, name, string(p.UID))
 }

@@ -236,14 +236,14 @@ func (i *instance) Close(ctx context.Context) error {
 // endsWithin is how long the kubelet may take to end what is in a pod that was deleted.
 const endsWithin = 60 * time.Second
 
-// remove deletes the pod, of which the API server then knows nothing, and waits for the kubelet to end it.
+// remove deletes the pod, and waits for the kubelet to end it.
 func (i *instance) remove(ctx context.Context) error {
 	if i.stream != nil {
 		_ = i.stream.Close() // by now its user may have closed it
 	}
 	ctx, cancel := context.WithTimeout(ctx, i.engine.env.Patience(endsWithin))
 	defer cancel()
-	if err := i.engine.cluster.Remove(ctx, i.launch.ID, i.engine.env.Run); err != nil {
+	if err := i.engine.cluster.End(ctx, i.launch.ID, i.engine.env.Run); err != nil {
 		return err
 	}
 	if i.made == nil {
