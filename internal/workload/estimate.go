@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"strconv"
 	"time"
 
 	"tare/internal/bench"
@@ -67,6 +68,14 @@ func (w pgbench) Estimate(p bench.Params, s bench.Setting) time.Duration {
 		return 0
 	}
 	return 3*time.Second + time.Duration(scale)*300*time.Millisecond + s.Timing.Warmup + s.Timing.Measure
+}
+
+// Estimate is that of a rate that is looked for, at half of the rates that may be tried.
+func (web) Estimate(p bench.Params, s bench.Setting) time.Duration {
+	if tries, err := strconv.Atoi(p["seek"]); err == nil && tries > 0 {
+		return time.Duration(tries)*seekEach/2 + s.Timing.Measure
+	}
+	return s.Timing.Warmup + s.Timing.Measure
 }
 
 // Estimate adds making the database and filling it.

@@ -45,6 +45,8 @@ func (web) Params() []bench.Param {
 			Doc: "the program that asks: wrk asks again once it was answered, httperf at a rate of its own"},
 		{Name: "rate", Kind: bench.KindFloat, Min: 0.1, Max: 1e6, Load: true, Doc: "requests per second that httperf asks for; required with it, and with wrk there is none"},
 		{Name: "intensity", Kind: bench.KindFloat, Default: "100", Min: 0.1, Max: 100, Doc: "percent of the rate that httperf asks for"},
+		{Name: "seek", Kind: bench.KindInt, Default: "0", Max: 64,
+			Doc: "how many rates httperf tries first, each a quarter above the one before and the last what it would ask for, to ask at the one at which most is answered; 0 for none"},
 		{Name: "most", Kind: bench.KindSize, Default: "0", Max: 1e12, Doc: "bytes of documents per second that the whole rate comes to at most, as a wire carries them; 0 for no bound"},
 		{Name: "calls", Kind: bench.KindInt, Default: "1", Min: 1, Max: 1e6, Doc: "requests of a connection of httperf's, one after the other"},
 		{Name: "timeout", Kind: bench.KindDuration, Default: "2s", Doc: "how long httperf waits for a connection, or for anything of an answer, until it gives up"},
@@ -70,7 +72,7 @@ func (w web) Metrics(p bench.Params) ([]bench.Metric, error) {
 	if p["rate"] != "" {
 		return nil, &ParamError{w.Name(), "rate", fmt.Errorf("wrk has no rate of its own%w", bench.Hint("write client: httperf"))}
 	}
-	for name, whole := range map[string]string{"intensity": "100", "most": "0"} {
+	for name, whole := range map[string]string{"intensity": "100", "most": "0", "seek": "0"} {
 		if p[name] != whole {
 			return nil, &ParamError{w.Name(), name, fmt.Errorf("wrk has no rate that it could be of%w", bench.Hint("write client: httperf and a rate"))}
 		}
@@ -105,6 +107,9 @@ func (w web) Steps(part string, p bench.Params, s bench.Setting) (bench.Part, er
 		if err == nil && s.Timing.Warmup > 0 {
 			steps.Warm = make([]bench.Command, 1)
 			steps.Warm[0], err = ask(p, s, addr, s.Timing.Warmup)
+		}
+		if err == nil && p["seek"] != "0" {
+			err = w.seek(p, s, addr, &steps)
 		}
 		return steps, err
 	}

@@ -2,10 +2,12 @@ package workload
 
 import (
 	"bytes"
+	_ "embed"
 	"fmt"
 	"math"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,7 +33,7 @@ var httperfMetrics = []bench.Metric{
 
 // Loop implements [bench.OpenLoop].
 func (web) Loop(p bench.Params) bench.Loop {
-	if p["client"] != "httperf" || p["intensity"] != "100" || p["most"] != "0" { // the rate is not what it asks for
+	if p["client"] != "httperf" || p["intensity"] != "100" || p["most"] != "0" || p["seek"] != "0" { // the rate is not what it asks for
 		return bench.Loop{}
 	}
 	return bench.Loop{Rate: "rate", Got: "requests", Answered: "answered", Latency: "p99_latency"}
@@ -115,6 +117,66 @@ func (w web) httperf(p bench.Params, s bench.Setting, addr netip.Addr, length ti
 	return bench.Command{Argv: argv, Timeout: limit}, err
 }
 
+//go:embed seek.pl
+var seekScript []byte
+
+const (
+	seekPath  = bench.ScratchDir + "/seek.pl"
+	foundPath = bench.ScratchDir + "/rate"
+	// seekEach is how long seek.pl tries a rate.
+	seekEach = 500 * time.Millisecond
+)
+
+// seek has the load look for its rate in the place of the warm-up, which that is, too.
+func (w web) seek(p bench.Params, s bench.Setting, addr netip.Addr, steps *bench.Part) error {
+	a, err := w.asking(p, seekEach)
+	if err != nil {
+		return err
+	}
+	tries, err := intOf(w, p, "seek")
+	if err != nil {
+		return err
+	}
+	if a.calls != 1 {
+		return &ParamError{w.Name(), "seek", fmt.Errorf("a rate is looked for with one request for each connection%w", bench.Hint("leave calls out"))}
+	}
+	httperf := steps.Main.Argv
+	for _, option := range []string{"--num-conns", "--num-calls", "--rate"} { // seek.pl says them
+		i := slices.Index(httperf, option)
+		httperf = slices.Delete(slices.Clone(httperf), i, i+2)
+	}
+	script := func(length time.Duration, words ...string) []string {
+		return slices.Concat([]string{"perl", seekPath, foundPath, seconds(length)}, words, httperf)
+	}
+	limit, err := timeout(s.Timing, time.Duration(tries)*(seekEach+3*a.timeout))
+	steps.Files = append(steps.Files, bench.File{Path: seekPath, Mode: 0o755, Data: seekScript})
+	steps.Warm = []bench.Command{{Argv: script(seekEach, "look", p["seek"], strconv.FormatFloat(a.rate, 'f', -1, 64)), Timeout: limit}}
+	steps.Main.Argv = script(s.Timing.Measure, "ask")
+	return err
+}
+
+// httperfAsked is how httperf was called, in its own words.
+var httperfAsked = regexp.MustCompile(`(?m)^httperf .*--rate=(\S+) .*--num-conns=(\d+)`)
+
+// asked is what httperf was told: of a rate that was looked for by its own words.
+func (w web) asked(p bench.Params, s bench.Setting, stdout []byte) (asking, error) {
+	a, err := w.asking(p, s.Timing.Measure)
+	if err != nil || p["seek"] == "0" {
+		return a, err
+	}
+	m := httperfAsked.FindSubmatch(stdout)
+	if m == nil {
+		return a, fmt.Errorf("httperf: how it was called: %w in %s", errMissing, excerpt(stdout))
+	}
+	if a.rate, err = positive(string(m[1])); err != nil {
+		return a, fmt.Errorf("httperf: --rate: %w", err)
+	}
+	if a.connections, err = strconv.ParseInt(string(m[2]), 10, 64); err != nil || a.connections < 1 {
+		return a, fmt.Errorf("httperf: --num-conns %q: not a count", m[2])
+	}
+	return a, nil
+}
+
 // What httperf prints.
 var (
 	httperfDuration = regexp.MustCompile(`(?m)^Total: connections \d+ requests \d+ replies \d+ test-duration (\S+) s$`)
@@ -144,7 +206,7 @@ func (w web) parseHTTPerf(p bench.Params, s bench.Setting, out bench.Output) ([]
 	if err := finished("httperf", out); err != nil {
 		return nil, err
 	}
-	a, err := w.asking(p, s.Timing.Measure)
+	a, err := w.asked(p, s, out.Stdout)
 	if err != nil {
 		return nil, err
 	}
