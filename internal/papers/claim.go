@@ -204,6 +204,11 @@ func (c *Claim) Pairs(platforms []string) (pairs [][2]string) {
 	return pairs
 }
 
+// OfItself says whether the claim asks something of a paper's platform that no other takes part in.
+func (c *Claim) OfItself(platform string) bool {
+	return len(c.To) == 0 && c.None == "" && c.Void == "" && (slices.Contains(c.Of, platform) || slices.Contains(c.Of, each))
+}
+
 // Test says in short what is tested: "kvm/native in memory, triad: below 1".
 func (c *Claim) Test() string {
 	if c.None != "" {

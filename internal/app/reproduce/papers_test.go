@@ -236,6 +236,35 @@ func TestPlatformsOfAPart(t *testing.T) {
 	}
 }
 
+// TestOnePlatformAlone plans an exhibit on one platform where a claim sets cases of it against each other,
+// and says that nothing could be set beside it where none does.
+func TestOnePlatformAlone(t *testing.T) {
+	h := testHost()
+	for _, p := range h.Platforms() {
+		h.found = append(h.found, planning.Checked{Platform: p})
+	}
+	p, err := papers.Find("tso2014")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for exhibit, want := range map[string]bool{"fig5a": false, "fig5c": true, "fig5f": true} {
+		ask := &Ask{Papers: []Chosen{{Paper: p, Exhibits: []string{exhibit}}}, Platforms: []string{"docker"}}
+		x, err := p.Exhibit(exhibit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := h.experiments.Find("web-neighbours")
+		if err != nil {
+			t.Fatal(err)
+		}
+		part := &Part{Experiment: "web-neighbours", ask: ask}
+		part.take(h, e, p, x)
+		if got := slices.Contains(part.alone, "docker"); len(part.Platforms) != 1 || got != want {
+			t.Errorf("%s: %v, alone %v", exhibit, part.Platforms, part.alone)
+		}
+	}
+}
+
 // TestPlatformsOfAScene gives a scene with a list of its own the platforms of the exhibits that need it,
 // of those that are asked for.
 func TestPlatformsOfAScene(t *testing.T) {

@@ -69,6 +69,8 @@ type Part struct {
 	budget time.Duration
 	ask    *Ask
 	scenes []sceneOf
+	// alone are platforms that a claim sets against nothing but themselves, in another case.
+	alone []string
 }
 
 // sceneOf is a scene with a list of platforms of its own, and those on which exhibits need it.
@@ -201,6 +203,9 @@ func (p *Part) take(h *Host, e *spec.Experiment, of *papers.Paper, x *papers.Exh
 	for _, name := range x.Platforms {
 		if ref, _ := h.Platform(of, x, name, p.ask.As); ref != "" && p.ask.takes(h.words, ref) {
 			add(&platforms, ref)
+			if slices.ContainsFunc(x.Claims, func(c papers.Claim) bool { return c.OfItself(name) }) {
+				add(&p.alone, ref)
+			}
 		}
 	}
 	for _, ref := range platforms {
@@ -256,7 +261,7 @@ func (h *Host) estimate(p *Part) {
 		p.Why = "the experiment has none of the cases"
 		return
 	}
-	if len(p.Platforms) == 1 {
+	if len(p.Platforms) == 1 && !slices.Contains(p.alone, p.Platforms[0]) {
 		p.Why = "nothing could be set beside " + p.Platforms[0]
 		return
 	}
