@@ -100,6 +100,8 @@ type Show struct {
 	// CPUs are how many each instance has to have at least, and Apart says that no two may have the same.
 	CPUs  int  `yaml:"cpus"`
 	Apart bool `yaml:"apart"`
+	// Whole says that they have to have all of the host's CPUs, or of a socket's.
+	Whole bool `yaml:"whole"`
 }
 
 // Published is a number that the paper gives. Numbers are those of its machine: ratios are compared

@@ -163,6 +163,9 @@ func (w *Show) differs(s *spec.Scene) (texts []string) {
 	if subject.Shape.CPUs < w.CPUs {
 		texts = append(texts, fmt.Sprintf("%s for each instance, for %d", figure.Count(w.CPUs, "CPU"), subject.Shape.CPUs))
 	}
+	if w.Whole && !s.Whole {
+		texts = append(texts, "all of the host's CPUs")
+	}
 	shared := func(a spec.Actor) bool { return a.Role != bench.Peer && a.Placement == spec.Shared }
 	if w.Apart && slices.ContainsFunc(s.Actors, shared) {
 		texts = append(texts, "CPUs of its own for each instance")

@@ -176,15 +176,15 @@ func withoutCondition(x *papers.Exhibit) func(*spec.Experiment) bool {
 	}
 }
 
-// withoutCPU takes a CPU from instances that have to have several.
+// withoutCPU takes a CPU from instances that have to have several, or all of the host's.
 func withoutCPU(x *papers.Exhibit) func(*spec.Experiment) bool {
 	return func(e *spec.Experiment) bool {
 		changed := false
 		for _, w := range x.Shows {
 			for i := range e.Scenes {
-				if s := &e.Scenes[i]; w.CPUs > 1 && slices.ContainsFunc(w.Scenes, s.Called) {
+				if s := &e.Scenes[i]; (w.CPUs > 1 || w.Whole) && slices.ContainsFunc(w.Scenes, s.Called) {
 					s.Actors = slices.Clone(s.Actors)
-					s.Actors[0].Shape.CPUs, changed = 1, true
+					s.Actors[0].Shape.CPUs, s.Whole, changed = 1, false, true
 				}
 			}
 		}
