@@ -94,13 +94,10 @@ func (s *Store) buildIn(ctx context.Context, work string) error {
 	if err := s.install(ctx, work); err != nil {
 		return err
 	}
-	if err := s.sdists(ctx, work); err != nil {
+	if err := s.takePinned(ctx, work); err != nil {
 		return err
 	}
 	root := filepath.Join(work, "root")
-	if err := s.fetch(ctx, root, os.Getenv(mavenKey)); err != nil {
-		return err
-	}
 	if err := tidy(root, s.Recipe); err != nil {
 		return err
 	}
@@ -195,17 +192,14 @@ func (s *Store) preflight() error {
 	if _, err := os.Stat(keyring); err != nil && s.Recipe.Own == "" {
 		return fmt.Errorf("%w: %w%w", err, bench.ErrUnavailable, bench.Hint("apt install debian-archive-keyring"))
 	}
+	for _, p := range s.Recipe.pinned() {
+		if err := p.need(); err != nil {
+			return err
+		}
+	}
 	needs := buildNeeds
 	if len(s.Recipe.Sdists) > 0 {
-		if err := needPip(); err != nil {
-			return err
-		}
 		needs += sdistNeeds
-	}
-	if len(s.Recipe.Fetched) > 0 {
-		if err := needRepository(os.Getenv(mavenKey)); err != nil {
-			return err
-		}
 	}
 	free, err := freeSpace(s.images())
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -52,44 +51,36 @@ func needRepository(address string) error {
 	return nil
 }
 
-// fetch puts the recipe's fetched files into the tree, from the repository at an address. The proxies
-// of the environment are used, as by any program (HTTPS_PROXY).
-func (s *Store) fetch(ctx context.Context, root, repository string) error {
-	for _, f := range s.Recipe.Fetched {
-		from, err := url.JoinPath(repository, f.At)
-		if err != nil {
-			return err
-		}
-		s.say("downloading %s", path.Base(f.Path))
-		data, err := download(ctx, from, f.SHA256)
-		if err != nil && ctx.Err() == nil {
-			s.say("a download failed; trying once more")
-			data, err = download(ctx, from, f.SHA256)
-		}
-		if err != nil {
-			return fmt.Errorf("fetch %s: %w", from, err)
-		}
-		if f.Archive != "" {
-			if err := f.unpack(data, root); err != nil {
-				return fmt.Errorf("unpack %s: %w", path.Base(f.At), err)
-			}
-			continue
-		}
-		at, err := makeRoom(root, f.Path)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(at, data, 0o644); err != nil {
-			return err
-		}
-		if err := os.Chmod(at, 0o644); err != nil { // whatever the umask
-			return err
-		}
+func (f Fetched) name() string { return path.Base(f.At) }
+
+func (Fetched) need() error { return needRepository(os.Getenv(mavenKey)) }
+
+// take downloads it from the user's repository, a second time if that failed. The proxies of the
+// environment are used, as by any program (HTTPS_PROXY).
+func (f Fetched) take(ctx context.Context, s *Store, work string) error {
+	from, err := url.JoinPath(os.Getenv(mavenKey), f.At)
+	if err != nil {
+		return err
+	}
+	data, err := download(ctx, from, f.SHA256)
+	if err != nil && ctx.Err() == nil {
+		s.say("a download failed; trying once more")
+		data, err = download(ctx, from, f.SHA256)
+	}
+	if err != nil {
+		return fmt.Errorf("fetch %s: %w", from, err)
+	}
+	root := filepath.Join(work, "root")
+	if f.Archive == "" {
+		return put(bytes.NewReader(data), root, f.Path, 0o644)
+	}
+	if err := f.unpack(data, root); err != nil {
+		return fmt.Errorf("unpack %s: %w", f.Archive, err)
 	}
 	return nil
 }
 
-// unpack puts the files of the jar's archive into the tree. Links and directories of their own are left out.
+// unpack puts the files of the jar's archive into the tree.
 func (f Fetched) unpack(jar []byte, root string) error {
 	in, err := zip.NewReader(bytes.NewReader(jar), int64(len(jar)))
 	if err != nil {
@@ -100,27 +91,12 @@ func (f Fetched) unpack(jar []byte, root string) error {
 		return err
 	}
 	defer archive.Close()
-	plain, err := gzip.NewReader(archive)
-	if err != nil {
-		return err
-	}
-	for files := tar.NewReader(plain); ; {
-		h, err := files.Next()
-		switch {
-		case errors.Is(err, io.EOF):
-			_, err := io.Copy(io.Discard, plain) // its checksum is at the end
-			return err
-		case err != nil:
-			return err
-		case h.Typeflag != tar.TypeReg:
-			continue
-		case !filepath.IsLocal(h.Name):
-			return fmt.Errorf("%q leads out of the tree: %w", h.Name, bench.ErrInvalid)
+	return filesOf(archive, func(h *tar.Header, in io.Reader) error {
+		if !filepath.IsLocal(h.Name) {
+			return fmt.Errorf("it leads out of the tree: %w", bench.ErrInvalid)
 		}
-		if err := put(files, root, path.Join(f.Path, h.Name), h.Mode); err != nil {
-			return fmt.Errorf("%s: %w", h.Name, err)
-		}
-	}
+		return put(in, root, path.Join(f.Path, h.Name), h.Mode)
+	})
 }
 
 // download returns the file, if it is the one that is meant.

@@ -49,10 +49,11 @@ func TestFetch(t *testing.T) {
 		{server.URL, "endless", hex.EncodeToString(sum[:]), "more than 64 MiB"},
 		{"http://127.0.0.1:1", "refused", hex.EncodeToString(sum[:]), "connection refused"},
 	} {
-		root := t.TempDir()
+		work := t.TempDir()
+		t.Setenv(mavenKey, c.repository)
 		s := &Store{Recipe: Recipe{Fetched: []Fetched{{Path: "usr/share/x/a.jar", At: c.at, SHA256: c.sum}}}}
-		err := s.fetch(t.Context(), root, c.repository)
-		data, readErr := os.ReadFile(filepath.Join(root, "usr/share/x/a.jar"))
+		err := s.takePinned(t.Context(), work)
+		data, readErr := os.ReadFile(filepath.Join(work, "root/usr/share/x/a.jar"))
 		switch {
 		case c.says == "" && (err != nil || readErr != nil || !bytes.Equal(data, []byte("a jar"))):
 			t.Errorf("%s/%s: %v, %q, %v", c.repository, c.at, err, data, readErr)

@@ -2,7 +2,6 @@ package image
 
 import (
 	"archive/tar"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -42,24 +41,18 @@ func needPip() error {
 	return nil
 }
 
-// sdists downloads and unpacks the recipe's source distributions into WORK/root.
-func (s *Store) sdists(ctx context.Context, work string) error {
-	for _, d := range s.Recipe.Sdists {
-		s.say("downloading %s %s", d.Name, d.Version)
-		dir := filepath.Join(work, "sdist")
-		err := s.sdist(ctx, d, dir, filepath.Join(work, "root"))
-		if err = errors.Join(err, tree.Remove(dir)); err != nil {
-			return fmt.Errorf("%s %s: %w", d.Name, d.Version, err)
-		}
-	}
-	return nil
+func (d Sdist) name() string { return d.Name + " " + d.Version }
+
+func (Sdist) need() error { return needPip() }
+
+// take has pip download it into a directory beside the tree, which goes again, and unpacks it.
+func (d Sdist) take(ctx context.Context, s *Store, work string) error {
+	dir := filepath.Join(work, "sdist")
+	err := d.download(ctx, s, dir, filepath.Join(work, "root"))
+	return errors.Join(err, tree.Remove(dir))
 }
 
-// sdist downloads one into a directory that it makes, and unpacks it.
-func (s *Store) sdist(ctx context.Context, d Sdist, dir, root string) error {
-	if err := needPip(); err != nil {
-		return err
-	}
+func (d Sdist) download(ctx context.Context, s *Store, dir, root string) error {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
 	}
@@ -86,42 +79,30 @@ func (s *Store) sdist(ctx context.Context, d Sdist, dir, root string) error {
 		return err
 	}
 	defer file.Close()
-	s.say("unpacking %s %s", d.Name, d.Version)
+	s.say("unpacking %s", d.name())
 	return d.unpack(file, root)
 }
 
 // unpack puts the files to take into the tree. One of those directories without a file is an error.
 func (d Sdist) unpack(archive io.Reader, root string) error {
-	plain, err := gzip.NewReader(archive)
+	taken := map[string]bool{}
+	err := filesOf(archive, func(h *tar.Header, in io.Reader) error {
+		from, to, ok := d.place(h.Name)
+		if !ok {
+			return nil
+		}
+		taken[from] = true
+		return put(in, root, to, h.Mode)
+	})
 	if err != nil {
 		return err
 	}
-	in, taken := tar.NewReader(plain), map[string]bool{}
-	for {
-		h, err := in.Next()
-		switch {
-		case errors.Is(err, io.EOF):
-			for from := range d.Take {
-				if !taken[from] {
-					return fmt.Errorf("no file of %s is in the archive: %w", from, bench.ErrInvalid)
-				}
-			}
-			_, err := io.Copy(io.Discard, plain) // its checksum is at the end
-			return err
-		case err != nil:
-			return err
-		case h.Typeflag != tar.TypeReg:
-			continue
-		}
-		from, to, ok := d.place(h.Name)
-		if !ok {
-			continue
-		}
-		taken[from] = true
-		if err := put(in, root, to, h.Mode); err != nil {
-			return fmt.Errorf("%s: %w", h.Name, err)
+	for from := range d.Take {
+		if !taken[from] {
+			return fmt.Errorf("no file of %s is in the archive: %w", from, bench.ErrInvalid)
 		}
 	}
+	return nil
 }
 
 // place is where a file of the archive is put, and the directory that it is taken from.
@@ -148,22 +129,4 @@ func (d Sdist) leaves(name string) bool {
 		}
 	}
 	return false
-}
-
-// put writes a file of the tree, readable by all, and executable where the archive has it so.
-func put(in io.Reader, root, name string, mode int64) error {
-	to, err := makeRoom(root, name)
-	if err != nil {
-		return err
-	}
-	perm := os.FileMode(0o644)
-	if mode&0o100 != 0 {
-		perm = 0o755
-	}
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Chmod(perm), out.Close()) // whatever the umask
 }
