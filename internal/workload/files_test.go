@@ -173,7 +173,7 @@ func TestFilesScript(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, program), []byte("#!/bin/sh\n"+text), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.CommandContext(t.Context(), "perl", slices.Concat([]string{script, "0", "0.1", program}, argv)...)
+		cmd := exec.CommandContext(t.Context(), "perl", slices.Concat([]string{script, "0", "1", program}, argv)...)
 		cmd.Env, cmd.Dir = []string{"PATH=" + dir + ":/usr/bin:/bin"}, dir
 		out, _ := cmd.CombinedOutput()
 		return string(out), cmd.ProcessState.ExitCode()
