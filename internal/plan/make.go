@@ -172,8 +172,9 @@ const leastCheckpointed = 2 * time.Second
 
 // scene adds a scene of the specification on each of its platforms.
 func (m *maker) scene(s spec.Scene, e *spec.Experiment) error {
-	platforms := m.reached(m.platforms(s.Platforms), s, e)
-	if len(platforms) == 0 {
+	able := m.platforms(s.Platforms)
+	platforms := m.reached(able, s, e)
+	if len(platforms) == 0 && len(able) > 0 {
 		return nil
 	}
 	if s.Turns == 0 {

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"tare/internal/bench"
+	"tare/internal/plan"
 )
 
 // Where no peer reaches a platform's instances, what needs one is measured on the others, and left out
@@ -30,5 +33,11 @@ scenes:
 	said = strings.Join(p.Warnings, "\n")
 	if p.Scene("a/native") == nil || p.Scene("b/native") != nil || p.Metrics["b"] != nil || !strings.Contains(said, "b: nothing is left to compare") {
 		t.Errorf("%v, and says:\n%s", p.Scenes, said)
+	}
+	in = inputs(4)
+	in.Available = nil
+	in.Skips = []bench.Skip{{Platform: "native", Reason: "no overlay"}, {Platform: "docker", Reason: "no overlay"}, {Platform: "lxc", Reason: "no overlay"}}
+	if _, err := plan.Make(read(t, strings.ReplaceAll(text, "talk, params: {test: rr}", "spin")), in); err == nil || !strings.Contains(err.Error(), "the baseline native cannot run here: no overlay") {
+		t.Errorf("where none can run: %v", err)
 	}
 }
