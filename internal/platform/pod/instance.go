@@ -64,17 +64,7 @@ func (i *instance) start(ctx context.Context) error {
 	} else if err := i.undo.Register(e.env.Ledger, bench.KindPod, e.cluster.Thing(l.ID, e.env.Run), i.remove); err != nil {
 		return err
 	}
-	i.launched = clock.Now()
-	made, err := e.cluster.Create(ctx, i.asked)
-	if err != nil {
-		return Refused(err)
-	}
-	i.made = made
-	if changes := Changed(i.asked, i.made); len(changes) > 0 {
-		return fmt.Errorf("the cluster changed the pod: %s: %w%w", strings.Join(changes, "; "), bench.ErrUnavailable,
-			bench.Hint("exempt the namespace "+e.cluster.Namespace+" from the webhook or policy that does"))
-	}
-	if i.made, err = Await(ctx, e.cluster, i.made); err != nil {
+	if err := i.admitted(ctx); err != nil {
 		return err
 	}
 	if l.Options[OptCPUs] == Given {
@@ -86,6 +76,46 @@ func (i *instance) start(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// countedStill is how long the kubelet may go on counting the requests of pods whose end it has told.
+const countedStill = 5 * time.Second
+
+// admitted makes the pod and waits until it runs. One that finds no room on the node is made anew for a
+// while: the pods before it may count still. The launch begins with the one that runs.
+func (i *instance) admitted(ctx context.Context) error {
+	for until := time.Now().Add(countedStill); ; {
+		i.launched = clock.Now()
+		err := i.runs(ctx)
+		var trouble *Trouble
+		if !errors.As(err, &trouble) || !trouble.NoRoom() || time.Now().After(until) {
+			return err
+		}
+		if err := i.engine.cluster.Remove(ctx, i.launch.ID, i.engine.env.Run); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(countedStill / 20):
+		}
+	}
+}
+
+// runs makes the pod and waits until it runs.
+func (i *instance) runs(ctx context.Context) error {
+	e := i.engine
+	made, err := e.cluster.Create(ctx, i.asked)
+	if err != nil {
+		return Refused(err)
+	}
+	i.made = made
+	if changes := Changed(i.asked, i.made); len(changes) > 0 {
+		return fmt.Errorf("the cluster changed the pod: %s: %w%w", strings.Join(changes, "; "), bench.ErrUnavailable,
+			bench.Hint("exempt the namespace "+e.cluster.Namespace+" from the webhook or policy that does"))
+	}
+	i.made, err = Await(ctx, e.cluster, i.made)
+	return err
 }
 
 // confine keeps the pod on the CPUs of the launch.

@@ -262,3 +262,12 @@ func FuzzTroubleOf(f *testing.F) {
 		}
 	})
 }
+
+// What the kubelet refuses for want of room may be let in once the pods before it count no more.
+func TestNoRoomIsWhatTheKubeletCallsOutOf(t *testing.T) {
+	for reason, want := range map[string]bool{"OutOfcpu": true, "OutOfmemory": true, "OutOfpods": true, "Evicted": false, "ErrImagePull": false} {
+		if got := (&Trouble{Reason: reason}).NoRoom(); got != want {
+			t.Errorf("%s: %v", reason, got)
+		}
+	}
+}

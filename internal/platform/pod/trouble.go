@@ -27,6 +27,9 @@ func (t *Trouble) Error() string {
 	return t.Reason + ": " + t.Text
 }
 
+// NoRoom reports whether the kubelet refused the pod for what others on the node request.
+func (t *Trouble) NoRoom() bool { return strings.HasPrefix(t.Reason, "OutOf") }
+
 // Unwrap returns the hint.
 func (t *Trouble) Unwrap() error { return t.Hint }
 
