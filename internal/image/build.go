@@ -29,6 +29,11 @@ const sdistNeeds = 3 * bench.GiB
 // needs root, mmdebstrap and a Debian mirror; a missing program wraps
 // [bench.ErrUnavailable]. A build cut short leaves nothing that counts as an image.
 func (s *Store) Build(ctx context.Context) (*Image, error) {
+	return s.make(ctx, "build", func(work string) error { return s.buildIn(ctx, work) }, s.preflight)
+}
+
+// make makes the image in a work directory, unless it is there, once what it needs is. The verb says how.
+func (s *Store) make(ctx context.Context, verb string, in func(work string) error, needs func() error) (*Image, error) {
 	unlock, err := s.lock(ctx)
 	if err != nil {
 		return nil, err
@@ -39,21 +44,21 @@ func (s *Store) Build(ctx context.Context) (*Image, error) {
 	}
 	i, err := s.Open(ctx)
 	if !errors.Is(err, bench.ErrUnavailable) {
-		return i, err // built already, or damaged: the user decides
+		return i, err // made already, or damaged: the user decides
 	}
-	if err := s.preflight(); err != nil {
-		return nil, fmt.Errorf("build the image: %w", err)
+	if err := needs(); err != nil {
+		return nil, fmt.Errorf("%s the image: %w", verb, err)
 	}
 	work, finish, err := s.workDir()
 	if err != nil {
-		return nil, fmt.Errorf("build the image: %w", err)
+		return nil, fmt.Errorf("%s the image: %w", verb, err)
 	}
-	err = s.buildIn(ctx, work)
+	err = in(work)
 	if err == nil {
 		err = os.Rename(work, s.path())
 	}
 	if err = errors.Join(err, finish()); err != nil {
-		return nil, fmt.Errorf("build the image: %w", diskFull(err, s.images()))
+		return nil, fmt.Errorf("%s the image: %w", verb, diskFull(err, s.images()))
 	}
 	return s.open(s.path())
 }

@@ -36,31 +36,10 @@ func (i *Image) Beside() map[string]string {
 // Receive makes the image of the store's recipe, unless it is there, of the root file system of a
 // container that runs a saved image. It is checked against its digest.
 func (s *Store) Receive(ctx context.Context, container string) (*Image, error) {
-	unlock, err := s.lock(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	if err := s.sweep(); err != nil {
-		return nil, err
-	}
-	i, err := s.Open(ctx)
-	if !errors.Is(err, bench.ErrUnavailable) {
-		return i, err
-	}
-	s.say("copying the image from the container")
-	work, finish, err := s.workDir()
-	if err != nil {
-		return nil, fmt.Errorf("receive the image: %w", err)
-	}
-	err = s.receiveIn(ctx, work, container)
-	if err == nil {
-		err = os.Rename(work, s.path())
-	}
-	if err = errors.Join(err, finish()); err != nil {
-		return nil, fmt.Errorf("receive the image: %w", diskFull(err, s.images()))
-	}
-	return s.open(s.path())
+	return s.make(ctx, "receive", func(work string) error {
+		s.say("copying the image from the container")
+		return s.receiveIn(ctx, work, container)
+	}, func() error { return nil })
 }
 
 func (s *Store) receiveIn(ctx context.Context, work, container string) error {
