@@ -78,7 +78,8 @@ func TestStateFalls(t *testing.T) {
 			if p.State(x, from).Kind != papers.AsPublished {
 				continue
 			}
-			for what, without := range map[string]func(*spec.Experiment) bool{"level": withoutLevel(x), "program": withoutProgram(x), "condition": withoutCondition(x), "CPU": withoutCPU(x)} {
+			for what, without := range map[string]func(*spec.Experiment) bool{"level": withoutLevel(x), "program": withoutProgram(x), "condition": withoutCondition(x), "CPU": withoutCPU(x),
+				"parameter": withoutParam(x), "CPU of its own": withoutApart(x)} {
 				less := papers.Experiments{Words: from.Words, Find: func(name string) (*spec.Experiment, error) {
 					e, err := from.Find(name)
 					if err != nil {
@@ -101,7 +102,7 @@ func TestStateFalls(t *testing.T) {
 			}
 		}
 	}
-	for _, what := range []string{"level", "program", "condition", "CPU"} {
+	for _, what := range []string{"level", "program", "condition", "CPU", "parameter", "CPU of its own"} {
 		if !tried[what] {
 			t.Errorf("no exhibit as published has a %s that could be taken out", what)
 		}
@@ -185,6 +186,40 @@ func withoutCPU(x *papers.Exhibit) func(*spec.Experiment) bool {
 				if s := &e.Scenes[i]; (w.CPUs > 1 || w.Whole) && slices.ContainsFunc(w.Scenes, s.Called) {
 					s.Actors = slices.Clone(s.Actors)
 					s.Actors[0].Shape.CPUs, s.Whole, changed = 1, false, true
+				}
+			}
+		}
+		return changed
+	}
+}
+
+// withoutParam takes the parameters from scenes that have to have some.
+func withoutParam(x *papers.Exhibit) func(*spec.Experiment) bool {
+	return func(e *spec.Experiment) bool {
+		changed := false
+		for _, w := range x.Shows {
+			for i := range e.Scenes {
+				if s := &e.Scenes[i]; len(w.Params) > 0 && slices.ContainsFunc(w.Scenes, s.Called) {
+					s.Actors = slices.Clone(s.Actors)
+					s.Actors[0].Params, changed = nil, true
+				}
+			}
+		}
+		return changed
+	}
+}
+
+// withoutApart has instances share CPUs that have to have their own.
+func withoutApart(x *papers.Exhibit) func(*spec.Experiment) bool {
+	return func(e *spec.Experiment) bool {
+		changed := false
+		for _, w := range x.Shows {
+			for i := range e.Scenes {
+				if s := &e.Scenes[i]; w.Apart && slices.ContainsFunc(w.Scenes, s.Called) {
+					s.Actors = slices.Clone(s.Actors)
+					for k := range s.Actors {
+						s.Actors[k].Placement, changed = spec.Shared, true
+					}
 				}
 			}
 		}
