@@ -3,6 +3,7 @@ package reproduce
 import (
 	_ "embed"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -193,7 +194,8 @@ func withoutCPU(x *papers.Exhibit) func(*spec.Experiment) bool {
 	}
 }
 
-// withoutParam takes the parameters from scenes that have to have some.
+// withoutParam takes from scenes one of the parameters that they have to have, such as the server that is
+// loaded; without others a workload has no such metrics.
 func withoutParam(x *papers.Exhibit) func(*spec.Experiment) bool {
 	return func(e *spec.Experiment) bool {
 		changed := false
@@ -201,7 +203,9 @@ func withoutParam(x *papers.Exhibit) func(*spec.Experiment) bool {
 			for i := range e.Scenes {
 				if s := &e.Scenes[i]; len(w.Params) > 0 && slices.ContainsFunc(w.Scenes, s.Called) {
 					s.Actors = slices.Clone(s.Actors)
-					s.Actors[0].Params, changed = nil, true
+					s.Actors[0].Params = maps.Clone(s.Actors[0].Params)
+					delete(s.Actors[0].Params, slices.Max(slices.Collect(maps.Keys(w.Params))))
+					changed = true
 				}
 			}
 		}
